@@ -15,7 +15,7 @@ from redis.cluster import RedisCluster
 PROCESSES, REPORT = (
     "topology:processes",
     "topology:process:{}",
-)  # as in feedcache.memcached.topology_listener, which a test compares
+)  # as in feedcache.servers.topology_listener, which a test compares
 CLUSTER = "redis+cluster://"
 SECONDS = 2
 

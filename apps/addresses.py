@@ -10,7 +10,11 @@ def absolute(path: str) -> str:
     return path if path.startswith(("http://", "https://")) else f"{settings.SITE_URL}{path}"
 
 
-@cache
 def picture_address(name: str) -> str:
-    """A static file; cached, since its URL does not change while a process lives."""
-    return absolute(static(name))
+    """A static file."""
+    return absolute(_static_path(name))
+
+
+@cache  # the names in the manifest do not change while a process lives
+def _static_path(name: str) -> str:
+    return static(name)

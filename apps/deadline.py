@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Budget:
-    """Of one request: its deadline on the monotonic clock, and the sources that were skipped."""
+    """Of one request: its deadline on the monotonic clock, and what its answer lacks."""
 
     deadline: float
     missing: set[str] = field(default_factory=set)
+    behind: int = 0  # seconds by which the deliveries to this page are late
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -46,6 +47,19 @@ def note_missing(source: str) -> None:
     current = _current.get()
     if current is not None:
         current.missing.add(source)
+
+
+def note_behind(seconds: int) -> None:
+    """Deliveries to the page that is answered are late by so much."""
+    current = _current.get()
+    if current is not None:
+        current.behind = seconds
+
+
+def behind() -> int:
+    """By how many seconds deliveries to the page of the present request are late."""
+    current = _current.get()
+    return current.behind if current is not None else 0
 
 
 def missing() -> list[str]:

@@ -53,6 +53,11 @@ class Invalid(DomainError):
     code, status = "validation_failed", 422
 
 
+def invalid(field: str, message: str, code: str | None = None) -> Invalid:
+    """Invalid with a message for one field of the request."""
+    return Invalid(message, code=code, errors={field: message})
+
+
 class TooMany(DomainError):
     """A limit is used up; retry after `retry_after` seconds."""
 

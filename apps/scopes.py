@@ -1,13 +1,9 @@
 """OAuth scopes: what a bearer token may do, and what each endpoint needs.
 
-The names, and what each covers, are Mastodon's. An endpoint declares its scopes with `@scopes`; without it, it accepts no
-token at all.
+The names, and what each covers, are Mastodon's. `apps.api.decorators.endpoint` declares those of an endpoint.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
-
-View = TypeVar("View", bound=Callable[..., Any])
+from collections.abc import Iterable
 
 _BOTH = ["accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes"]
 _READ = [*_BOTH, "notifications", "search", "statuses"]
@@ -34,25 +30,6 @@ def covered_by(granted: Iterable[str]) -> frozenset[str]:
     """Scopes with all that they cover; unknown names cover themselves."""
     names = frozenset(granted)
     return names.union(*(COVERED.get(name, ()) for name in names))
-
-
-def scopes(**needed: str | tuple[str, ...]) -> Callable[[View], View]:
-    """Declare for each method of an endpoint which scope a token needs; of several, one suffices.
-
-    Goes above `api_view`. ValueError for an unknown scope.
-    """
-    table = {
-        method: (names,) if isinstance(names, str) else names for method, names in needed.items()
-    }
-    unknown = {name for names in table.values() for name in names} - NAMES
-    if unknown:
-        raise ValueError(f"no such scope: {', '.join(sorted(unknown))}")
-
-    def declare(view: View) -> View:
-        view.cls.needed_scopes = table  # type: ignore[attr-defined]  # the class that api_view makes
-        return view
-
-    return declare
 
 
 def needed_scopes(view: object, method: str) -> tuple[str, ...] | None:

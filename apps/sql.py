@@ -1,30 +1,41 @@
 """Hand-written SQL: for queries that the ORM cannot express, and for the few queries of every request.
 
-The ORM takes several times as long to build one of those as PostgreSQL to answer it.
+The ORM takes several times as long to build one of those as PostgreSQL to answer it. All statements are counted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
+
+from feedcache import stats
 
 M = TypeVar("M", bound=Model)
 Row = tuple[Any, ...]
 
 
-def rows_of(sql: str, params: Mapping[str, Any]) -> list[Row]:
-    with connection.cursor() as cursor:
+def rows_of(sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS) -> list[Row]:
+    with connections[database].cursor() as cursor:
         cursor.execute(sql, params)
         rows: list[Row] = cursor.fetchall()
         return rows
+
+
+def change(sql: str, **params: Any) -> int:
+    """Run a statement; the number of rows it changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return int(cursor.rowcount)
 
 
 class Columns(Generic[M]):
     """All columns of a model in a hand-written statement, and the instances of its rows."""
 
     def __init__(self, model: type[M]) -> None:
-        fields = model._meta.concrete_fields  # noqa: SLF001 -- Django's documented name
+        fields = model._meta.concrete_fields
         self._model = model
         self._names = [field.attname for field in fields]
         # e.g. JSON arrives as text
@@ -41,9 +52,41 @@ class Columns(Generic[M]):
         """The column names for a SELECT, of a table or its alias."""
         return ", ".join(f"{table}.{name}" for name in self._names)
 
+    def insertion(self) -> str:
+        """An INSERT of one row, whose parameters are named as its columns; `values` has them."""
+        names = ", ".join(self._names)
+        params = ", ".join(f"%({name})s" for name in self._names)
+        return f"INSERT INTO {self._model._meta.db_table} ({names}) VALUES ({params})"  # noqa: S608 -- names of ours
+
+    def values(self, instance: M) -> dict[str, Any]:
+        fields = self._model._meta.concrete_fields
+        return {
+            field.attname: field.get_db_prep_save(getattr(instance, field.attname), connection)
+            for field in fields
+        }
+
     def instance(self, values: Sequence[Any]) -> M:
         """From the values of all columns."""
         converted = list(values)
         for index, convert in self._converters:
             converted[index] = convert(converted[index], None, connection)
         return self._model.from_db(DEFAULT_DB_ALIAS, self._names, converted)
+
+
+def count_statements_of(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
+    """Count the statements that this process sends to PostgreSQL by a connection."""
+    if _counted not in connection.execute_wrappers:
+        # first: Django takes the last one out when `execute_wrapper` ends
+        connection.execute_wrappers.insert(0, _counted)
+
+
+def _counted(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface
+    """A statement is a call of the database of its alias; only lost connections and time-outs are failures."""
+    began, failed = perf_counter(), False
+    try:
+        return execute(sql, params, many, context)
+    except (InterfaceError, OperationalError):
+        failed = True
+        raise
+    finally:
+        stats.count_call(f"postgresql {context['connection'].alias}", began, failed=failed)

@@ -1,6 +1,6 @@
 """Throttling: the limits of `settings.RATE_LIMITS`, checked in the actions, so that pages and the API share one count.
 
-`feedcache.rate_limit` counts; `feedsite.middleware.rate_limits` limits API requests and adds the rate limit headers.
+`feedcache.rate_limit` counts; `apps.api.throttling` limits the requests of the API.
 """
 
 from collections.abc import Sequence
@@ -62,8 +62,8 @@ def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     """Count a guess of a secret of `subject` before anything costly is done for it; TooMany when a limit is used up.
 
     `subject` is the name as it was typed, not the account that it belongs to: else the limit of a handle would reveal
-    its e-mail address. On a device that the account has used before only the device's own limit refuses: nobody else can
-    use that one up, so nobody can be locked out. Failures there count for the address and for the site all the same.
+    its e-mail address. On a device that the account has used before only the device's own limit refuses: nobody else
+    can use that one up, so nobody can be locked out. Failures there count for the address and for the site too.
     """
     everywhere = [rate_limit("guess_address", origin.address), rate_limit("guess_site", SITE)]
     if origin.device:

@@ -2,15 +2,16 @@
 
     | 31 bits: seconds since 2015-01-01 UTC | 28 bits: author id | 4 bits: sequence |
 
-The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083 its decimal text has 19
-digits, so text sorts like the number in Redis, JSON and URLs. Author and second are read from the id without a lookup.
-The parts are those of the article on partitioned feed storage (source 004: author, time, sequence), packed into 8 bytes
-instead of 14 base-36 characters; see docs/decisions/0002.
+The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083 its decimal text has
+19 digits, so text sorts like the number in Redis, JSON and URLs. Author and second are read from the id without a
+lookup. The parts are those of the article on partitioned feed storage (source 004: author, time, sequence), packed
+into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
 
 Ids are public and guessable: never a secret, never a form field.
 """
 
 import re
+from collections.abc import Iterable
 
 EPOCH = 1_420_070_400  # 2015-01-01T00:00:00Z as a Unix time
 SECOND_BITS, AUTHOR_BITS, SEQUENCE_BITS = 31, 28, 4
@@ -43,6 +44,10 @@ def author_of(post_id: int) -> int:
     return post_id >> SEQUENCE_BITS & MAX_AUTHOR_ID
 
 
+def authors_of(ids: Iterable[int]) -> set[int]:
+    return {post_id >> SEQUENCE_BITS & MAX_AUTHOR_ID for post_id in ids}
+
+
 def answers_another(reply_to_id: int | None, author_id: int) -> bool:
     """Whether a post replies to another author; the next post of one's own thread is not a reply."""
     return reply_to_id is not None and author_of(reply_to_id) != author_id
@@ -62,6 +67,10 @@ _FIRST_ID = first_id_at(FIRST_SECOND)
 
 def is_possible(post_id: int) -> bool:
     return _FIRST_ID <= post_id <= MAX_ID
+
+
+def possible_ids(ids: Iterable[int]) -> list[int]:
+    return [post_id for post_id in ids if _FIRST_ID <= post_id <= MAX_ID]
 
 
 def next_post_id(author_id: int, *, last_id: int, now: int) -> int:

@@ -12,9 +12,7 @@ import random
 import time
 from collections.abc import Callable, Collection
 
-from feedcache.memcached.layer import Items
-from feedcache.memcached.reads import Read
-from feedcache.memcached.tiers import TieredCache
+from feedcache.memcached_tiers import Items, Read, TieredCache
 
 POLL_SECONDS = (0.010, 0.025)
 WAIT_SECONDS = 4.0

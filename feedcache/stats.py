@@ -1,19 +1,29 @@
-"""Hits and misses of the caches, counted in this process: per class of data, and per tier of Memcached.
+"""What this process counts: reads of caches, calls of backends, requests; and the time of a request by stage.
 
-A subject is a class ("post") or a tier ("tier:l1"). The listener drains the counts once a second into `totals`.
+A subject is a class of data ("post"), a tier of Memcached ("tier:l1"), a backend ("call:redis graph") or a class of
+interfaces ("requests:core"). `servers.totals` adds up all processes.
 """
 
 import os
 import threading
+import time
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 
 HIT, MISS, NEGATIVE, GARBAGE, STALE = "hit", "miss", "negative", "garbage", "stale"
 ERROR = "error"  # of a tier: it was skipped, or did not answer
+CALL, REQUESTS = "call:", "requests:"  # before the names of backends and of classes of interfaces
+CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
+SLOW, REFUSED = "slow", "refused"  # of requests
 
-Counts = Counter[tuple[str, str]]
+Counts = Counter[tuple[str, str]]  # (subject, outcome) -> how often
+Stages = dict[str, float]  # name -> seconds, in the order in which they first ended
 
 _counts: Counts = Counter()
 _lock = threading.Lock()
+_stages: ContextVar[Stages | None] = ContextVar("stages", default=None)
 
 
 def _after_fork() -> None:
@@ -24,21 +34,16 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def count(subject: str, outcome: str, number: int = 1) -> None:
-    """Zero adds no entry."""
-    if number:
-        with _lock:
-            _counts[subject, outcome] += number
-
-
-def counts() -> Counts:
-    """The counts since the last `drain`."""
+def count(subject: str, numbers: Mapping[str, int]) -> None:
+    """Add numbers by outcome; zeros add no entry."""
     with _lock:
-        return Counter(_counts)
+        for outcome, number in numbers.items():
+            if number:
+                _counts[subject, outcome] += number
 
 
 def drain() -> Counts:
-    """The same, starting again from zero."""
+    """The counts of this process since the last call."""
     global _counts
     with _lock:
         drained, _counts = _counts, Counter()
@@ -50,3 +55,49 @@ def hit_rate(counts: Counts, subject: str) -> float | None:
     hits = counts[subject, HIT] + counts[subject, NEGATIVE]
     reads = hits + sum(counts[subject, outcome] for outcome in (MISS, GARBAGE, STALE, ERROR))
     return hits / reads if reads else None
+
+
+def count_call(backend: str, began: float, *, failed: bool = False) -> None:
+    """Count a call that began at a time of `perf_counter` and has ended. A backend is a store and a role.
+
+    From the request to its answer; calls that wait at the same time each count the whole wait.
+    """
+    microseconds = int((time.perf_counter() - began) * 1e6)
+    count(CALL + backend, {CALLS: 1, MICROSECONDS: microseconds, FAILED: failed})
+
+
+@contextmanager
+def traced() -> Iterator[Stages]:
+    """The stages that end inside, in seconds (source 000: the ten steps of a page).
+
+    Stages that wait at the same time each count the whole wait: their sum is more than the request's time. Outside
+    `traced` nothing is recorded.
+    """
+    stages: Stages = {}
+    token = _stages.set(stages)
+    try:
+        yield stages
+    finally:
+        _stages.reset(token)
+
+
+def stage(name: str) -> AbstractContextManager[None]:
+    """Count the time inside as that of a stage."""
+    return nullcontext() if _stages.get() is None else _timed(name)
+
+
+@contextmanager
+def _timed(name: str) -> Iterator[None]:
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        spend([name], time.perf_counter() - began)
+
+
+def spend(names: Iterable[str], seconds: float) -> None:
+    """Add seconds to each of some stages; ignored without a name."""
+    stages = _stages.get()
+    if stages is not None:
+        for name in filter(None, names):
+            stages[name] = stages.get(name, 0.0) + seconds

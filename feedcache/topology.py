@@ -1,4 +1,4 @@
-"""The cache topology as a value: which Memcached nodes are L1, Main and Backup, and in which epoch each class of data is.
+"""The cache topology as a value: which Memcached nodes are L1, Main and Backup, and the epoch of each class of data.
 
 Pure: no clients, no settings. A change is a new value with a higher version, and every process swaps the whole value at
 once. Slots are fixed: a key belongs to a slot of a pool, and no failure moves it to another.
@@ -24,9 +24,18 @@ L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main
 BACKUP_SHARE = 2  # source 000: Backup has at most half of Main
 
 CLASSES = ("content", "outbox", "inbox", "graph", "existence", "counters")
+# Classes of data in Redis that move to another server while everything runs. Counters and filters are whole or not
+# used, sessions are Django's: these move with a restart (docs/decisions/0107).
+TENANTS = ("timelines", "graph", "limits", "broadcasts")
 
 _ADDRESS = re.compile(
     r"unix:/[\x21-\x7e]+|(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})"
+)
+_REDIS_HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+_REDIS_ADDRESS = re.compile(
+    rf"rediss?://{_REDIS_HOST}(?:/[0-9]{{1,4}})?"
+    r"|unix:///[A-Za-z0-9._/-]+(?:\?db=[0-9]{1,4})?"
+    rf"|redis\+cluster://{_REDIS_HOST}(?:,{_REDIS_HOST})*"
 )
 
 
@@ -66,6 +75,20 @@ class Node:
         return self.state is State.ACTIVE
 
 
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """The Redis of a class of data: read and written at `url`; while it moves, what must be on both is written to
+    `also`, too. "" is the address of the settings.
+    """
+
+    url: str = ""
+    also: str | None = None
+
+    @property
+    def is_moving(self) -> bool:
+        return self.also is not None
+
+
 Group = tuple[Node, ...]
 
 
@@ -85,13 +108,20 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All nodes by pool and slot, and the epochs of the classes. Version 0 is that of the settings."""
+    """All nodes by pool and slot, the epochs of the classes, and the Redis servers of those that moved.
+
+    Version 0 is that of the settings.
+    """
 
     version: int = 0
     main: Group = ()
     backup: Group = ()
     l1: tuple[Group, ...] = ()
     epochs: Mapping[str, int] = field(default_factory=dict)
+    tenants: Mapping[str, Tenant] = field(default_factory=dict)
+
+    def tenant(self, name: str) -> Tenant:
+        return self.tenants.get(name, Tenant())
 
     def epoch_of(self, name: str) -> int:
         return self.epochs.get(name, 0)
@@ -124,6 +154,7 @@ class Topology:
             "backup": _lists(self.backup),
             "l1": [_lists(group) for group in self.l1],
             "epochs": dict(self.epochs),
+            "tenants": {name: [one.url, one.also] for name, one in self.tenants.items()},
         }
         return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
@@ -139,6 +170,10 @@ class Topology:
                 l1=tuple(_group(group) for group in _list(document["l1"])),
                 epochs={
                     _text(name): _number(epoch) for name, epoch in dict(document["epochs"]).items()
+                },
+                tenants={  # versions that are older than the tenants have none
+                    _text(name): _tenant(*_list(urls))
+                    for name, urls in dict(document.get("tenants", {})).items()
                 },
             )
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -181,8 +216,9 @@ class Finding:
 def problems(topology: Topology) -> list[Finding]:
     """Why a topology cannot be used; [] when it can."""
     findings = []
-    if not topology.main:
+    if not topology.main and not topology.tenants:
         findings.append(Finding("no_main"))
+    findings += _problems_of_tenants(topology)
     for number, group in enumerate(topology.l1):
         if not group:
             findings.append(Finding("empty_group", {"group": number}))
@@ -204,6 +240,13 @@ def _problems_of(place: Place, node: Node) -> Iterator[Finding]:
         yield Finding("bad_size", {"place": place, "megabytes": node.megabytes})
     if not (0 < len(node.name) <= MAX_NAME_CHARACTERS and node.name.isprintable()):
         yield Finding("bad_name", {"place": place})
+
+
+def _problems_of_tenants(topology: Topology) -> Iterator[Finding]:
+    for name, tenant in topology.tenants.items():
+        for url in filter(None, (tenant.url, tenant.also)):
+            if name not in TENANTS or not is_redis_address(name, url):
+                yield Finding("bad_redis", {"name": name, "url": url})
 
 
 def _duplicates(places: Sequence[tuple[Place, Node]]) -> Iterator[Finding]:
@@ -243,6 +286,16 @@ def is_address(url: str) -> bool:
     return match is not None and (match["port"] is None or 0 < int(match["port"]) < 65536)
 
 
+def is_redis_address(name: str, url: str) -> bool:
+    """Whether a text is redis://host:port/db, rediss://..., unix:///path?db=n or redis+cluster://host:port,host:port.
+
+    Without a login, which staff would read: that of the settings is used. Broadcasts need one server, not a cluster.
+    """
+    if name == "broadcasts" and url.startswith("redis+cluster:"):
+        return False
+    return len(url) <= MAX_URL_CHARACTERS and _REDIS_ADDRESS.fullmatch(url) is not None
+
+
 def megabytes(group: Group) -> int:
     return sum(node.megabytes for node in group)
 
@@ -263,6 +316,10 @@ def _group(nodes: object) -> Group:
 
 def _node(name: Any, url: Any, megabytes: Any, generation: Any, state: Any) -> Node:
     return Node(_text(name), _text(url), _number(megabytes), _number(generation), State(state))
+
+
+def _tenant(url: Any, also: Any) -> Tenant:
+    return Tenant(_text(url), None if also is None else _text(also))
 
 
 def _number(value: Any) -> int:

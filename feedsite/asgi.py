@@ -8,7 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 django.setup()
 
 from apps.streaming.server import Server
-from feedcache.memcached import topology_listener
+from feedcache.servers import topology_listener
 from feedsite.checks import stop_if_refused
 
 stop_if_refused()

@@ -1,6 +1,4 @@
-"""The Celery app. Messages only wake workers: the work
-itself is rows in PostgreSQL, see `apps.events`.
-"""
+"""The Celery app. Messages only wake workers: the work itself is rows in PostgreSQL, see `apps.events`."""
 
 import gc
 import os
@@ -18,7 +16,7 @@ from celery.signals import (
 from django.core.cache import close_caches
 from django.db import close_old_connections
 
-from feedcache.memcached import topology_listener
+from feedcache.servers import topology_listener
 from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
@@ -31,8 +29,7 @@ app.autodiscover_tasks()
 @task_prerun.connect
 @task_postrun.connect
 def give_connections_back(sender: Any, **_signal: Any) -> None:
-    """Return connections to this process's pool between tasks,
-    and drop broken ones, as between web requests.
+    """Return connections to this process's pool between tasks, and drop broken ones, as between web requests.
 
     Celery itself would close the pool before and after every task (see CELERY_DB_REUSE_MAX in the
     settings): 26 new connections a second with five busy workers, and two thirds of the time of a

@@ -7,18 +7,35 @@ tests and for development.
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from importlib.util import find_spec
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error
 
+from apps.audit.signing import signing_key
+from apps.graph.management import shards
+from apps.media.video import is_available
+from feedcache.redis_clients import SENTINEL, sentinel_parts
+
 KEY_CHARACTERS, KEY_DISTINCT = 50, 10
+TOKEN_CHARACTERS = 32
 # What placeholders in examples and generators begin with.
 PLACEHOLDER = re.compile(r"replace|change|example|django-insecure|secret|your", re.IGNORECASE)
 CLUSTER = "redis+cluster://"
 ONE_SERVER = ("REDIS_COUNTERS_URL", "REDIS_CACHE_URL", "REDIS_BROADCAST_URL")
+REDIS_ROLES = (
+    "REDIS_URL",
+    "REDIS_GRAPH_URL",
+    "REDIS_EXISTENCE_URL",
+    "REDIS_LIMITS_URL",
+    *ONE_SERVER,
+)
 POOLERS = ("", "transaction")
 
 Check = Callable[..., list[CheckMessage]]
@@ -136,6 +153,45 @@ def check_servers(**_options: object) -> list[CheckMessage]:
         for name in ONE_SERVER
         if getattr(settings, name).startswith(CLUSTER)
     ]
+    for name in REDIS_ROLES:
+        if getattr(settings, name).startswith(SENTINEL):
+            try:
+                sentinel_parts(getattr(settings, name))
+            except ValueError as error:
+                messages.append(Error(f"{name}: {error}.", id="feedsite.E019"))
+    messages += [
+        Error(
+            f"TIMELINE_SHARDS names {alias!r}, which is no database of its own.",
+            hint="'default', and 'shard1', 'shard2', ... in the order of TIMELINE_SHARD_URLS; no replica.",
+            id="feedsite.E015",
+        )
+        for alias in settings.TIMELINE_SHARDS
+        if alias not in settings.DATABASES or alias in settings.REPLICA_DATABASES
+    ]
+    is_rabbitmq = settings.CELERY_BROKER_URL.startswith("amqp")
+    if settings.CELERY_BROKER_QUEUE_TYPE not in (
+        ("classic", "quorum") if is_rabbitmq else ("classic",)
+    ):
+        messages.append(
+            Error(
+                f"CELERY_BROKER_QUEUE_TYPE is {settings.CELERY_BROKER_QUEUE_TYPE!r}.",
+                hint="'quorum' or 'classic' with RabbitMQ; only 'classic' with Redis.",
+                id="feedsite.E017",
+            )
+        )
+    if settings.CELERY_BROKER_URL.startswith("sentinel") and not settings.CELERY_BROKER_MASTER:
+        messages.append(
+            Error("CELERY_BROKER_MASTER is missing: Sentinel is asked by name.", id="feedsite.E018")
+        )
+    places = [_place(settings.DATABASES[alias]) for alias in settings.REPLICA_DATABASES]
+    if len({_place(settings.DATABASES["default"]), *places}) <= len(places):
+        messages.append(
+            Error(
+                "REPLICA_DATABASE_URLS names a server twice, or the one of DATABASE_URL.",
+                hint="Each replica is a server of its own: no balancer, whose answers would be of several.",
+                id="feedsite.E016",
+            )
+        )
     if settings.DATABASE_POOLER not in POOLERS:
         messages.append(
             Error(
@@ -145,6 +201,158 @@ def check_servers(**_options: object) -> list[CheckMessage]:
             )
         )
     return messages
+
+
+@checks.register(checks.Tags.database)
+def check_timeline_store(**_options: object) -> list[CheckMessage]:
+    """A store that was never set up; one whose nodes are away only costs time."""
+    return list(_wrong_with_timeline_store(settings.TIMELINE_STORE))
+
+
+def _wrong_with_timeline_store(url: str) -> Iterator[CheckMessage]:
+    from apps.timeline.sources.stores import CASSANDRA, POSTGRESQL  # noqa: PLC0415 -- once models are loaded
+
+    if not url.startswith(CASSANDRA):
+        if url != POSTGRESQL:
+            hint = "'postgresql', or cassandra://host,host:9042/keyspace"
+            yield Error(
+                "TIMELINE_STORE names no store that is known.", hint=hint, id="feedsite.E030"
+            )
+        return
+    if find_spec("cassandra") is None:
+        hint = "pip install cassandra-driver, in the version of requirements-dev.txt"
+        yield Error("TIMELINE_STORE needs cassandra-driver.", hint=hint, id="feedsite.E031")
+        return
+    from apps.timeline.sources.stores import cassandra  # noqa: PLC0415 -- needs the driver
+
+    try:
+        if not cassandra.has_tables(cassandra.Address.parse(url)):
+            yield Error(
+                "The keyspace of TIMELINE_STORE has no table for timelines.",
+                hint="manage cassandra creates it.",
+                id="feedsite.E032",
+            )
+    except ValueError as error:
+        yield Error(f"TIMELINE_STORE: {error}.", id="feedsite.E030")
+    except cassandra.ERRORS as error:
+        hint = "Pages below the home caches come from PostgreSQL until a node answers."
+        yield checks.Warning(f"TIMELINE_STORE: {error}", hint=hint, id="feedsite.W030")
+
+
+@checks.register(checks.Tags.security)
+def check_page_signing_key(**_options: object) -> list[CheckMessage]:
+    """A key that is none would only fail when a reader downloads a page."""
+    try:
+        signing_key()
+    except ValueError:
+        hint = 'Make one: python -c "import base64, secrets; print(base64.b64encode(secrets.token_bytes(32)).decode())"'
+        return [Error("PAGE_SIGNING_KEY is not 32 bytes in base64.", hint=hint, id="feedsite.E020")]
+    return []
+
+
+@in_production
+def check_metrics_in_production() -> Iterator[CheckMessage]:
+    """A token that can be guessed, or everybody's address, opens /metrics to all."""
+    token = settings.METRICS_TOKEN
+    if token and (len(token) < TOKEN_CHARACTERS or PLACEHOLDER.match(token)):
+        yield Error(
+            "METRICS_TOKEN is short or a placeholder: whoever guesses it can read /metrics.",
+            hint='Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"',
+            id="feedsite.E011",
+        )
+    networks = [_network(text) for text in settings.METRICS_ADDRESSES]
+    if any(network is not None and network.prefixlen == 0 for network in networks):
+        yield Error(
+            "METRICS_ADDRESSES has every address: anybody could read /metrics.",
+            hint="Name the addresses of Prometheus, such as METRICS_ADDRESSES=10.0.0.7",
+            id="feedsite.E012",
+        )
+
+
+@checks.register(checks.Tags.security)
+def check_metrics(**_options: object) -> list[CheckMessage]:
+    """Addresses that are none would only fail when somebody asks."""
+    return [
+        Error(
+            f"METRICS_ADDRESSES: {text!r} is neither an address nor a network.",
+            hint="METRICS_ADDRESSES=10.0.0.7,10.1.0.0/24",
+            id="feedsite.E013",
+        )
+        for text in settings.METRICS_ADDRESSES
+        if _network(text) is None
+    ]
+
+
+@checks.register(checks.Tags.database)
+def check_seats(**_options: object) -> list[CheckMessage]:
+    """Each class needs a seat, and each request that has one a database connection."""
+    messages: list[CheckMessage] = [
+        Error(
+            f"WEB_CONCURRENCY of {name} is {number}: nobody would ever be served.",
+            hint="Give each of WEB_CONCURRENCY, WEB_WRITES_CONCURRENCY and WEB_REST_CONCURRENCY at least 1.",
+            id="feedsite.E014",
+        )
+        for name, number in settings.WEB_CONCURRENCY.items()
+        if number < 1
+    ]
+    seats = sum(settings.WEB_CONCURRENCY.values())
+    connections = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
+    if seats > connections:
+        messages.append(
+            checks.Warning(
+                f"A web process serves {seats} requests at once with {connections} database connections.",
+                hint="Raise DATABASE_POOL_MAX: else a flood of one class waits for connections with the others.",
+                id="feedsite.W003",
+            )
+        )
+    return messages
+
+
+@checks.register(checks.Tags.database)
+def check_graph_shards(**_options: object) -> list[CheckMessage]:
+    """Shards of the follow tables on servers that the settings do not name, or that do not answer."""
+    try:
+        with closing(shards.connect()) as session:
+            away = list(shards.unreachable(session))
+    except shards.ShardError:
+        return []  # PostgreSQL itself is down: the site says so on its pages
+    messages: list[CheckMessage] = []
+    for place, problem in away:
+        if place in settings.GRAPH_SHARDS:
+            hint = "Pages that need its rows answer 503; all others go on."
+            messages.append(checks.Warning(problem, hint=hint, id="feedsite.W004"))
+        else:
+            hint = "Follows would be written there without a journal. `manage shards --help` shows how to name it."
+            text = f"Shards of the follow tables lie on {place!r}: {problem}"
+            messages.append(Error(text, hint=hint, id="feedsite.E022"))
+    return messages
+
+
+def _place(database: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Server, port and name of a database."""
+    host = database.get("HOST") or database.get("OPTIONS", {}).get("host", "")
+    return str(host), str(database.get("PORT") or ""), str(database.get("NAME"))
+
+
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(text)
+    except ValueError:
+        return None
+
+
+@checks.register
+def check_ffmpeg(**_options: object) -> list[CheckMessage]:
+    """Uploads of video and sound are refused without it."""
+    if is_available():
+        return []
+    return [
+        checks.Warning(
+            f"{settings.FFMPEG} or {settings.FFPROBE} is not installed: video and sound are refused.",
+            hint="On Debian: apt-get install ffmpeg. FFMPEG and FFPROBE may name other programs.",
+            id="feedsite.W002",
+        )
+    ]
 
 
 def stop_if_refused() -> None:

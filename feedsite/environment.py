@@ -18,9 +18,7 @@ class _Files(FileAwareMapping):
 
 
 class Environment(FileAwareEnv):
-    """`SECRET_KEY_FILE=/run/secrets/key` sets SECRET_KEY, and so
-    for every setting; the file has precedence.
-    """
+    """`SECRET_KEY_FILE=/run/secrets/key` sets SECRET_KEY, and so for every setting; the file has precedence."""
 
     ENVIRON = _Files()
 

@@ -24,17 +24,24 @@ from kombu import Connection
 
 from apps.events.leases import State
 from apps.events.models import Event
+from apps.timeline.fanout import lag
 from apps.timeline.models import FanoutChunk, FanoutJob
-from feedcache.memcached import topology_listener
-from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers import connections
+from feedcache import connections
+from feedcache.memcached_tiers import tiers
+from feedcache.servers import topology_listener
 from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"
 FRESH_SECONDS = 1.0
 PROBE, PROBE_SECONDS = "health:probe", 10
 # With any of these the request came through a proxy, and its address is the proxy's.
-FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")  # fmt: skip
+FORWARDED = (
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_X_REAL_IP",
+    "HTTP_FORWARDED",
+    "HTTP_VIA",
+)
 
 Status = dict[str, Any]
 
@@ -100,7 +107,7 @@ _session_lock = threading.Lock()
 
 def current_state() -> Status:
     """`status` (ready, degraded, unavailable), the names of
-    `degraded` checks, and all `checks`; at most a second old.
+    `degraded` checks, by how much deliveries are behind, and all `checks`; at most a second old.
     """
     return _latest.get()
 
@@ -115,7 +122,13 @@ def _check_all() -> Status:
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     ok = checks["postgresql"]["ok"]
     status = "unavailable" if not ok else "degraded" if degraded else "ready"
-    return {"status": status, "degraded": degraded, "checks": checks}
+    behind = lag.latest().seconds  # as the check of deliveries has just read it
+    return {
+        "status": status,
+        "degraded": degraded,
+        "deliveries_behind_seconds": behind,
+        "checks": checks,
+    }
 
 
 def _all_checks() -> dict[str, Callable[[], bool | str]]:
@@ -191,7 +204,9 @@ def _reports(role: str) -> bool:
 
 
 def _deliveries() -> bool | str:
-    """Nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
+    """No post waits for its delivery, and nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
+    if behind := lag.measure().seconds:
+        return f"deliveries are {behind} s behind"
     oldest = [
         rows.filter(state=State.PENDING).aggregate(at=Min("due_at"))["at"]
         for rows in (Event.objects, FanoutJob.objects, FanoutChunk.objects)
@@ -230,9 +245,7 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _is_staff(request: HttpRequest) -> bool:
-    """Whether the session is of staff. One request at a time
-    looks: forged cookies must cost no more than none.
-    """
+    """Whether the session is of staff. One request at a time looks: forged cookies must cost no more than none."""
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if not key or not _session_lock.acquire(blocking=False):
         return False

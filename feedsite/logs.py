@@ -2,6 +2,8 @@
 
 import logging
 
+from apps.http.request_id import request_id
+
 
 class AsInfo(logging.Filter):
     """For messages that strangers can cause at will: one line at INFO, whatever their level was."""
@@ -10,3 +12,11 @@ class AsInfo(logging.Filter):
         record.levelno, record.levelname = logging.INFO, "INFO"
         record.exc_info = record.exc_text = record.stack_info = None
         return logging.getLogger().isEnabledFor(logging.INFO)
+
+
+class RequestIdFilter(logging.Filter):
+    """Adds `request_id` to log records."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get()
+        return True

@@ -4,7 +4,9 @@
     from feedsite.python_api import add_activity, follow, get_activity
 
     follow("bob", "alice")
-    add_activity("alice", "post", "The river is high today.")
+    add_activity("alice", "text", "The river is high today.")
+    add_activity("alice", "picture", "Look.", media=["river.jpg"])
+    add_activity("alice", "video", "And hear.", media=["river.mp4"])
     page = get_activity("bob")
     page = get_activity("bob", page.last_id)      # what came since
 
@@ -12,13 +14,25 @@ They use the actions and queries of the pages and the API: rate limits, blocks a
 and the workers deliver. Errors are `apps.errors.DomainError` with a code and a message. Ids are integers.
 """
 
+import hashlib
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id
 from apps.errors import Invalid
 from apps.graph.actions import follow_user, unfollow_user
-from apps.paging import MAX_LIMIT, Cursor
-from apps.posts.actions.drafts import Draft
-from apps.posts.models import Visibility
+from apps.media.video import explained
+from apps.pagination import MAX_LIMIT, Cursor
+from apps.posts.actions import transcoding
+from apps.posts.actions.attachments import check_together
+from apps.posts.actions.drafts import Draft, check_labels, kind_of
+from apps.posts.actions.idempotency import Request, existing_result
+from apps.posts.actions.uploads import upload_media, withdraw_picture
+from apps.posts.models import Attachment, Kind, MediaState, Transcode, Visibility
 from apps.timeline import home, publishing
 from apps.timeline.home import Activity
 from apps.timeline.profile import ProfileFilter, profile_timeline
@@ -26,42 +40,59 @@ from apps.timeline.profile import ProfileFilter, profile_timeline
 __all__ = ["Activity", "add_activity", "follow", "get_activity", "unfollow"]
 
 Person = User | int | str
-VERBS = ("post", "reply", "quote", "repost")
+Media = Path | str | IO[bytes]  # a path, or a binary file that can be read twice
+TARGETED = ("reply", "quote", "repost")
+KINDS = (Kind.TEXT, Kind.PICTURE, Kind.VIDEO, Kind.AUDIO)
+VERBS = (*(kind.value for kind in KINDS), "post", *TARGETED)
+DIGEST_BYTES = 1024 * 1024  # of a file, read at once
+LOOK_SECONDS = 0.5  # between two looks whether a worker has prepared a video
 
 
-def add_activity(
+def add_activity(  # noqa: PLR0913 -- as its callers name them
     actor: Person,
     verb: str,
     message: str = "",
     *,
     target: int | None = None,
+    media: Sequence[Media] = (),
     visibility: str = Visibility.PUBLIC,
     idempotency_key: str = "",
 ) -> int:
-    """Publish a post; its id. It is in the author's own feed when
-    this returns, and being delivered to others.
+    """Publish a post; its id. It is in the author's own feed when this returns, and being delivered to others.
 
-    `verb` is post, reply, quote or repost; the last three need the id of a post as `target`, and a
-    repost takes no message. Calls with the same idempotency key make one post. Invalid, NotFound,
-    NotAllowed, TooMany.
+    `verb` is text, picture, video or audio, which say what `media` has to be; post, for any of them; or reply, quote
+    or repost, which need the id of a post as `target`. A repost takes neither message nor media. Video and audio are
+    transcoded before this returns. Calls with the same idempotency key make one post. Invalid, NotFound, NotAllowed,
+    TooMany; OSError for a file that cannot be read.
     """
     author = _person(actor)
     if verb not in VERBS:
         raise Invalid(f"The verb is one of {', '.join(VERBS)}.", errors={"verb": "unknown"})
-    if (target is None) != (verb == "post"):
+    if (target is not None) != (verb in TARGETED):
         raise Invalid("Replies, quotes and reposts have a target.", errors={"target": "missing"})
     if verb == "repost" and target is not None:
-        post = publishing.repost(author, target)
-    else:
-        draft = Draft(
-            body=message,
-            visibility=visibility,
-            reply_to_id=target if verb == "reply" else None,
-            quote_of_id=target if verb == "quote" else None,
-        )
-        key = f"python:{idempotency_key}" if idempotency_key else ""
-        post = publishing.publish(author, draft, idempotency_key=key)
-    return post.pk
+        if media:
+            raise Invalid("A repost has no media.", errors={"media": "not_allowed"})
+        return publishing.repost(author, target).pk
+    if (verb == Kind.TEXT and media) or (verb in KINDS[1:] and not media):
+        raise Invalid(f"The media are not those of a {verb}.", errors={"media": "mismatch"})
+    draft = Draft(
+        body=message,
+        visibility=visibility,
+        reply_to_id=target if verb == "reply" else None,
+        quote_of_id=target if verb == "quote" else None,
+    )
+    key = f"python:{idempotency_key}" if idempotency_key else ""
+    with ExitStack() as stack:
+        files = [_opened(stack, file) for file in media]
+        digests = [_digest(file) for file in files] if key else []
+        earlier = existing_result(Request(author, key, draft, pictures=digests))
+        if earlier is not None and earlier.post is not None:
+            return earlier.post.pk
+        check_labels(visibility, "", len(files))
+        uploads = _upload(author, files, kind=verb if verb in KINDS else None)
+    draft = draft.with_pictures([upload.pk for upload in uploads])
+    return publishing.publish(author, draft, idempotency_key=key, content_digest=digests).pk
 
 
 def follow(follower: Person, followee: Person) -> None:
@@ -86,17 +117,17 @@ def get_activity(
     deliveries included; continue from the result's `last_id`.
 
     `kind` is home, or personal: the posts of `owner` (by default the reader) that the reader may
-    see. Without `last_id` the newest. Invalid for another kind, BadRequest for a malformed
+    see. Without `last_id` the newest. Promoted posts are left out. Invalid for another kind, BadRequest for a malformed
     `last_id`.
     """
     viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
     if kind == "home":
-        return home.get_activity(viewer, last_id, limit=limit)
+        return home.get_activity(viewer, last_id, limit=limit, promoted=False)
     if kind != "personal":
         raise Invalid("The kind is home or personal.", errors={"kind": "unknown"})
     writer = viewer if owner is None else _person(owner)
     above = home.ReadPosition.parse(last_id).newest_id if last_id else None
-    page = profile_timeline(writer, viewer.pk, Cursor(min_id=above, limit=limit), ProfileFilter())
+    page = profile_timeline(writer, viewer, Cursor(min_id=above, limit=limit), ProfileFilter())
     newest = max((item.id for item in page.items), default=above or 0)
     more = above is not None and len(page.items) == limit
     return Activity(page.items, str(newest), more=more)
@@ -107,3 +138,47 @@ def _person(person: Person) -> User:
     if isinstance(person, User):
         return user_by_id(person.pk)  # with its counts as they are now
     return user_by_id(person) if isinstance(person, int) else user_by_handle(person)
+
+
+def _opened(stack: ExitStack, file: Media) -> IO[bytes]:
+    return stack.enter_context(Path(file).open("rb")) if isinstance(file, Path | str) else file
+
+
+def _digest(file: IO[bytes]) -> str:
+    digest = hashlib.blake2b()
+    while chunk := file.read(DIGEST_BYTES):
+        digest.update(chunk)
+    file.seek(0)
+    return digest.hexdigest()
+
+
+def _upload(author: User, files: Sequence[IO[bytes]], *, kind: str | None) -> list[Attachment]:
+    """Upload files and have them prepared. Invalid when they make a post of another kind; then they are deleted."""
+    uploads: list[Attachment] = []
+    try:
+        uploads.extend(upload_media(author, file) for file in files)
+        _check_kind([upload.medium for upload in uploads], kind)
+        for upload in uploads:
+            _prepare(upload)
+    except Exception:
+        for upload in uploads:
+            withdraw_picture(author, upload.pk)
+        raise
+    return uploads
+
+
+def _check_kind(media: Sequence[str], kind: str | None) -> None:
+    check_together(media)
+    if kind is not None and kind_of(media) != kind:
+        raise Invalid(f"The media are not those of a {kind}.", errors={"media": "mismatch"})
+
+
+def _prepare(upload: Attachment) -> None:
+    """Transcode an upload here, unless a worker does. Invalid when it fails."""
+    while upload.state == MediaState.PROCESSING:
+        rows = Transcode.objects.filter(attachment=upload).values_list("pk", flat=True)
+        if not transcoding.run_due(limit=1, only=list(rows)):
+            time.sleep(LOOK_SECONDS)
+        upload.refresh_from_db(fields=["state", "error"])
+    if upload.state == MediaState.FAILED:
+        raise Invalid(explained(upload.error), errors={"media": upload.error})

@@ -1,6 +1,6 @@
 """Every setting, in one file; values that differ between installations come from the environment.
 
-`./run` sets the environment for the embedded servers, docker-compose.yml for separate ones: the code paths are the same.
+`./run` sets it for the embedded servers, docker-compose.yml for separate ones.
 """
 
 import sys
@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from feedsite import __version__
+from feedsite.databases import connection_limited_to
 from feedsite.environment import Environment, postgresql_options, relying_party
 from feedsite.files.storage import storages_of
 
@@ -24,7 +25,10 @@ SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: o
 SECRET_KEY = env.str("SECRET_KEY")
 # earlier keys that still verify
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+# Ed25519, 32 bytes in base64: signs the receipts of pages that readers download. Empty: they are not signed.
+PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
 DEBUG = env.bool("DEBUG", False)
+DEMO = env.bool("DEMO", False)  # home has a tour
 # Off for tests and `./run`: feedsite.checks refuses what is only good enough for them.
 PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
@@ -55,19 +59,18 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_static",
     "django_otp_webauthn",
     "apps.oauth",
-    "apps.announcements",
     "apps.graph",
-    "apps.lists",
     "apps.tags",
     "apps.posts",
     "apps.engagement",
     "apps.filters",
+    "apps.promotions",
     "apps.timeline",
     "apps.timeline.ranking",
     "apps.notifications",
-    "apps.conversations",
     "apps.moderation",
     "apps.search",
+    "apps.feeds",
     "apps.syndication",
     "apps.streaming",
     "apps.audit",
@@ -81,6 +84,7 @@ MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
     # above the checks of host and HTTPS and above load shedding
     "feedsite.health.HealthMiddleware",
+    "feedsite.middleware.timing.TimingMiddleware",
     # above all that may refuse: browsers need its headers on errors too
     "corsheaders.middleware.CorsMiddleware",
     "feedsite.middleware.errors.ProblemTypeMiddleware",
@@ -92,13 +96,13 @@ MIDDLEWARE = [
     "feedsite.middleware.etag.ETagMiddleware",
     "feedsite.middleware.deadline.DeadlineMiddleware",
     "feedsite.middleware.outage.OutageMiddleware",
-    "feedsite.middleware.timing.ServerTimingMiddleware",
     "feedsite.middleware.text_validation.TextValidationMiddleware",
     "feedsite.middleware.trailing_slash.TrailingSlashMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "apps.http.authentication.SessionUserMiddleware",
+    "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
     "feedsite.middleware.locale.UserLocaleMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -115,8 +119,16 @@ TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    [
+                        "feedsite.templates.Loader",
+                        "django.template.loaders.app_directories.Loader",
+                    ],
+                ),
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -131,9 +143,18 @@ TEMPLATES: list[dict[str, Any]] = [
 # --- load of a web process ------------------------------------------------------------------------
 # sources that take longer are left out
 REQUEST_BUDGET_SECONDS = env.float("REQUEST_BUDGET_SECONDS", 0.8)
-WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", 4)  # requests at once, below DATABASE_POOL_MAX
-# Requests that wait; one more gets 503. Enough for a pause of 0.2 s at 100 requests/s.
-WEB_QUEUE = env.int("WEB_QUEUE", 24)
+# Each class of interfaces (`apps.http.interfaces`): requests at once, together below DATABASE_POOL_MAX
+WEB_CONCURRENCY = {
+    "core": env.int("WEB_CONCURRENCY", 4),
+    "writes": env.int("WEB_WRITES_CONCURRENCY", 3),
+    "rest": env.int("WEB_REST_CONCURRENCY", 2),
+}
+# and requests that wait; one more gets 503. Enough for a pause of 0.2 s at 100 core reads/s.
+WEB_QUEUE = {
+    "core": env.int("WEB_QUEUE", 24),
+    "writes": env.int("WEB_WRITES_QUEUE", 12),
+    "rest": env.int("WEB_REST_QUEUE", 12),
+}
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # then a waiting request gets 503
 # Bodies are read before a request counts as one of those (`feedsite.server.bodies`).
 BODY_SECONDS = env.float("BODY_SECONDS", 20.0)  # for the whole body, else 408
@@ -145,15 +166,13 @@ UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
-DATABASES["default"]["CONN_HEALTH_CHECKS"] = (
-    True  # a pooled connection may have outlived a restart of the server
-)
+# a pooled connection may have outlived a restart of the server
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts
 # are set on the role (by `manage.py migrate`).
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
-DATABASE_STATEMENT_TIMEOUT_MS = env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000)
 DATABASE_TIMEOUTS = {
-    "statement_timeout": DATABASE_STATEMENT_TIMEOUT_MS,
+    "statement_timeout": env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000),
     "lock_timeout": 10_000,
     "idle_in_transaction_session_timeout": 60_000,
 }
@@ -162,7 +181,7 @@ DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
         "min_size": env.int("DATABASE_POOL_MIN", 1),
-        "max_size": env.int("DATABASE_POOL_MAX", 8),
+        "max_size": env.int("DATABASE_POOL_MAX", 12),
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
     },
 }
@@ -174,10 +193,32 @@ if not DATABASE_POOLER:
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
+
+
+def _as_default(url: str, **pool: Any) -> dict[str, Any]:
+    """Another database, with the options of the default one beside those of its URL."""
+    given, default = env.db_url_config(url), DATABASES["default"]
+    options = {**default["OPTIONS"], **given.pop("OPTIONS", {})}
+    options["pool"] = {**options["pool"], **pool}
+    return {**default, **given, "ENGINE": default["ENGINE"], "OPTIONS": options}
+
+
 # Replicas of posts may be on databases of their own: shard1, shard2, ...
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
-    DATABASES[f"shard{_number}"] = {**DATABASES["default"], **env.db_url_config(_url)}
-    DATABASES[f"shard{_number}"]["ENGINE"] = "django.db.backends.postgresql"
+    DATABASES[f"shard{_number}"] = _as_default(_url)
+# Streaming replicas of the default database, each named by itself: replica1, replica2, ... (`apps.replicas`)
+REPLICA_DATABASES: list[str] = []
+# Longer than any search takes: who hears nothing for so long asks the primary, and the replica is left out for a while.
+REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 2.0)
+for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
+    REPLICA_DATABASES.append(f"replica{_number}")
+    # a page that waits for a replica that is gone asks the primary after this
+    _limited = connection_limited_to(REPLICA_TIMEOUT_SECONDS)
+    DATABASES[f"replica{_number}"] = _as_default(_url, timeout=0.5, connection_class=_limited)
+# Servers that may hold logical shards of the follow tables, by name: east=postgres://...,west=postgres://...
+# (`manage shards`, apps.graph.shards)
+GRAPH_SHARDS: dict[str, str] = env.dict("GRAPH_SHARD_URLS", default={})
+REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)  # then it is not read
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
@@ -210,9 +251,11 @@ CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that s
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_CACHE_URL,
+        "LOCATION": [REDIS_CACHE_URL],  # a string would be split at the commas between Sentinels
         "KEY_PREFIX": f"{CACHE_KEY_PREFIX}django",
         "OPTIONS": {
+            "CONNECTION_POOL_CLASS": "feedcache.redis_clients.CacheConnections",
+            "CONNECTION_POOL_KWARGS": {"role": "cache"},
             "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
             "SOCKET_CONNECT_TIMEOUT": 0.2,
             "SOCKET_TIMEOUT": 0.2,
@@ -248,14 +291,37 @@ HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 # then a page is built without them
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
+FEED_ALGORITHMS = (
+    env.list(  # that readers choose from, the first without a choice; docs/feed_algorithms.md
+        "FEED_ALGORITHMS",
+        default=[
+            "apps.timeline.ranking.scoring.light",
+            "apps.timeline.ranking.scoring.discussed",
+            "apps.timeline.ranking.scoring.heavy",
+            "apps.timeline.ranking.scoring.chronological",
+        ],
+    )
+)
+RANK_CANDIDATES = env.int("RANK_CANDIDATES", 1000)  # newest posts of home that are scored when read
+RANK_TIMELINE_LENGTH = env.int("RANK_TIMELINE_LENGTH", 400)  # newest posts with scores in Redis
+RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # no score there is older
+RANK_ITEMS_PER_RUN = env.int(
+    "RANK_ITEMS_PER_RUN", 50
+)  # newest, looked at after a delivery for one reader
+RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # for whom one task scores
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
 # Policy `auto`: an author with at least this many followers whose posts cost more to push than to
 # pull is pulled, until below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to
 # everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
-# entries in PostgreSQL, below Redis
+# entries below Redis
 TIMELINE_SECOND_LEVEL = env.bool("TIMELINE_SECOND_LEVEL", True)
+# where they are: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1]
+TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
+CASSANDRA_TIMEOUT_SECONDS = env.float(
+    "CASSANDRA_TIMEOUT_SECONDS", 0.25
+)  # of a read; then PostgreSQL answers
 TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # their lifetime
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=["default"])  # databases of readers' replicas
 TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # of a process, for large rebuilds
@@ -264,7 +330,10 @@ TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # of a process, for
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in this many; 0: none
 AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until a difference is checked again
 AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # for a delivery
+# ended follows, mutes, blocks: what home pages were
+HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
+RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # whom each delivery reached; after that only how many
 
 # --- streaming: a process of its own, at an address of its own ------------------------------------
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); what clients connect to
@@ -298,10 +367,19 @@ GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of
 # Who follows an account is kept as a set up to so many; about more, "followed by" asks PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
+# The push model needs a limit: a follow is a delivery of every post, and friends are read in one query.
+MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)  # of one account
+
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
-    "api": (env.int("LIMIT_API", 1500), 300),  # requests of an account, or of an application
-    "api_address": (env.int("LIMIT_API_ADDRESS", 600), 300),  # and without a token, per address
+    # Requests of an account, or of an application, and without a token per address; each class
+    # of interfaces by itself.
+    "api": (env.int("LIMIT_API", 1500), 300),
+    "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),
+    "api_rest": (env.int("LIMIT_API_REST", 900), 300),
+    "api_address": (env.int("LIMIT_API_ADDRESS", 600), 300),
+    "api_address_writes": (env.int("LIMIT_API_ADDRESS_WRITES", 600), 300),
+    "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
     "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # of all addresses
     # guesses of a secret: failures only (0061)
@@ -316,13 +394,13 @@ RATE_LIMITS = {
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
+    "check": (env.int("LIMIT_CHECK", 60), 600),  # pages that a reader has recomputed, per account
+    "past": (env.int("LIMIT_PAST", 120), 600),  # home pages as they were, per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),  # per mailbox
-    "password_reset_site": (
-        env.int("LIMIT_PASSWORD_RESET_SITE", 1000),
-        1800,
-    ),  # mails to unknown addresses
+    # mails to unknown addresses
+    "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),
     "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that strangers can cause, per mailbox
     "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # challenges, per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
@@ -331,6 +409,14 @@ POST_MAX_CHARACTERS = 500
 # a font file for preview images; else Noto Sans CJK if installed
 CARD_FONT = env.str("CARD_FONT", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
+# Video and sound, where ffmpeg is installed (`apps.media.video`).
+FFMPEG, FFPROBE = env.str("FFMPEG", "ffmpeg"), env.str("FFPROBE", "ffprobe")  # names or paths
+VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # of an upload
+VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)
+VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
+VIDEO_SIZE = (1920, 1080)  # the longer and the shorter side of what is served, at most
+VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # for one upload
+VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
 EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
@@ -340,8 +426,6 @@ SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # of one author
 # --- Celery: messages only wake workers -----------------------------------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_SERIALIZER = "json"
-CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -368,7 +452,7 @@ CELERY_DB_REUSE_MAX = sys.maxsize  # feedsite.celery returns connections to the 
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # The timeout only works with the two restore options: without them kombu checks every 100 s.
-CELERY_BROKER_TRANSPORT_OPTIONS = {
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "queue_order_strategy": "priority",
     "visibility_timeout": 60,
     "unacked_restore_interval": 1,
@@ -379,7 +463,23 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "max_retries": 0,  # else a dead broker delays every enqueueing request for six seconds
     "global_keyprefix": f"{CACHE_KEY_PREFIX}celery:",
 }
-CELERY_TASK_PUBLISH_RETRY = False  # the sweeper finds rows whose message failed
+# The name of the primary, for sentinel://host:port;sentinel://host:port
+if CELERY_BROKER_MASTER := env.str("CELERY_BROKER_MASTER", ""):
+    CELERY_BROKER_TRANSPORT_OPTIONS["master_name"] = CELERY_BROKER_MASTER
+# Of RabbitMQ: quorum queues survive the loss of a node and a restart, classic ones belong to one node.
+CELERY_BROKER_QUEUE_TYPE = env.str(
+    "CELERY_BROKER_QUEUE_TYPE", "quorum" if CELERY_BROKER_URL.startswith("amqp") else "classic"
+)
+CELERY_TASK_DEFAULT_QUEUE_TYPE = CELERY_TASK_CREATE_MISSING_QUEUE_TYPE = CELERY_BROKER_QUEUE_TYPE
+# The sweeper finds rows whose message failed. With RabbitMQ beat would never leave a connection that broke: one retry.
+CELERY_TASK_PUBLISH_RETRY = CELERY_BROKER_URL.startswith("amqp")
+CELERY_TASK_PUBLISH_RETRY_POLICY = {
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0,
+    "interval_max": 0,
+}
+CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
 # Workers read their queues in the order of -Q. Sweeps come first: behind a long queue they would
 # expire, and rows whose message was lost would wait. Large deliveries come last, so that a post
@@ -391,158 +491,56 @@ CELERY_TASK_ROUTES = {
     "apps.timeline.tasks.publish_due": {"queue": "sweep"},
     "apps.timeline.tasks.sweep": {"queue": "sweep"},
     "apps.privacy.tasks.sweep": {"queue": "sweep"},
+    "apps.posts.tasks.sweep_transcodes": {"queue": "sweep"},
+    "apps.posts.tasks.transcode": {"queue": "media"},
+    "apps.timeline.ranking.tasks.score_delivered": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_backfill": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.deliver_backfill": {"queue": "fanout_bulk"},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+PERIODIC_TASKS = {  # seconds between two runs
+    "apps.events.tasks.sweep": 1,
+    "apps.timeline.tasks.publish_due": 1,
+    "apps.timeline.tasks.sweep": 1,
+    "apps.accounts.tasks.maintain_counts": 5,
+    "apps.accounts.tasks.sweep_mail": 5,
+    "apps.graph.tasks.end_due_mutes": 5,
+    "apps.operations.tasks.publish": 5,
+    "apps.posts.tasks.end_polls": 5,
+    "apps.posts.tasks.maintain_counts": 5,
+    "apps.posts.tasks.sweep_transcodes": 5,
+    "apps.privacy.tasks.sweep": 5,
+    "apps.promotions.tasks.apply_time": 5,
+    "apps.timeline.tasks.maintain_policies": 5,
+    "apps.audit.tasks.audit": 10,
+    "apps.posts.tasks.write_back_reads": 10,
+    "apps.search.tasks.index_newcomers": 10,
+    "apps.search.tasks.index_older_posts": 10,
+    "apps.engagement.tasks.maintain_filters": 15,
+    "apps.audit.tasks.reconcile_counts": 30,
+    "apps.promotions.tasks.sweep_segments": 60,
+    "apps.timeline.tasks.maintain_second_level": 60,
+    "apps.timeline.tasks.repair_square": 60,
+    "apps.audit.tasks.keep_days": 300,
+    "apps.engagement.tasks.recount_polls": 300,
+    "apps.posts.tasks.evict_counts": 300,
+    "apps.search.tasks.rank_trends": 300,
+    "apps.tags.tasks.count_tags": 300,
+    "apps.timeline.tasks.measure_policies": 300,
+    "apps.posts.tasks.purge_pictures": 600,
+    "apps.privacy.tasks.purge": 1800,
+    "apps.accounts.tasks.purge_mail": 3600,
+    "apps.events.tasks.purge": 3600,
+    "apps.oauth.tasks.purge": 3600,
+    "apps.posts.tasks.purge_keys": 3600,
+    "apps.promotions.tasks.purge_impressions": 3600,
+    "apps.timeline.ranking.tasks.purge": 3600,
+    "apps.timeline.tasks.purge_history": 3600,
+}
 CELERY_BEAT_SCHEDULE = {
-    "sweep-events": {"task": "apps.events.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},
-    "sweep-fanout": {
-        "task": "apps.timeline.tasks.sweep",
-        "schedule": 1.0,
-        "options": {"expires": 5},
-    },
-    "tend-policies": {
-        "task": "apps.timeline.tasks.maintain_policies",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "measure-policies": {
-        "task": "apps.timeline.tasks.measure_policies",
-        "schedule": 300.0,
-        "options": {"expires": 300},
-    },
-    "publish-scheduled-posts": {
-        "task": "apps.timeline.tasks.publish_due",
-        "schedule": 1.0,
-        "options": {"expires": 5},
-    },
-    "end-polls": {
-        "task": "apps.posts.tasks.end_polls",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "purge-pictures": {
-        "task": "apps.posts.tasks.purge_pictures",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "tend-second-level": {
-        "task": "apps.timeline.tasks.maintain_second_level",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "tend-existence-filters": {
-        "task": "apps.engagement.tasks.maintain_filters",
-        "schedule": 15.0,
-        "options": {"expires": 15},
-    },
-    "tend-post-counts": {
-        "task": "apps.posts.tasks.maintain_counts",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "tend-user-counts": {
-        "task": "apps.accounts.tasks.maintain_counts",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "sweep-mail": {
-        "task": "apps.accounts.tasks.sweep_mail",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "purge-mail": {
-        "task": "apps.accounts.tasks.purge_mail",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "write-back-reads": {
-        "task": "apps.posts.tasks.write_back_reads",
-        "schedule": 10.0,
-        "options": {"expires": 10},
-    },
-    "cool-post-counts": {
-        "task": "apps.posts.tasks.evict_counts",
-        "schedule": 300.0,
-        "options": {"expires": 300},
-    },
-    "reconcile-counts": {
-        "task": "apps.engagement.tasks.reconcile_counts",
-        "schedule": 30.0,
-        "options": {"expires": 30},
-    },
-    "recount-polls": {
-        "task": "apps.engagement.tasks.recount_polls",
-        "schedule": 300.0,
-        "options": {"expires": 300},
-    },
-    "audit": {
-        "task": "apps.audit.tasks.audit",
-        "schedule": 10.0,
-        "options": {"expires": 10},
-    },
-    "end-due-mutes": {
-        "task": "apps.graph.tasks.end_due_mutes",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "publish-topology": {
-        "task": "apps.operations.tasks.publish",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "count-tags": {
-        "task": "apps.tags.tasks.count_tags",
-        "schedule": 300.0,
-        "options": {"expires": 300},
-    },
-    "index-older-posts": {
-        "task": "apps.search.tasks.index_older_posts",
-        "schedule": 10.0,
-        "options": {"expires": 10},
-    },
-    "index-newcomers": {
-        "task": "apps.search.tasks.index_newcomers",
-        "schedule": 10.0,
-        "options": {"expires": 10},
-    },
-    "rank-trends": {
-        "task": "apps.search.tasks.rank_trends",
-        "schedule": 300.0,
-        "options": {"expires": 300},
-    },
-    "purge-tokens": {
-        "task": "apps.oauth.tasks.purge",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "purge-keys": {
-        "task": "apps.posts.tasks.purge_keys",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "purge-rankings": {
-        "task": "apps.timeline.ranking.tasks.purge",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "sweep-personal": {
-        "task": "apps.privacy.tasks.sweep",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "purge-personal": {
-        "task": "apps.privacy.tasks.purge",
-        "schedule": 1800.0,
-        "options": {"expires": 600},
-    },
-    "purge-events": {
-        "task": "apps.events.tasks.purge",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
+    task: {"task": task, "schedule": seconds, "options": {"expires": min(max(seconds, 5), 600)}}
+    for task, seconds in PERIODIC_TASKS.items()
 }
 
 # --- accounts -------------------------------------------------------------------------------------
@@ -571,8 +569,7 @@ LOGOUT_REDIRECT_URL = "/"
 SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
-EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
-vars().update(EMAIL_CONFIG)
+vars().update(env.email("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
 EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a hanging mail server can block
 # Addresses need confirmation before they can log in or reset a password (decision 0062).
@@ -591,22 +588,19 @@ OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 # --- security -------------------------------------------------------------------------------------
 SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_REFERRER_POLICY = "same-origin"
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
 # "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; else
 # clients could forge it.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
-X_FRAME_OPTIONS = "DENY"
 TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is ignored
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
-UPLOAD_MAX_BYTES = 4 * PICTURE_MAX_BYTES + DATA_UPLOAD_MAX_MEMORY_SIZE  # of a form with files
+UPLOAD_MAX_BYTES = (  # of a form with files
+    max(4 * PICTURE_MAX_BYTES, VIDEO_MAX_BYTES) + DATA_UPLOAD_MAX_MEMORY_SIZE
+)
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 8
 CONTENT_SECURITY_POLICY = {
@@ -615,6 +609,7 @@ CONTENT_SECURITY_POLICY = {
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
+        "media-src": ["'self'"],
         "font-src": ["'self'"],
         "connect-src": ["'self'", STREAMING_URL],
         "manifest-src": ["'self'"],
@@ -629,8 +624,9 @@ CORS_URLS_REGEX = r"^/(api|oauth/(token|revoke)|\.well-known|nodeinfo)(/|$)"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_HEADERS = ("accept", "authorization", "content-type", "idempotency-key", "if-none-match")
 CORS_EXPOSE_HEADERS = (
-    "ETag", "Idempotency-Replayed", "Link", "Retry-After", "Server-Timing", "X-RateLimit-Limit",
-    "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id",
+    "ETag", "Idempotency-Replayed", "Link", "Retry-After", "Server-Timing", "X-Feed-Behind",
+    "X-Feed-Degraded", "X-Feed-Ends-Early", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+    "X-Request-Id",
 )  # fmt: skip
 CSRF_FAILURE_VIEW = "apps.http.errors.csrf_failure"
 
@@ -639,7 +635,6 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_NAME = "lang"
-USE_I18N = USE_TZ = True
 TIME_ZONE = "UTC"
 
 # --- files ----------------------------------------------------------------------------------------
@@ -662,12 +657,12 @@ STORAGES = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["feedsite.middleware.rate_limits.ApiThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["apps.api.json_format.FastJSONRenderer"],
+    "DEFAULT_THROTTLE_CLASSES": ["apps.api.throttling.ApiThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["apps.api.renderers.FastJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
-        "apps.api.json_format.StrictJSONParser",
-        "apps.api.form_data.NestedFormParser",
-        "apps.api.form_data.NestedMultiPartParser",
+        "apps.api.parsers.StrictJSONParser",
+        "apps.api.parsers.NestedFormParser",
+        "apps.api.parsers.NestedMultiPartParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "apps.api.errors.api_exception",
@@ -691,9 +686,36 @@ SPECTACULAR_SETTINGS = {
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {
+        "FindingEnum": [
+            "missing",
+            "extra",
+            "repeated",
+            "order",
+            "window",
+            "undelivered",
+            "stuck",
+            "dead",
+            "chunk",
+            "receipt",
+            "lost",
+            "mirror",
+            "count",
+        ],
+        "MediaTypeEnum": ["image", "video", "audio"],
+        "NotificationTypeEnum": [
+            "favourite",
+            "follow",
+            "follow_request",
+            "mention",
+            "poll",
+            "quote",
+            "reblog",
+            "status",
+            "update",
+        ],
         "VerdictEnum": ["accept", "filter", "drop"],
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],
-        "WritableVisibilityEnum": ["public", "unlisted", "private", "direct", "circle"],
+        "WritableVisibilityEnum": ["public", "unlisted", "private", "friends", "direct", "circle"],
     },
 }
 
@@ -718,13 +740,20 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,  # only hashes are stored
 }
 
+# --- figures of the running site ------------------------------------------------------------------
+# What staff see beside them (sources 000 and 002): shares, and milliseconds on average.
+SERVICE_TARGETS = {"availability": 0.9999, "hit_rate": 0.99, "request_ms": 100, "call_ms": 5}
+# Who may read /metrics beside staff: programs with this token, and programs at these addresses.
+METRICS_TOKEN = env.str("METRICS_TOKEN", "")
+METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # as in 10.0.0.7 or 10.0.0.0/24
+
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "feedsite.middleware.request_id.RequestIdFilter"},
+        "request_id": {"()": "feedsite.logs.RequestIdFilter"},
         "as_info": {"()": "feedsite.logs.AsInfo"},
     },
     "formatters": {

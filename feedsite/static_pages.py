@@ -20,6 +20,7 @@ from feedsite.health import current_state
 DAY = 24 * 3600
 ROBOTS = """User-agent: *
 Disallow: /admin/
+Disallow: /aggregate
 Disallow: /api/
 Disallow: /compose
 Disallow: /explain
@@ -63,6 +64,7 @@ def status(request: HttpRequest) -> HttpResponse:
     state = current_state()
     parts = [(name, _are_ok(state["checks"], names)) for name, names in _PARTS]
     context: dict[str, Any] = {"here": "about", "status": state["status"], "parts": parts}
+    context["behind"] = state.get("deliveries_behind_seconds")
     response = render(request, "status.html", context)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -129,11 +131,17 @@ def rules(request: HttpRequest) -> HttpResponse:
     return render(request, "rules.html", {"here": "about", "rules": rules_json()})
 
 
+@require_safe
+def privacy(request: HttpRequest) -> HttpResponse:
+    context = {"here": "about", "home_history_days": settings.HOME_HISTORY_DAYS}
+    return render(request, "privacy.html", context)
+
+
 pages: list[URLPattern] = [
     path("about", page, {"template": "about.html"}, name="about"),
     path("about/api", page, {"template": "about_api.html"}, name="about_api"),
     path("about/shortcuts", shortcuts, name="shortcuts"),
-    path("privacy", page, {"template": "privacy.html"}, name="privacy"),
+    path("privacy", privacy, name="privacy"),
     path("rules", rules, name="rules"),
     path("status", status, name="status"),
     path("robots.txt", robots, name="robots"),

@@ -5,10 +5,9 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from apps.api import instance
 from apps.api import urls as api
-from apps.api.staff import operations
-from feedsite import health, static_pages
+from apps.api.views import instance, staff
+from feedsite import health, metrics, static_pages
 from feedsite.files import media
 
 # Swagger UI needs inline styles; its script is a file.
@@ -21,13 +20,14 @@ urlpatterns = [
     path("api/v2/instance", instance.instance),
     path("api/v1/", include(api.v1)),
     path("api/v1/instance", instance.instance_v1),
-    path("api/v1/instance/rules", instance.rules),
+    path("api/v1/instance/rules", instance.instance_rules),
     path("api/v1/custom_emojis", instance.custom_emojis),
     path("api/v2/", include(api.v2)),
     path("api/x/", include(api.extensions)),
-    path("api/x/topology", operations.topology),
+    path("api/x/topology", staff.topology),
     path("healthz/live", health.live),
     path("healthz/ready", health.ready),
+    path("metrics", metrics.metrics, name="metrics"),
     path("media/<path:name>", media.media_file),
     path("admin/", admin.site.urls),
     path("", include(api.protocol)),

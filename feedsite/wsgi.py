@@ -5,7 +5,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from feedcache.memcached import topology_listener
+from feedcache.servers import topology_listener
 from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
@@ -13,6 +13,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 application = get_wsgi_application()
 stop_if_refused()
 topology_listener.start("web")
+# models are not ready before the application is
+from apps.timeline.fanout import lag
+
+topology_listener.listener().every_second(lag.follow)
 
 # Exempt what is imported from garbage collection, which would take 0.1 s now and then; requests
 # leave few cycles.

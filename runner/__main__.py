@@ -22,6 +22,8 @@ def main(command_line: list[str]) -> int:
             "drill",
             "fuzz",
             "house",
+            "mutate",
+            "scale",
             "vitals",
         ):
             packages.enter(development=request.verb in ("test", "check", "fuzz", "vitals"))
@@ -48,6 +50,8 @@ def perform(request: arguments.Request) -> int:
         "drill": lambda: checks.drill(request.rest),
         "fuzz": lambda: checks.fuzz(request.rest),
         "house": lambda: checks.house(request.rest),
+        "mutate": lambda: checks.mutate(request.rest),
+        "scale": lambda: checks.scale(request.rest),
         "vitals": lambda: checks.vitals(request.rest),
     }
     return verbs[request.verb]()

@@ -23,10 +23,23 @@ VERBS = (
     "drill",
     "fuzz",
     "house",
+    "mutate",
+    "scale",
     "vitals",
 )
 # The arguments of these verbs are passed on as they are, --help included.
-PASSED_ON = ("test", "manage", "bench", "capacity", "drill", "fuzz", "house", "vitals")
+PASSED_ON = (
+    "test",
+    "manage",
+    "bench",
+    "capacity",
+    "drill",
+    "fuzz",
+    "house",
+    "mutate",
+    "scale",
+    "vitals",
+)
 SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
@@ -44,6 +57,8 @@ Starts the site with everything it needs, and its tools.
   ./run drill                load and faults on a site of its own, then the proof; --help says more
   ./run fuzz                 requests that nobody thought of, to every endpoint and form; --help says more
   ./run house                how large the code is and how far one reads to follow it; --help says more
+  ./run mutate               takes mechanisms away, to see their tests fail; --help says more
+  ./run scale                the site on each engine it can grow onto; --help says more
   ./run vitals               every page in a browser: accessibility, weight, speed; --help says more
 """
 EXAMPLES = """\

@@ -1,4 +1,4 @@
-"""The verbs that run tools: test, check, bench, capacity, drill, fuzz, house, vitals."""
+"""The verbs that run tools: test, check, bench, capacity, drill, fuzz, house, mutate, scale, vitals."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,13 +20,19 @@ from runner.terminal import say
 
 # Not inherited from the shell: tests start their own servers.
 SERVER_SETTINGS = (
-    "DATABASE_URL", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
-    "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
-    "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS", "MEMCACHED_L1_URLS",
+    "DATABASE_URL", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL",
+    "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
+    "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL", "REPLICA_DATABASE_URLS", "GRAPH_SHARD_URLS",
+    "TIMELINE_SHARD_URLS", "TIMELINE_SHARDS",
+    "TIMELINE_STORE",
+    "CELERY_BROKER_QUEUE_TYPE", "CELERY_BROKER_MASTER",
+    "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS",
+    "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
 
-MATRIX, MATRIX_TESTS = "--matrix", "tests/security/test_matrix.py"
+MATRIX = "--matrix"
+MATRIX_TESTS = ("tests/security/test_matrix.py", "tests/audit/test_explain_matrix.py")
 ALL = "--all"
 # What `./run test` leaves to `./run test --all`; tests/support/markers.py says which tests these are.
 QUICK = "not (flows or browser or clusters or long)"
@@ -48,18 +55,19 @@ MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
 # code.
 IMAGE_PYTHON = "3.13"
 IMAGE_TESTS = (
-    "tests/feedsite/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py", "tests/timeline/test_home.py",
+    "tests/feedsite/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py",
+    "tests/timeline/test_home.py",
 )  # fmt: skip
 TEST_HELP = """\
-  ./run test                 the quick tests, in a few minutes: units and integration on real PostgreSQL, Redis and Memcached
+  ./run test                 the quick tests, in a few minutes: also on real PostgreSQL, Redis and Memcached
   ./run test --all           every test: also whole processes, browsers, clusters, and what takes long; what CI runs
   ./run test PATH ... -k X   exactly these, whatever they need
   ./run test -m browser      the tests with one marker: flows, browser, clusters, long
   ./run test --lf            what failed the last time
-  ./run test --matrix        all of the authorization matrix, with its figures
+  ./run test --matrix        all of the matrices of authorization and of /explain, with their figures
   ./run test -h              the options of pytest, which may all be given
 
-The first two run in as many processes as there are cores, up to {processes}; -n 1 takes one.
+The first two run in one process more than there are cores, up to {processes}; -n 1 takes one.
 """
 SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s
 
@@ -76,7 +84,7 @@ def pytest_arguments(arguments: list[str]) -> list[str]:
     """The quick tests or all of them in several processes, with progress; what is chosen by path, -k or -m as it is."""
     others = [argument for argument in arguments if argument != ALL]
     if MATRIX in arguments:
-        return [*others, MATRIX_TESTS, *_in_parallel(), "-p", "no:logging"]
+        return [*others, *MATRIX_TESTS, *_in_parallel(), "-p", "no:logging"]
     if any(map(_chooses, others)):
         return others
     selection = [] if ALL in arguments else ["-m", QUICK]
@@ -108,6 +116,14 @@ def house(arguments: list[str]) -> NoReturn:
     _exec("tools.house", arguments)
 
 
+def mutate(arguments: list[str]) -> NoReturn:
+    _exec("tools.mutate", arguments)
+
+
+def scale(arguments: list[str]) -> NoReturn:
+    _exec("tools.scale", arguments)
+
+
 def vitals(arguments: list[str]) -> NoReturn:
     _exec("tools.vitals", arguments)
 
@@ -123,11 +139,13 @@ def check() -> int:
     failed = [
         name for name, command in _static_checks() if not _step(name, command, _environment())
     ]
-    with tempfile.TemporaryDirectory(prefix="feedsite-check-") as directory:
-        failed += _checks_with_servers(Path(directory))
-    if not _step("short drill", [*_module("tools.drill"), *SHORT_DRILL], _environment()):
-        failed.append("short drill")
-    failed += _tests_on_image_python()
+    with ThreadPoolExecutor(1) as beside:
+        image = beside.submit(_tests_on_image_python)
+        with tempfile.TemporaryDirectory(prefix="feedsite-check-") as directory:
+            failed += _checks_with_servers(Path(directory))
+        if not _step("short drill", [*_module("tools.drill"), *SHORT_DRILL], _environment()):
+            failed.append("short drill")
+        failed += image.result()
     say(
         f"\nFailed so far: {', '.join(failed)}"
         if failed
@@ -140,9 +158,7 @@ def check() -> int:
 
 
 def _tests_on_image_python() -> list[str]:
-    """Run a part of the tests on the Python of the Docker
-    image, in a virtual environment of its own.
-    """
+    """Run a part of the tests on the Docker image's Python, in a virtual environment of its own."""
     name = f"Python {IMAGE_PYTHON}"
     if sys.version_info[:2] == tuple(map(int, IMAGE_PYTHON.split("."))):
         return []  # the whole suite runs on it
@@ -170,11 +186,12 @@ def _succeeds(command: list[str]) -> bool:
 
 
 def _in_parallel() -> list[str]:
-    """pytest's options for one process per core, each with its own Redis and Memcached."""
+    """pytest's options for several processes, each with its own Redis and Memcached."""
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    processes = str(min(cores, MAX_PROCESSES))
+    # a third of the time a test waits, for servers, browsers and clocks
+    processes = str(min(cores + 1, MAX_PROCESSES))
     # a module's tests stay in one process, as long as none is idle: what they share is made once
     return ["--numprocesses", processes, "--dist", "worksteal"] if cores > 1 else []
 

@@ -10,6 +10,7 @@ import shutil
 import socket
 import stat
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,8 +21,8 @@ from runner.terminal import LaunchError
 
 MARKER = ".feedsite"
 NAMES = frozenset({
-    MARKER, "lock", "site.json", "environment.json", "secret_key", "demo", "static-stamp", "postgres", "postgres.new",
-    "redis", "memcached", "sockets", "static", "media", "beat", "log",
+    MARKER, "lock", "site.json", "environment.json", "secret_key", "page_signing_key", "demo", "static-stamp",
+    "postgres", "postgres.new", "redis", "memcached", "sockets", "static", "media", "beat", "log",
 })  # fmt: skip
 # A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the
 # directory's.
@@ -89,9 +90,16 @@ class DataDir:
 
     def secret_key(self) -> str:
         """Created on first use, readable by its owner only."""
-        file = self.path / "secret_key"
+        return self._secret("secret_key", secrets.token_urlsafe(50))
+
+    def page_signing_key(self) -> str:
+        """The same; 32 bytes in base64, the form of an Ed25519 key in the settings."""
+        return self._secret("page_signing_key", b64encode(secrets.token_bytes(32)).decode())
+
+    def _secret(self, name: str, new: str) -> str:
+        file = self.path / name
         if not file.exists():
-            write_private(file, secrets.token_urlsafe(50))
+            write_private(file, new)
         return file.read_text().strip()
 
     def socket_dir(self) -> Path:

@@ -52,7 +52,8 @@ def namespaces_allowed() -> bool:
     if not sys.platform.startswith("linux"):
         return False
     probe = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", f"import ctypes,sys; sys.exit(ctypes.CDLL(None).unshare({CLONE_NEWUSER}) != 0)"],
+        [sys.executable, "-I", "-S", "-c",
+         f"import ctypes,sys; sys.exit(ctypes.CDLL(None).unshare({CLONE_NEWUSER}) != 0)"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
     )  # fmt: skip
     return probe.returncode == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 # sets the options of both servers, also in containers
 SERVE = Path(__file__).resolve().parent.parent / "serve.py"
-QUEUES = "sweep,default,fanout,fanout_bulk"  # in order of priority
+QUEUES = "sweep,default,fanout,fanout_bulk,media"  # in order of priority
 
 
 def web(*, host: str = "127.0.0.1", port: int = 0, socket: int | None = None) -> list[str]:

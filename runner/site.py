@@ -99,6 +99,7 @@ class _Site:
         preparation.collect_static(self.data, self.environment)
         self.data.save_environment(to_save(self.environment))
         has_demo = preparation.seed(self.data, self.environment, self.options.demo)
+        self.environment["DEMO"] = str(int(has_demo))
         for unit in self._own_processes():
             self.supervisor.add(unit)
         self._wait_for_web()

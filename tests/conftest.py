@@ -6,28 +6,33 @@ import sys
 from contextlib import contextmanager
 
 import pytest
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.models import QuerySet
 from django.test import Client
 from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
-from apps.accounts.cache import USER_COUNTS
+from apps.accounts.cache import USER_COUNTS, forget_viewers
+from apps.accounts.models import User
 from apps.graph.actions import follow_user
-from apps.posts.cache.entries import POST_COUNTS
+from apps.posts.cache import POST_COUNTS
 from apps.scopes import ALL
-from apps.tags.queries import TALK
+from apps.tags.trends import TRENDING_CACHE
 from apps.timeline import policy
+from apps.timeline.fanout import lag
 from feedcache import rate_limit
-from feedcache.memcached.tiers import tiers
-from feedcache.memcached.topology_listener import listener
-from feedcache.redis_servers.connections import counters, graph, limits, reset_breakers, timelines
-from feedcache.structures.counters.building import begin_build, end_build
+from feedcache.connections import counters, graph, limits, reset_breakers, timelines
+from feedcache.memcached_tiers import tiers
+from feedcache.servers.topology_listener import listener
+from feedcache.structures.counters.maintenance import begin_build, end_build
 from feedsite import health
 from runner.checkout import MANAGE
 from runner.environment import UNCOMPRESSED
-from tests.support import clusters, memory
+from tests.support import cassandra, clusters, memory
 from tests.support.commits import commit_inside_tests
+from tests.support.database import migrated_template
 from tests.support.factories import deliver, make_user
+from tests.support.flushing import flush_quickly
 from tests.support.staff import browser_of, make_staff
 
 
@@ -37,7 +42,9 @@ def pytest_addoption(parser):
     )
     parser.addoption("--api-seed", type=int, default=1, help="of what it asks")
     parser.addoption(
-        "--matrix", action="store_true", help="all of the authorization matrix of tests/security"
+        "--matrix",
+        action="store_true",
+        help="all of the matrices of tests/security and of /explain",
     )
 
 
@@ -47,10 +54,43 @@ def django_db_keepdb():
     return True
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quick_flush():
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        flush_quickly(monkeypatch)
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
+    connection = connections[DEFAULT_DB_ALIAS]
+    # a test without a database may have made the pool: it would go on connecting to the one of the settings
+    connection.close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        names = {"NAME": f"test_{worker}", "TEMPLATE": migrated_template()}
+        connection.settings_dict["TEST"].update(names)
+
+
 @pytest.fixture(scope="session")
 def pair(tmp_path_factory):
     with clusters.pair(tmp_path_factory.mktemp("replica")) as servers:
         yield servers
+
+
+@pytest.fixture(scope="session")
+def cassandra_node(tmp_path_factory):
+    with cassandra.server(tmp_path_factory.mktemp("cassandra")) as node:
+        yield node
+
+
+@pytest.fixture(params=cassandra.STORES)
+def store(request):
+    """The name of the store that has the second level."""
+    if request.param == "postgresql":
+        yield request.param
+        return
+    with cassandra.in_cassandra(request.getfixturevalue("cassandra_node")):
+        yield request.param
 
 
 @pytest.fixture
@@ -96,11 +136,12 @@ def _unknown_policies():
 @pytest.fixture(autouse=True)
 def _health_unknown():
     health.forget()
+    lag.forget()
 
 
 @pytest.fixture(autouse=True)
 def _no_old_talk():
-    TALK.clear()
+    TRENDING_CACHE.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +162,20 @@ def complete_counters():
 @pytest.fixture(autouse=True)
 def _commits(monkeypatch):
     commit_inside_tests(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _accounts_changed_by_hand(monkeypatch):
+    """Tests change accounts past the code, which forgets who asks."""
+    update = QuerySet.update
+
+    def updated(self, **values):
+        ids = list(self.values_list("pk", flat=True)) if self.model is User else []
+        count = update(self, **values)
+        forget_viewers(ids)
+        return count
+
+    monkeypatch.setattr(QuerySet, "update", updated)
 
 
 @pytest.fixture(autouse=True)

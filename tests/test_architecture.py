@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(
@@ -122,7 +123,8 @@ KNOW_REQUESTS = {
 }  # fmt: skip
 # A login is a session, and a session is of a request.
 ABOUT_SESSIONS = {
-    "apps/accounts/authentication/devices.py", "apps/accounts/handlers.py", "apps/accounts/authentication/backends.py", "apps/accounts/authentication/sessions.py",
+    "apps/accounts/authentication/devices.py", "apps/accounts/handlers.py", "apps/accounts/authentication/backends.py",
+    "apps/accounts/authentication/sessions.py",
     "apps/accounts/authentication/passkeys.py", "apps/oauth/provider.py",
 }  # fmt: skip
 
@@ -144,6 +146,171 @@ def may_know_requests(path):
     of_requests = parts[0] not in {"apps", "feedcache"} or parts[1] in KNOW_REQUESTS
     of_staff = path.stem == "admin" or "admin" in parts
     return of_requests or of_staff or name_of(path) in ABOUT_SESSIONS or "templatetags" in parts
+
+
+# The tables of other apps that the SQL of an app names, and why it does not ask their queries.
+TABLES_OF_OTHERS = {
+    "audit": (
+        "the oracle and the checks share no code with what they judge: they have the rows alone",
+        """
+        accounts_user engagement_bookmark engagement_like events_event filters_filter graph_block graph_circle
+        graph_circlemember graph_followee graph_follower graph_listmember graph_mute graph_userlist
+        posts_attachment posts_mention posts_poll posts_post promotions_campaign promotions_campaign_segments
+        promotions_campaigncount promotions_optout promotions_readerimpressions promotions_segment
+        promotions_segmentmembership promotions_virtualfollow tags_tagfollow tags_taguse
+        timeline_fanoutchunk timeline_fanoutjob
+        """,
+    ),
+    "demo": (
+        "loads many rows at once, and counts what it has loaded",
+        """
+        accounts_user accounts_usercounts engagement_bookmark engagement_like graph_followee graph_follower
+        notifications_notification posts_attachment posts_mention posts_post posts_postcounts
+        timeline_fanoutchunk timeline_fanoutjob
+        """,
+    ),
+    "engagement": (
+        "counts are compared with the rows that they count, and polls are shown with their votes",
+        """
+        graph_followee graph_follower posts_poll posts_post
+        """,
+    ),
+    "feeds": (
+        "candidates are ranges of posts, tags and the search index, checked in the statement that finds them",
+        """
+        graph_block posts_attachment posts_post search_postentry tags_tag tags_taguse
+        """,
+    ),
+    "graph": (
+        "files of handles are joined with accounts, and relations are read with the revision that they are of",
+        """
+        accounts_user accounts_usercounts
+        """,
+    ),
+    "notifications": (
+        "one statement decides whom of many a notification reaches",
+        """
+        accounts_user engagement_vote graph_block graph_followee graph_follower graph_mute posts_mention posts_post
+        posts_threadmute
+        """,
+    ),
+    "oauth": (
+        "a request reads its token and account in one statement",
+        """
+        accounts_user
+        """,
+    ),
+    "posts": (
+        "posts and files are found together with their authors",
+        """
+        accounts_user accounts_usercounts
+        """,
+    ),
+    "promotions": (
+        "what a reader may be shown is decided in one statement, with the values that the rules are about",
+        """
+        accounts_user graph_block graph_followee graph_mute tags_tag
+        """,
+    ),
+    "search": (
+        "matches and suggestions are ranked in the statement that finds them",
+        """
+        accounts_user accounts_usercounts graph_block graph_followee graph_followrequest graph_mute
+        posts_attachment posts_post posts_postcounts
+        """,
+    ),
+    "tags": (
+        "uses by suspended accounts do not count",
+        """
+        accounts_user
+        """,
+    ),
+    "timeline": (
+        "candidates are one range over posts, actions and relations: the deepest source, below all caches",
+        """
+        accounts_user accounts_usercounts engagement_like graph_circle graph_circlemember graph_followee
+        graph_follower graph_listmember graph_mute posts_mention posts_post
+        promotions_virtualfollow tags_tagfollow tags_taguse
+        """,
+    ),
+}
+
+
+def test_sql_names_tables_of_other_apps_only_where_it_says_why():
+    found = {
+        app: set().union(*(foreign_tables(path) for path in MODULES if app_of(path) == app))
+        for app in sorted(set(map(app_of, MODULES)) - {""})
+    }
+    allowed = {app: set(tables.split()) for app, (_reason, tables) in TABLES_OF_OTHERS.items()}
+    assert {app: tables for app, tables in found.items() if tables} == allowed
+
+
+def test_sql_names_no_table_that_is_not_there():
+    """Of a model that was renamed or moved."""
+    owners = set(owners_of_tables())
+    folders = "|".join(
+        {name.partition("_")[0] for name in owners} | set(map(app_of, MODULES)) - {""}
+    )
+    named = re.compile(rf"\b(?:FROM|JOIN|INTO|UPDATE)\s+\"?((?:{folders})_\w+)")
+    found = {
+        (name_of(path), table)
+        for path in MODULES
+        for text in texts_of(path)
+        for table in set(named.findall(text)) - owners
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'SQL = "SELECT id FROM posts_post"',
+        "SQL = f'SELECT {names} FROM {first} JOIN \"posts_post\" p USING (id)'",
+        'TABLES = ["posts_post"]',
+    ],
+)
+def test_a_table_of_another_app_is_found(tmp_path, source):
+    made = tmp_path / "apps" / "tags" / "queries.py"
+    made.parent.mkdir(parents=True)
+    made.write_text(
+        f'"""Nothing about posts_post counts here, and public.tags_tag is its own."""\n{source}\n'
+    )
+    assert foreign_tables(made, root=tmp_path) == {"posts_post"}
+
+
+def foreign_tables(path, root=ROOT):
+    """The tables of other apps that stand in strings of a module; docstrings may name what they like."""
+    owners = owners_of_tables()
+    words = {word for text in texts_of(path) for word in re.findall(r"\w+", text)}
+    return {word for word in words if owners.get(word, app_of(path, root)) != app_of(path, root)}
+
+
+@cache
+def owners_of_tables():
+    """The folder of apps/ whose models each table is of."""
+    models = apps.get_models(include_auto_created=True)
+    ours = [model for model in models if model.__module__.startswith("apps.")]
+    return {model._meta.db_table: model.__module__.split(".")[1] for model in ours}
+
+
+def app_of(path, root=ROOT):
+    parts = path.relative_to(root).parts
+    return parts[1] if parts[0] == "apps" and len(parts) > 2 else ""
+
+
+def texts_of(path):
+    """All strings of a module, parts of f-strings too, without docstrings."""
+    tree = tree_of(path)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {id(node.body[0].value) for node in ast.walk(tree)
+                  if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)}  # fmt: skip
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+    ]
 
 
 def test_every_module_named_in_the_architecture_exists():

@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import personal_token, user_by_handle, user_of_session
-from apps.graph.queries import suggestions
+from apps.search.suggestions import suggested_people
 
 pytestmark = pytest.mark.django_db
 
@@ -21,9 +21,8 @@ def test_an_account_has_every_field_and_its_counts(alice, carol, django_assert_n
     UserCounts.objects.filter(pk=alice.pk).update(posts=7)
     exact = User.objects.select_related("counts").get(pk=alice.pk)
     for read in (
-        lambda: user_of_session(alice.pk),
         lambda: user_by_handle("@Alice"),
-        lambda: suggestions(carol, limit=1)[0],
+        lambda: suggested_people(carol, limit=1)[0],
     ):
         with django_assert_num_queries(1):
             found = read()
@@ -31,6 +30,17 @@ def test_an_account_has_every_field_and_its_counts(alice, carol, django_assert_n
             assert_same(found.counts, exact.counts)
         assert_same(found, exact)
         assert found.lines == [["Home", "Bath 100% 'x'"]]
+
+
+def test_the_account_that_asks_has_every_field_and_count_some_read_when_they_are_asked_for(alice):
+    User.objects.filter(pk=alice.pk).update(bio="Hello.")
+    UserCounts.objects.filter(pk=alice.pk).update(posts=7)
+    found, exact = user_of_session(alice.pk), User.objects.get(pk=alice.pk)
+    assert found is not None
+    for field in User._meta.concrete_fields:
+        assert getattr(found, field.attname) == getattr(exact, field.attname)
+    for field in UserCounts._meta.concrete_fields:
+        assert getattr(found.counts, field.attname) == getattr(exact.counts, field.attname)
 
 
 def test_an_account_that_was_read_can_be_saved(alice):

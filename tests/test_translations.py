@@ -22,7 +22,7 @@ KEYWORDS: dict[str, Any] = {
     "gettext_noop": None,
 }
 CONTEXT_FIRST = {name for name, spec in KEYWORDS.items() if spec and isinstance(spec[0], tuple)}
-PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]|%[sd]")
+PLACEHOLDER = re.compile(r"%\(\w+\)|%[sd]|\{\w+\}")
 
 
 def catalogue():

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -14,10 +14,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.authentication.passwords import check_own_password
-from apps.accounts.cache import card_changed
-from apps.accounts.mail import sending
-from apps.accounts.mail.confirmation import clean_email, email_errors, give_email
+from apps.accounts.authentication.passwords import require_password
+from apps.accounts.cache import access_changed, card_changed
+from apps.accounts.email import sending
+from apps.accounts.email.confirmation import clean_email, email_errors, give_email
 from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
@@ -36,16 +36,22 @@ from apps.accounts.models import (
 )
 from apps.accounts.profile import clean_name, clean_profile
 from apps.accounts.signals import announce_visibility
-from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
-from apps.events.live import announce
 from apps.scopes import ALL, NAMES
 from apps.throttling import Origin, check_rate_limit
 
 TOKEN_NAME_MAX_CHARACTERS = 60
 TOKEN_PREFIX = "rill_"  # noqa: S105 -- lets secret scanners recognise our tokens
 _HANDLE = re.compile(HANDLE_PATTERN, re.ASCII)
+_CHOICES: dict[str, Collection[str]] = {
+    "theme": Theme.values,
+    "text_size": TextSize.values,
+    "interface_language": {"", *dict(settings.LANGUAGES)},
+    "post_visibility": PostVisibility.values,
+    "keys": Keys.values,
+    "density": Density.values,
+}
 
 
 def register(
@@ -58,9 +64,8 @@ def register(
 ) -> User:
     """Create an account; Invalid with a message for each field. TooMany for an e-mail address.
 
-    An address of another account is accepted: only its owner learns of it, by mail
-    (`mail.sending`). Operators at the command line may use reserved handles and any password, and
-    vouch for the address.
+    An address of another account is accepted: only its owner learns of it, by mail (`mail.sending`). Operators at the
+    command line may use reserved handles and any password, and vouch for the address.
     """
     address = clean_email(email)
     # with the address, which the password must not resemble
@@ -128,38 +133,14 @@ def set_locked(user: User, *, locked: bool) -> User:
     return user
 
 
-def update_appearance(user: User, *, theme: str, text_size: str, interface_language: str) -> User:
-    """Invalid."""
-    languages = {"", *dict(settings.LANGUAGES)}
-    if (
-        theme not in Theme.values
-        or text_size not in TextSize.values
-        or interface_language not in languages
-    ):
-        raise _invalid({"theme": _("Choose one of the list.")})
-    user.theme, user.text_size, user.interface_language = theme, text_size, interface_language
-    user.save(update_fields=["theme", "text_size", "interface_language"])
-    return user
-
-
-def update_writing(
-    user: User, *, post_visibility: str, post_sensitive: bool, asks_for_alt: bool, keys: str
-) -> User:
-    """Change the defaults of new posts, and the keyboard shortcuts. Invalid."""
-    if post_visibility not in PostVisibility.values or keys not in Keys.values:
-        raise _invalid({"keys": _("Choose one of the list.")})
-    user.post_visibility, user.post_sensitive = post_visibility, post_sensitive
-    user.asks_for_alt, user.keys = asks_for_alt, keys
-    user.save(update_fields=["post_visibility", "post_sensitive", "asks_for_alt", "keys"])
-    return user
-
-
-def update_reading(user: User, *, density: str, loads_by_button: bool) -> User:
-    """Change the density of the timeline, and whether it loads more by itself. Invalid."""
-    if density not in Density.values:
-        raise _invalid({"density": _("Choose one of the list.")})
-    user.density, user.loads_by_button = density, loads_by_button
-    user.save(update_fields=["density", "loads_by_button"])
+def update_settings(user: User, **fields: Any) -> User:
+    """Change settings of pages and defaults of new posts. Invalid for an unknown choice, and then nothing changes."""
+    for name in fields.keys() & _CHOICES.keys():
+        if fields[name] not in _CHOICES[name]:
+            raise _invalid({name: _("Choose one of the list.")})
+    for name, value in fields.items():
+        setattr(user, name, value)
+    user.save(update_fields=list(fields))
     return user
 
 
@@ -176,45 +157,19 @@ def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
     return token
 
 
+@transaction.atomic
 def revoke_token(user: User, token_id: int) -> None:
     """Revoke one of a user's own tokens; ignores those of others."""
     own = AccessToken.objects.filter(pk=token_id, user=user, revoked_at=None)
     own.update(revoked_at=timezone.now())
-    announce("tokens_ended", user_id=user.pk)
+    access_changed(user.pk)
 
 
+@transaction.atomic
 def revoke_tokens(user_id: int) -> None:
     own = AccessToken.objects.filter(user=user_id, revoked_at=None)
     own.update(revoked_at=timezone.now())
-    announce("tokens_ended", user_id=user_id)
-
-
-@transaction.atomic
-def suspend_user(user: User, *, by: User, reason: str) -> None:
-    """Hide an account and its posts, end its sessions and tokens; effective with the next request.
-
-    NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
-    """
-    require_permission(by, CHANGE_USERS, over=user)
-    user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
-    _save_card(user, "suspended_at", "suspension_reason", "is_active")
-    access_revoked.send(User, user_id=user.pk)
-    announce_visibility(user.pk)
-    log_action(by, user, f"Suspended: {reason}")
-
-
-@transaction.atomic
-def restore_user(user: User, *, by: User, reason: str) -> None:
-    """End a suspension; sessions and tokens stay revoked. NotAllowed as for `suspend_user`, and for
-    deleted accounts.
-    """
-    require_permission(by, CHANGE_USERS, over=user)
-    if user.erased_at is not None:
-        raise NotAllowed(_("Its owner has deleted this account."))
-    user.suspended_at, user.suspension_reason, user.is_active = None, "", True
-    _save_card(user, "suspended_at", "suspension_reason", "is_active")
-    announce_visibility(user.pk)
-    log_action(by, user, f"Restored: {reason}")
+    access_changed(user_id)
 
 
 @transaction.atomic
@@ -274,9 +229,7 @@ def close_account(user: User, *, password: str, origin: Origin | None = None) ->
     that nobody can impersonate a former user. Invalid for a wrong password; NotAllowed for staff,
     who would lock themselves out of the admin.
     """
-    if not check_own_password(user, password, origin):
-        message = _("This is not your password.")
-        raise Invalid(message, errors={"password": message})
+    require_password(user, password, origin)
     if user.is_staff or user.is_superuser:
         text = _(
             "An account of staff cannot be deleted."

@@ -20,7 +20,6 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers itself, and is taken out below
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from apps.accounts.actions import restore_user, suspend_user
 from apps.accounts.authentication.second_factor import is_on, reset_second_factor
 from apps.accounts.authentication.sessions import remember_login
 from apps.accounts.cache import card_changed
@@ -30,6 +29,7 @@ from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList, reason_of
 from apps.http.requests import next_url
 from apps.http.verification import CODE_URL, SETUP_URL, may_act_as_staff
+from apps.moderation.actions import restore_user, suspend_user
 
 SEARCH_MAX_CHARACTERS = 100
 
@@ -62,7 +62,6 @@ admin.site.unregister([TOTPDevice, StaticDevice])
 
 
 def user_link(user: User) -> SafeString:
-    """A link to the staff page of an account."""
     address = reverse("admin:accounts_user_change", args=[user.pk])
     return format_html('<a href="{}">@{}</a>', address, user.handle)
 
@@ -163,15 +162,16 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     actions = ("suspend", "restore", "reset_factor")
     filter_horizontal = ("groups", "user_permissions")
     fieldsets = (
-        (None, {"fields": ("id", "handle", "display_name", "bio", "email", "pending_email", "password_link", "second_factor")}),
+        (None, {"fields": ("id", "handle", "display_name", "bio", "email", "pending_email",
+                           "password_link", "second_factor")}),
         (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
         (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
         (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
     facts = (
-        "id", "handle", "pending_email", "password_link", "second_factor", "posts", "followers", "following", "suspended_at", "suspension_reason",
-        "created_at", "last_login",
+        "id", "handle", "pending_email", "password_link", "second_factor", "posts", "followers", "following",
+        "suspended_at", "suspension_reason", "created_at", "last_login",
     )  # fmt: skip
     powers = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -253,7 +253,6 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     @admin.action(description=gettext_lazy("Suspend"), permissions=["intervene"])
     def suspend(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
-        """After a confirmation."""
         staff = staff_of(request)
         users = self.chosen(request, queryset.filter(suspended_at=None).exclude(pk=staff.pk))
         question = ngettext(
@@ -273,7 +272,6 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     @admin.action(description=gettext_lazy("Restore"), permissions=["intervene"])
     def restore(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
-        """After a confirmation."""
         staff = staff_of(request)
         users = self.chosen(request, queryset.exclude(suspended_at=None))
         question = ngettext(

@@ -1,7 +1,8 @@
-"""The cache entries of this app: the counts of accounts, and the cards of authors."""
+"""The cache entries of this app: the counts of accounts, the cards of authors, and who asks."""
 
 import logging
-from collections.abc import Collection
+import secrets
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -9,19 +10,14 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, transaction
+from django.db import DEFAULT_DB_ALIAS, models, transaction
 
-from apps.accounts.counts_store import CountsTable, put_after_commit
+from apps.accounts.counts_store import CountsTable, TableCounts
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
-from feedcache.batch import Batch, Future
-from feedcache.local_cache import CachedDecoder
-from feedcache.memcached.envelope import pack, unpack
-from feedcache.read_through import ReadThrough
-from feedcache.structures.counters.layout import IdBuckets
-from feedcache.structures.counters.schema import Field, Schema
-from feedcache.structures.counters.service import CounterService
-from feedcache.structures.counters.store import CounterStore
+from apps.events.live import announce
+from feedcache.read_through import CachedDecoder, ReadThrough, pack, unpack
+from feedcache.structures.counters.service import CounterStore, Field, IdBuckets, Schema
 
 logger = logging.getLogger(__name__)
 
@@ -36,17 +32,10 @@ USER_COUNTS_TABLE = CountsTable(
     tuple(field.name for field in _FIELDS),
     rebuild="apps.accounts.tasks.maintain_counts",
 )
-USER_COUNTS = CounterService(
+USER_COUNTS = TableCounts(
     CounterStore(Schema("users", _FIELDS, rules=2), IdBuckets(settings.COUNTERS_USERS_PER_BUCKET)),
     USER_COUNTS_TABLE,
 )
-
-
-def change_user_counts(user_id: int, deltas: dict[str, int], **values: Any) -> None:
-    """Add to counts of an account and set other columns of the row, in the caller's transaction."""
-    row = USER_COUNTS_TABLE.change(user_id, deltas, **values)
-    if row is not None:
-        put_after_commit(USER_COUNTS, [row])
 
 
 # A card has no version. After the commit of every change, and before it is acknowledged,
@@ -140,20 +129,13 @@ def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
     return {user.pk: _card_of(user) for user in users}
 
 
-def ask_users(batch: Batch, user_ids: Collection[int]) -> Future[dict[int, User]]:
-    """Request the accounts that are not suspended, with their counts."""
-    cards = batch.get_many(CARDS, user_ids, load_cards, stage="people")
-    counted = USER_COUNTS.queue(batch, user_ids, stage="counts")
-
-    def users() -> dict[int, User]:
-        counts = counted()
-        return {
-            user_id: _user_of(card, counts[user_id])
-            for user_id, card in cards().items()
-            if card.suspended_at is None
-        }
-
-    return users
+def users_of(cards: Mapping[int, Card], counts: Mapping[int, tuple[int, ...]]) -> dict[int, User]:
+    """The accounts of cards that are not suspended, with their counts."""
+    return {
+        user_id: _user_of(card, counts[user_id])
+        for user_id, card in cards.items()
+        if card.suspended_at is None
+    }
 
 
 def card_changed(user_id: int) -> None:
@@ -168,3 +150,108 @@ def forget_cards(user_ids: Collection[int]) -> None:
     for start in range(0, len(ids), BATCH_SIZE):
         if not CARDS.forget(ids[start : start + BATCH_SIZE]):
             logger.warning("cards of %d accounts may be old until the event is handled", len(ids))
+
+
+# What a request needs of the account behind it, without SQL (docs/decisions/0116). Whatever changes it calls
+# `viewer_changed`; the counts that others change are left out, and are read when they are asked for.
+_VIEWER_FIELDS = tuple(field for field in User._meta.concrete_fields if field.name != "password")
+_VIEWER_COLUMNS = tuple(field.attname for field in _VIEWER_FIELDS)
+_VIEWER_DATES = tuple(
+    index for index, field in enumerate(_VIEWER_FIELDS) if isinstance(field, models.DateTimeField)
+)
+_VIEWER_COUNTS = (
+    "user_id",
+    "graph_revision",
+    "followed_tags",
+    "exclusive_lists",
+    "filters",
+    "filters_revision",
+    "pinned_feeds",
+    "holds_notifications",
+    "choosy_follows",
+    "knows_circles",
+)
+VIEWER_SECONDS = 300  # nothing else ends an entry when its process dies between commit and call
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """An account that asks. Every load has another `epoch`: what was checked under it is void after a change."""
+
+    epoch: str
+    session_hash: str
+    columns: list[Any]
+    counts: list[Any]
+
+    def user(self) -> User | None:
+        """The account, without its password and public counts; None when it is suspended or inactive."""
+        user = User.from_db(DEFAULT_DB_ALIAS, _VIEWER_COLUMNS, self.columns)
+        if not user.is_active or user.suspended_at is not None:
+            return None
+        user.session_hash, user.epoch = self.session_hash, self.epoch
+        user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _VIEWER_COUNTS, self.counts)
+        return user
+
+
+def _encode_viewer(viewer: Viewer) -> bytes:
+    return pack(orjson.dumps([viewer.epoch, viewer.session_hash, viewer.columns, viewer.counts]))
+
+
+def _decode_viewer(data: bytes) -> Viewer:
+    """ValueError when the bytes are something else."""
+    epoch, session_hash, columns, counts = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
+    if len(columns) != len(_VIEWER_COLUMNS) or len(counts) != len(_VIEWER_COUNTS):
+        raise ValueError("not an account that asks")
+    for index in _VIEWER_DATES:
+        columns[index] = columns[index] and datetime.fromisoformat(columns[index])
+    return Viewer(epoch, session_hash, columns, counts)
+
+
+VIEWERS: ReadThrough[int, Viewer] = ReadThrough(
+    name="viewer",
+    version=1,
+    ttl_seconds=VIEWER_SECONDS,
+    key_of=str,
+    encode=_encode_viewer,
+    decode=CachedDecoder(_decode_viewer, maximum=MAX_DECODED),
+    family="content",
+    negative_ttl_seconds=0,
+    single_flight=False,
+)
+
+
+def _load_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
+    counts = [f"counts__{name}" for name in _VIEWER_COUNTS]
+    rows = User.objects.filter(pk__in=user_ids, counts__isnull=False)
+    viewers = {}
+    for password, *values in rows.values_list("password", *_VIEWER_COLUMNS, *counts):
+        columns, of_counts = values[: len(_VIEWER_COLUMNS)], values[len(_VIEWER_COLUMNS) :]
+        session_hash = User(password=password).get_session_auth_hash()
+        viewer = Viewer(secrets.token_hex(8), session_hash, columns, of_counts)
+        viewers[of_counts[0]] = viewer
+    return viewers
+
+
+def cached_viewer(user_id: int) -> Viewer | None:
+    """None for an unknown account, and while the caches cannot prove that they are current."""
+    return VIEWERS.get_checked(user_id, _load_viewers)
+
+
+def forget_viewers(user_ids: Collection[int]) -> None:
+    """After a commit: from now on these accounts are read again, and so are their tokens."""
+    ids = list(user_ids)
+    for start in range(0, len(ids), BATCH_SIZE):
+        if not VIEWERS.forget(ids[start : start + BATCH_SIZE]):
+            logger.warning("%d accounts may be asked as they were until Redis answers", len(ids))
+
+
+def viewer_changed(*user_ids: int) -> None:
+    """In the transaction of a change of accounts, or of what their counts rows say to them."""
+    transaction.on_commit(lambda: forget_viewers(user_ids), robust=True)
+
+
+def access_changed(user_id: int) -> None:
+    """In the transaction that ends tokens or sessions: forgotten after the commit, in any case."""
+    record("access_ended", user_id=user_id)
+    viewer_changed(user_id)
+    announce("tokens_ended", user_id=user_id)

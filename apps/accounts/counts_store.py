@@ -1,13 +1,11 @@
-"""A table of counts as the source of a CounterService; committed changes are put into Redis
-afterwards.
+"""A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
 
-The statement that changes the counts of a row also raises its revision, so puts may come late,
-twice, or in any order. In SQL with RETURNING, which the ORM lacks: the new values are those of the
-change itself.
+The statement that changes the counts of a row also raises its revision, so puts may come late, twice, or in any order.
+In SQL with RETURNING, which the ORM lacks: the new values are those of the change itself.
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from time import monotonic
@@ -16,11 +14,10 @@ from typing import Any
 from django.db import connection, models, transaction
 
 from apps.events.actions import enqueue, record
-from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.counters.building import invalidate
-from feedcache.structures.counters.layout import Span
-from feedcache.structures.counters.schema import Row
-from feedcache.structures.counters.service import CounterService
+from feedcache.connections import RedisError, counters
+from feedcache.read_through import Batch, QueueWrites
+from feedcache.structures.counters.maintenance import invalidate
+from feedcache.structures.counters.service import CounterService, Row, Span
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +63,7 @@ class CountsTable:
 
     def ends(self) -> tuple[int, int]:
         """The lowest and the highest id."""
-        ends = self.model._default_manager.aggregate(models.Min("pk"), models.Max("pk"))  # noqa: SLF001 -- Django's documented name
+        ends = self.model._default_manager.aggregate(models.Min("pk"), models.Max("pk"))
         return ends["pk__min"] or 0, ends["pk__max"] or 0
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> Row | None:
@@ -129,12 +126,12 @@ class CountsTable:
 
     @property
     def table(self) -> str:
-        return self.model._meta.db_table  # noqa: SLF001 -- Django's documented name
+        return self.model._meta.db_table
 
     @cached_property
     def key(self) -> str:
         """The column of the ids."""
-        key: models.Field[Any, Any] = self.model._meta.pk  # noqa: SLF001 -- Django's documented name
+        key: models.Field[Any, Any] = self.model._meta.pk
         return str(key.column)
 
     @cached_property
@@ -144,6 +141,19 @@ class CountsTable:
     @cached_property
     def _counted(self) -> str:
         return " OR ".join(f"c.{name} > 0" for name in ("revision", *self.columns))
+
+
+@dataclass(frozen=True, eq=False)
+class TableCounts(CounterService):
+    """A CounterService over a `CountsTable`."""
+
+    source: CountsTable
+
+    def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> None:
+        """Add to counts of a row and set other columns of it, in the caller's transaction."""
+        row = self.source.change(id_, deltas, **values)
+        if row is not None:
+            put_after_commit(self, [row])
 
 
 def put_after_commit(service: CounterService, rows: Collection[Row]) -> None:
@@ -157,9 +167,30 @@ def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
     try:
         service.put_many(rows)
     except RedisError as error:
-        logger.warning("counts of %s are put later: %s", service.name, error)
-        with transaction.atomic():
-            record("counts_missed", kind=service.name, ids=[row.id for row in rows])
+        _record_missed(service, rows, error)
+
+
+def put_writes(service: CounterService, row: Row) -> QueueWrites:
+    """`put_or_record` of one row, as writes beside others."""
+
+    def queue(batch: Batch) -> Callable[[], None]:
+        queued = batch.commands(counters(), [service.store.put_call([row])])
+
+        def check() -> None:
+            try:
+                queued.raise_error()
+            except RedisError as error:
+                _record_missed(service, [row], error)
+
+        return check
+
+    return queue
+
+
+def _record_missed(service: CounterService, rows: Collection[Row], error: RedisError) -> None:
+    logger.warning("counts of %s are put later: %s", service.name, error)
+    with transaction.atomic():
+        record("counts_missed", kind=service.name, ids=[row.id for row in rows])
 
 
 def rebuild_after_commit(service: CounterService) -> None:

@@ -3,20 +3,20 @@
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
 
 from apps.accounts.actions import revoke_tokens
 from apps.accounts.authentication.sessions import end_sessions, forget_login, remember_login
-from apps.accounts.cache import USER_COUNTS, forget_cards
+from apps.accounts.cache import USER_COUNTS, forget_cards, forget_viewers, viewer_changed
 from apps.accounts.counts_store import put_missed
-from apps.accounts.models import User, access_revoked
-from apps.events.registry import Payload, handles
+from apps.accounts.models import AccessToken, User, UserCounts, access_revoked
+from apps.events.actions import Payload, handles
 
 
 @receiver(user_logged_in)
 def remember_on_login(request: HttpRequest, user: User, **_more: Any) -> None:
-    """Remember the login, for the list of sessions."""
     remember_login(request, user)
 
 
@@ -29,7 +29,6 @@ def forget_on_logout(request: HttpRequest, user: User | None, **_more: Any) -> N
 
 @receiver(access_revoked)
 def end_own_access(user_id: int, *, of_sessions: bool = True, **_more: Any) -> None:
-    """End sessions and personal tokens."""
     if of_sessions:
         end_sessions(user_id)
     revoke_tokens(user_id)
@@ -40,7 +39,22 @@ def put_missed_user_counts(payload: Payload) -> None:
     put_missed(USER_COUNTS, payload["kind"], payload["ids"])
 
 
+@receiver([post_save, post_delete], sender=User)
+@receiver([post_save, post_delete], sender=UserCounts)
+@receiver([post_save, post_delete], sender=AccessToken)
+def forget_viewer(instance: Any, *, created: bool = False, **_more: Any) -> None:
+    if not created:
+        viewer_changed(instance.pk if isinstance(instance, User) else instance.user_id)
+
+
 @handles("account_changed")
 def forget_changed_card(payload: Payload) -> None:
     """Again, in case the process that changed the account died after its commit."""
     forget_cards([payload["user_id"]])
+    forget_viewers([payload["user_id"]])
+
+
+@handles("access_ended")
+def forget_ended_access(payload: Payload) -> None:
+    """Again, as above."""
+    forget_viewers([payload["user_id"]])

@@ -1,6 +1,7 @@
 """Users, their counts, tokens, logins, former handles, and mails to them."""
 
 import hashlib
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -26,9 +27,9 @@ access_revoked = Signal()
 HANDLE_PATTERN = r"[a-z0-9_]{3,30}"
 # Handles that collide with an address of the site or impersonate its staff.
 RESERVED_HANDLES = frozenset(
-    {"about", "account", "accounts", "admin", "administrator", "api", "explore", "help", "home", "join", "login", "logout", "me", "media",
-     "moderator", "official", "posts", "public", "root", "search", "security", "settings", "site", "staff", "static",
-     "status", "support", "system"}
+    {"about", "account", "accounts", "admin", "administrator", "api", "explore", "help", "home", "join", "login",
+     "logout", "me", "media", "moderator", "official", "posts", "public", "root", "search", "security", "settings",
+     "site", "staff", "static", "status", "support", "system"}
 )  # fmt: skip
 BIO_MAX_CHARACTERS = 500
 NAME_MAX_CHARACTERS = 50
@@ -166,6 +167,18 @@ class User(AbstractBaseUser, PermissionsMixin):
     loads_by_button = models.BooleanField(
         _("loads more by a button"), default=False, db_default=False
     )
+    hides_read = models.BooleanField(
+        _("home without what was read"), default=False, db_default=False
+    )
+    hides_replies = models.BooleanField(
+        _("home without replies to strangers"), default=False, db_default=False
+    )
+    groups_reposts = models.BooleanField(
+        _("sees reposts of one post as one"), default=True, db_default=True
+    )
+    hides_activity = models.BooleanField(
+        _("is kept out of activity pages"), default=False, db_default=False
+    )
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
@@ -176,6 +189,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     objects: ClassVar[UserManager] = UserManager()
     derived: dict[Any, Any] | None = None  # values computed from a card, shared by all pages
     has_new_password = False  # until it is saved
+    session_hash = ""  # of an account from the cache, which has no password
+    epoch = (
+        ""  # of a cached account that asks: what is cached for it under this is void after a change
+    )
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -198,13 +215,16 @@ class User(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return f"@{self.handle}"
 
+    def get_session_auth_hash(self) -> str:
+        return self.session_hash or super().get_session_auth_hash()
+
     def set_password(self, raw_password: str | None) -> None:
         super().set_password(raw_password)
-        self.has_new_password = True
+        self.has_new_password, self.session_hash = True, ""
 
     def set_unusable_password(self) -> None:
         super().set_unusable_password()
-        self.has_new_password = True
+        self.has_new_password, self.session_hash = True, ""
 
     def check_password(self, raw_password: str | None) -> bool:
         """A password in an outdated hash is hashed again, which does not revoke access."""
@@ -254,12 +274,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class UserCounts(models.Model):
-    """The counts of a user, changed in the transaction of the rows they count; every write locks
-    them first.
+    """The counts of a user, changed in the transaction of the rows they count; every write locks them first.
 
-    `posts` and `last_open_post_id` are public, and count only open posts. `last_post_id` guards the
-    order of the author's ids against clocks that go back. The revisions version cache entries: an
-    entry carries the revision it was built from, and is a miss for readers who know a newer one.
+    `posts` and `last_open_post_id` are public, and count only open posts. `last_post_id` guards the order of the
+    author's ids against clocks that go back. The revisions version cache entries: an entry carries the revision it was
+    built from, and is a miss for readers who know a newer one.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
@@ -281,6 +300,8 @@ class UserCounts(models.Model):
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
+    filters_revision = models.PositiveIntegerField(default=0, db_default=0)
+    pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
     holds_notifications = models.BooleanField(default=False, db_default=False)
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # with a language filter
     knows_circles = models.BooleanField(default=False, db_default=True)  # or has an old row
@@ -291,6 +312,18 @@ class UserCounts(models.Model):
 
     def __str__(self) -> str:
         return f"{self.followers} / {self.following} / {self.posts}"
+
+    def refresh_from_db(
+        self,
+        using: str | None = None,
+        fields: Iterable[str] | None = None,
+        from_queryset: models.QuerySet["UserCounts"] | None = None,
+    ) -> None:
+        """All fields that were not loaded come with the first of them, in one query."""
+        deferred = self.get_deferred_fields()
+        if fields is not None and deferred.issuperset(fields := list(fields)):
+            fields = deferred
+        super().refresh_from_db(using, fields, from_queryset)
 
 
 class AccessToken(models.Model):
@@ -331,11 +364,9 @@ class Login(models.Model):
 
 
 class FormerHandle(models.Model):
-    """The handle of a deleted account, which stays taken. Only a keyed digest is stored, which does
-    not reveal it.
+    """The handle of a deleted account, which stays taken. Only a keyed digest is stored, which does not reveal it.
 
-    With another SECRET_KEY the handles become free, unless the old key stays in
-    SECRET_KEY_FALLBACKS.
+    With another SECRET_KEY the handles become free, unless the old key stays in SECRET_KEY_FALLBACKS.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -363,8 +394,7 @@ class MailKind(models.TextChoices):
 class Mail(LeasedRow):
     """A mail to be sent. It holds no link and no token: the worker makes them when it sends.
 
-    `address` is the recipient of mails that do not go to the address of `user`; the worker looks up
-    its account.
+    `address` is the recipient of mails that do not go to the address of `user`; the worker looks up its account.
     """
 
     kind = models.CharField(_("kind"), max_length=20, choices=MailKind.choices)

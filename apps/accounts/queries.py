@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from apps.accounts.cache import USER_COUNTS
+from apps.accounts.cache import CARDS, USER_COUNTS, cached_viewer, load_cards, users_of
 from apps.accounts.models import AccessToken, User, UserCounts
 from apps.errors import NotFound
 from apps.sql import Columns, Row, rows_of
+from feedcache.read_through import Batch
+from feedcache.structures.counters.service import queue_in_batch
 
 _USER, _COUNTS = Columns(User), Columns(UserCounts)
 # For hand-written SQL: the columns of an account and its counts, which `account_of` reads.
@@ -73,10 +75,22 @@ def account_of(row: Row) -> User:
 
 
 def user_of_session(user_id: int) -> User | None:
-    """The account of a session, with its counts; None when it is suspended or inactive."""
+    """The account of a session, with its counts; None when it is suspended or inactive. Without SQL when it is warm."""
+    viewer = cached_viewer(user_id)
+    if viewer is not None:
+        return viewer.user()
     for row in rows_of(_BY_SESSION, {"id": user_id}):
         return account_of(row)
     return None
+
+
+def cached_users(user_ids: Collection[int]) -> dict[int, User]:
+    """Accounts that are not suspended, from the caches; only after a revision check of the same request."""
+    batch = Batch()
+    cards = batch.get_many(CARDS, user_ids, load_cards)
+    counts = queue_in_batch(batch, {USER_COUNTS: user_ids})
+    batch.execute()
+    return users_of(cards(), counts()[0])
 
 
 def user_by_id(user_id: int) -> User:
@@ -95,6 +109,11 @@ def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
         "handle", "pk"
     )
     return dict(rows)
+
+
+def handles_of(user_ids: Collection[int]) -> dict[int, str]:
+    """The handles of existing accounts by id."""
+    return dict(User.objects.filter(pk__in=set(user_ids)).values_list("pk", "handle"))
 
 
 def user_ids_named(handles: Collection[str]) -> list[int]:
@@ -119,14 +138,8 @@ class PersonalToken:
     user: User
 
 
-def personal_token(token: str) -> PersonalToken | None:
+def personal_token(digest: str) -> PersonalToken | None:
     """A valid token with its active account and the counts; None when it is unknown or revoked."""
-    for id_, name, scopes, *account in rows_of(_BY_TOKEN, {"digest": AccessToken.digest_of(token)}):
+    for id_, name, scopes, *account in rows_of(_BY_TOKEN, {"digest": digest}):
         return PersonalToken(id_, name, scopes, account_of(tuple(account)))
     return None
-
-
-def user_of_token(token: str) -> User | None:
-    """The active account of a personal token; None when it is unknown or revoked."""
-    found = personal_token(token)
-    return found.user if found else None

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from apps.accounts.cache import USER_COUNTS
-from apps.accounts.mail import sending
+from apps.accounts.email import sending
 from apps.events.actions import enqueue
 from feedcache.structures.counters import maintenance
 

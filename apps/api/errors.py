@@ -12,7 +12,7 @@ from apps.http.errors import CODES, problem, wait_text
 
 
 def api_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
-    request = context["request"]._request  # noqa: SLF001 -- DRF has no public name for it
+    request = context["request"]
     if isinstance(exception, DomainError):
         set_rollback()
         message = (

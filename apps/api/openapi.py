@@ -1,5 +1,4 @@
-"""The OpenAPI document, where drf-spectacular needs help. `Entity(AccountJson)` and
-`Entity(AccountJson, many=True)` are used in `responses`.
+"""The OpenAPI document, where drf-spectacular needs help.
 
 drf-spectacular inlines TypedDicts wherever they occur, without formats. Here each is a component
 under the name of its class without "Json". Schemas are those of OpenAPI 3.1, so null is a type.
@@ -18,10 +17,7 @@ from typing import (
 )
 
 from django.db.models import Choices
-from drf_spectacular.extensions import (
-    OpenApiAuthenticationExtension,
-    OpenApiSerializerExtension,
-)
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import build_object_type, get_doc
 from drf_spectacular.types import OpenApiTypes
@@ -29,7 +25,6 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework.serializers import Serializer
 
 from apps.api.entities.base import Format, Object
-from apps.http.problems import ProblemJson
 from apps.scopes import needed_scopes
 
 EMPTY_OBJECT = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
@@ -116,13 +111,6 @@ def _nullable(schema: Object) -> Object:
     if "enum" in schema:
         schema["enum"] = [*schema["enum"], None]
     return {**schema, "type": [schema["type"], "null"]}
-
-
-def problems(*statuses: int) -> dict[int, Entity]:
-    """Errors with these statuses, for the `responses` of an
-    endpoint; `add_common_answers` adds the common ones.
-    """
-    return {status: Entity(ProblemJson) for status in statuses}
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the library is untyped here

@@ -7,15 +7,30 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.addresses import absolute
-from apps.paging import Cursor, Page, link_header
+from apps.pagination import Cursor, Page, link_header
 
 PEOPLE_DEFAULT, MAX_PEOPLE = 40, 80
+ENDS_EARLY = "X-Feed-Ends-Early"
 CURSOR_PARAMETERS = [
     OpenApiParameter("max_id", str, description="Older than this, exclusive."),
     OpenApiParameter("since_id", str, description="Newer than this, from the newest down."),
     OpenApiParameter("min_id", str, description="The page just above this."),
     OpenApiParameter("limit", int, description="How many at most; clamped."),
 ]
+
+# Of lists of posts, whose ids begin with the second.
+POSTS_PARAMETERS = [
+    *CURSOR_PARAMETERS,
+    OpenApiParameter("date", str, description="Up to the end of this day (UTC), like 2026-11-20."),
+    OpenApiParameter(
+        "until", str, description="Up to this second, in ISO 8601; UTC without a zone."
+    ),
+]
+
+
+def posts_cursor(request: Request) -> Cursor:
+    """The cursor of a page of posts."""
+    return Cursor.from_query(request.query_params, by_time=True)
 
 
 def people_cursor(request: Request) -> Cursor:
@@ -26,4 +41,9 @@ def people_cursor(request: Request) -> Cursor:
 def paged(request: Request, page: Page[Any], body: object) -> Response:
     """A response with the `Link` header of a page."""
     link = link_header(absolute(request.path), request.query_params, page)
-    return Response(body, headers={"Link": link} if link else None)
+    return Response(body, headers=({"Link": link} if link else {}) | ends_early_header(page))
+
+
+def ends_early_header(page: Page[Any]) -> dict[str, str]:
+    """The header of a page that is shorter than asked for although there is more."""
+    return {ENDS_EARLY: "true"} if page.ends_early else {}

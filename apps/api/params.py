@@ -25,6 +25,16 @@ def is_true(text: str | None) -> bool:
     return (text or "").lower() in {"1", "true", "t", "on", "yes"}
 
 
+def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
+    """A boolean query parameter, None without it; BadRequest when it is neither true nor false."""
+    text = query.get(name) or ""
+    if text.lower() in {"0", "false", "f", "off", "no"}:
+        return False
+    if text and not is_true(text):
+        raise BadRequest(f"{name} is true or false.", code="bad_parameter")
+    return True if text else None
+
+
 def id_params(request: Request, *, maximum: int) -> list[int]:
     """The ids of `id[]`, or `id`, in order; BadRequest."""
     texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")

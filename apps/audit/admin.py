@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from apps.accounts.admin import user_link
 from apps.accounts.models import User
-from apps.audit.models import AuditFinding, AuditRun
-from apps.audit.wording import finding_text
+from apps.accounts.queries import handles_of
+from apps.audit.models import FIGURES, AuditFinding, AuditRun, accounts_of, finding_text
 from apps.events.admin import StaffList
 from apps.posts.admin import post_link
 
@@ -29,7 +29,7 @@ class FindingInline(admin.TabularInline):
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:
-        return finding_text(finding, _handle(finding.viewer_id))
+        return finding_text(finding, handles_of(accounts_of([finding])))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -42,19 +42,7 @@ class FindingInline(admin.TabularInline):
 class AuditRunAdmin(StaffList):
     """Turns, newest first, below the sums of the last hours."""
 
-    list_display = fields = readonly_fields = (
-        "started_at",
-        "pages",
-        "windows",
-        "deliveries",
-        "follows",
-        "counts",
-        "late",
-        "settled",
-        "violations",
-        "repaired",
-        "seconds",
-    )
+    list_display = fields = readonly_fields = ("started_at", *FIGURES, "seconds")
     ordering = ("-started_at",)
     inlines = (FindingInline,)
     change_list_template = "admin/audit_runs.html"
@@ -94,7 +82,7 @@ class AuditFindingAdmin(StaffList):
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:
-        return finding_text(finding, _handle(finding.viewer_id))
+        return finding_text(finding, handles_of(accounts_of([finding])))
 
     @admin.display(description=gettext_lazy("account"))
     def viewer(self, finding: AuditFinding) -> SafeString | str:
@@ -104,9 +92,3 @@ class AuditFindingAdmin(StaffList):
     @admin.display(description=gettext_lazy("post"))
     def post(self, finding: AuditFinding) -> SafeString | str:
         return post_link(finding.post_id)
-
-
-def _handle(user_id: int | None) -> str:
-    # findings are rare: a query each does not matter
-    found = User.objects.filter(pk=user_id or 0).values_list("handle", flat=True).first()
-    return found or ""

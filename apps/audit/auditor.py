@@ -1,49 +1,106 @@
 """The live auditor: continuously compares samples of pages and caches with the oracle, and repairs what is wrong.
 
-A run is bounded: some pages, some windows, a slice of the ledger, of the follows and of the counts. A difference becomes a
-violation after three looks, or at once if nothing could excuse it (reliability: I3, I11, I21).
+A run is bounded: some pages, some windows, a slice of the ledger, of the follows and of the counts. A difference
+becomes a violation after three looks, or at once if nothing could excuse it (reliability: I3, I11, I21).
 """
 
+import json
 import logging
 import time
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
+from django.db import OperationalError
 from django.utils import timezone
 
 from apps.accounts.queries import users_by_id
-from apps.audit import checks, repairs, suspects
+from apps.audit import checks, repairs
 from apps.audit.comparison import Difference, Sample, differences, missing_in_windows, next_readers
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.repairs import AuditPass
-from apps.audit.suspects import Suspect
-from apps.paging import Cursor
-from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.samples import pop_homes
-from feedcache.redis_servers.connections import RedisError
+from apps.engagement.reconcile import Report
+from apps.pagination import Cursor
+from apps.timeline.home import home_timeline, pop_samples
+from feedcache.connections import RedisError, timelines
 
 logger = logging.getLogger(__name__)
 
 PAGES, WINDOWS, RECHECKS = 20, 10, 20  # per run
 RUN_SECONDS = 8.0
+SUSPECTS_KEY = "audit:again"
+MAX_SUSPECTS = 500
+LOOKS = 3  # that must confirm a difference, a grace period apart
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A page (`sample`) or the windows of a reader, and the posts that differed at every look so far.
+
+    It waits in Redis for the next look; losing it loses nothing but a finding.
+    """
+
+    viewer: int
+    posts: list[int]
+    looks: int = 1
+    due: float = field(default_factory=lambda: time.time() + settings.AUDIT_GRACE_SECONDS)
+    sample: dict[str, Any] | None = None
+
+
+def _add_suspect(suspect: Suspect) -> None:
+    """Queue for another look; lost when Redis does not answer."""
+    try:
+        timelines().rpush(SUSPECTS_KEY, json.dumps(asdict(suspect)))
+        timelines().ltrim(SUSPECTS_KEY, -MAX_SUSPECTS, -1)
+    except RedisError:
+        return
+
+
+def _pop_suspects(maximum: int) -> list[Suspect]:
+    """Remove and return up to `maximum` suspects that are due."""
+    try:
+        texts: Any = timelines().lpop(SUSPECTS_KEY, maximum) or ()
+    except RedisError:
+        return []
+    now = time.time()
+    due = []
+    for text in texts:
+        suspect = Suspect(**json.loads(text))
+        if suspect.due <= now:
+            due.append(suspect)
+        else:
+            timelines().rpush(SUSPECTS_KEY, text)
+    return due
 
 
 def run_once() -> AuditRun:
-    """Run all checks once and save the report. Checks that Redis fails, or that time forbids, wait for the next run."""
-    turn, began = AuditPass(), time.monotonic()
+    """Run all checks once and save the report. What a server fails or time forbids waits for the next run."""
+    audit_pass, began = AuditPass(), time.monotonic()
     for check in CHECKS:
         if time.monotonic() - began < RUN_SECONDS:
             try:
-                check(turn)
-            except RedisError as error:
-                logger.warning("audit: Redis does not answer: %s", error)
-    turn.run.seconds = time.monotonic() - began
-    turn.run.save()
-    for finding in turn.findings:
-        finding.run = turn.run
-    AuditFinding.objects.bulk_create(turn.findings)
-    return turn.run
+                check(audit_pass)
+            except (RedisError, OperationalError) as error:  # Redis, or a shard of the follows
+                logger.warning("audit: a server does not answer: %s", error)
+    audit_pass.run.seconds = time.monotonic() - began
+    return _save(audit_pass)
+
+
+def note_reconciliation(report: Report) -> None:
+    """Save a report of its own for a reconciliation that found wrong counts; they are repaired."""
+    if report.drifts:
+        audit_pass = AuditPass(AuditRun(counts=report.compared))
+        checks.note_drift(audit_pass, report)
+        _save(audit_pass)
+
+
+def _save(audit_pass: AuditPass) -> AuditRun:
+    audit_pass.run.save()
+    for finding in audit_pass.findings:
+        finding.run = audit_pass.run
+    AuditFinding.objects.bulk_create(audit_pass.findings)
+    return audit_pass.run
 
 
 def purge() -> int:
@@ -54,50 +111,50 @@ def purge() -> int:
     return deleted
 
 
-def check_pages(turn: AuditPass) -> None:
-    for sample in pop_homes(PAGES):
-        check_page(turn, Sample(**sample))
+def check_pages(audit_pass: AuditPass) -> None:
+    for sample in pop_samples(PAGES):
+        check_page(audit_pass, Sample(**sample))
 
 
-def check_page(turn: AuditPass, sample: Sample) -> None:
+def check_page(audit_pass: AuditPass, sample: Sample) -> None:
     """Compare one page; differences without proof are checked again later."""
-    turn.run.pages += 1
+    audit_pass.run.pages += 1
     doubtful = []
     for difference in differences(sample):
         if difference.late:
-            turn.run.late += 1
+            audit_pass.run.late += 1
         elif difference.certain:
-            report_page(turn, sample, difference)
+            report_page(audit_pass, sample, difference)
         else:
             doubtful.append(difference.post_id)
     if doubtful:
-        suspects.add(suspects.of_sample(sample, doubtful))
+        _add_suspect(Suspect(sample.viewer, doubtful, sample=asdict(sample)))
 
 
-def check_windows(turn: AuditPass) -> None:
+def check_windows(audit_pass: AuditPass) -> None:
     """Compare the windows of the next few readers with the tables."""
     for reader_id in next_readers(WINDOWS):
-        turn.run.windows += 1
+        audit_pass.run.windows += 1
         missing, late = missing_in_windows(reader_id)
-        turn.run.late += late
+        audit_pass.run.late += late
         if missing:
-            suspects.add(Suspect(reader_id, missing))
+            _add_suspect(Suspect(reader_id, missing))
 
 
-def recheck(turn: AuditPass) -> None:
+def recheck(audit_pass: AuditPass) -> None:
     """Check earlier suspects again; a difference that three looks confirm is a violation."""
-    for suspect in suspects.pop_due(RECHECKS):
+    for suspect in _pop_suspects(RECHECKS):
         wrong = _still_wrong(suspect)
-        turn.run.settled += len(suspect.posts) - len(wrong)
-        if wrong and suspect.looks + 1 < suspects.LOOKS:
+        audit_pass.run.settled += len(suspect.posts) - len(wrong)
+        if wrong and suspect.looks + 1 < LOOKS:
             due = time.time() + settings.AUDIT_GRACE_SECONDS
-            suspects.add(replace(suspect, posts=list(wrong), looks=suspect.looks + 1, due=due))
+            _add_suspect(replace(suspect, posts=list(wrong), looks=suspect.looks + 1, due=due))
             continue
         for difference in wrong.values():
             if suspect.sample is not None:
-                report_page(turn, Sample(**suspect.sample), difference)
+                report_page(audit_pass, Sample(**suspect.sample), difference)
             else:
-                _report_window(turn, suspect.viewer, difference.post_id)
+                _report_window(audit_pass, suspect.viewer, difference.post_id)
 
 
 def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
@@ -116,12 +173,14 @@ def _read_again(sample: Sample) -> list[Difference]:
     if viewer is None:
         return []
     now = time.time()
-    page = home_timeline(viewer, sample.cursor)
-    found = differences(Sample.of_page(viewer.pk, now, sample.cursor, page))
+    choices = {"exclude_read": sample.exclude_read, "promoted": sample.promoted}
+    page = home_timeline(viewer, sample.cursor, **choices)
+    again = Sample.of_page(viewer.pk, now, sample.cursor, page, **choices)
+    found = differences(again)
     return [difference for difference in found if not difference.late]
 
 
-def report_page(turn: AuditPass, sample: Sample, difference: Difference) -> None:
+def report_page(audit_pass: AuditPass, sample: Sample, difference: Difference) -> None:
     """Report a violation on a page; the repair drops the caches of its reader and reads the page again."""
     post_id = difference.post_id
 
@@ -134,10 +193,12 @@ def report_page(turn: AuditPass, sample: Sample, difference: Difference) -> None
         return post_id not in {remaining.post_id for remaining in _read_again(sample)}
 
     details = {"at": sample.at, "limit": sample.limit, "place": sample.ids.count(post_id)}
-    turn.found(difference.kind, repair, viewer_id=sample.viewer, post_id=post_id, details=details)
+    audit_pass.found(
+        difference.kind, repair, viewer_id=sample.viewer, post_id=post_id, details=details
+    )
 
 
-def _report_window(turn: AuditPass, reader_id: int, post_id: int) -> None:
+def _report_window(audit_pass: AuditPass, reader_id: int, post_id: int) -> None:
     def repair() -> bool:
         repairs.drop_reader_caches(reader_id)
         viewer = users_by_id([reader_id]).get(reader_id)
@@ -145,7 +206,7 @@ def _report_window(turn: AuditPass, reader_id: int, post_id: int) -> None:
             home_timeline(viewer, Cursor(limit=1))  # rebuilds the windows
         return post_id not in missing_in_windows(reader_id)[0]
 
-    turn.found(Kind.WINDOW, repair, viewer_id=reader_id, post_id=post_id)
+    audit_pass.found(Kind.WINDOW, repair, viewer_id=reader_id, post_id=post_id)
 
 
 CHECKS = (
@@ -153,6 +214,7 @@ CHECKS = (
     check_pages,
     check_windows,
     checks.check_deliveries,
+    checks.check_receipts,
     checks.check_follows,
     checks.check_counts,
 )

@@ -1,8 +1,8 @@
 """Compare a home page that was shown, or a cached window, with the oracle, and excuse what may legally differ.
 
 A page claims a range of ids: inside it, it has to show exactly the posts of the oracle. Some differences prove nothing,
-since the oracle reads later than the page was made. Changes with a dated row (a post, a delete, a follow, a block, a receipt
-of the ledger) are excused by that date; changes without a row (an unfollow, an unmute) by a second look.
+since the oracle reads later than the page was made. Changes with a dated row (a post, a delete, a follow, a block, a
+receipt of the ledger) are excused by that date; changes without a row (an unfollow, an unmute) by a second look.
 """
 
 import time
@@ -13,11 +13,13 @@ from django.conf import settings
 
 from apps.audit.models import Kind
 from apps.audit.oracle import MAX_ID, OPEN, Oracle, rows
-from apps.paging import Cursor, Page
+from apps.engagement.cache import READS
+from apps.pagination import Cursor, Page
 from apps.timeline import policy
 from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.connections import timelines
 from feedcache.ids import EPOCH, author_of, first_id_at
-from feedcache.redis_servers.connections import timelines
+from feedcache.structures.bloom import check_many
 from feedcache.structures.home_window import WindowRange
 
 SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
@@ -26,22 +28,28 @@ SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decisio
 _DATES = """
 SELECT p.id, p.author_id = %(viewer)s AS own,
     extract(epoch FROM p.created_at) AS created, extract(epoch FROM p.edited_at) AS edited,
-    extract(epoch FROM least(p.deleted_at, s.deleted_at)) AS gone,
+    extract(epoch FROM least(p.deleted_at, s.deleted_at)) AS deleted,
     extract(epoch FROM greatest(pa.suspended_at, sa.suspended_at)) AS suspended,
     extract(epoch FROM c.deleted_at) AS closed,
-    (SELECT extract(epoch FROM max(created_at)) FROM graph_followee f
-     WHERE f.owner_id = %(viewer)s AND f.followee_id IN (p.author_id, s.author_id)) AS followed,
+    (SELECT extract(epoch FROM max(created_at)) FROM (
+        SELECT owner_id, followee_id, created_at FROM graph_followee
+        UNION ALL SELECT user_id, account_id, created_at FROM promotions_virtualfollow
+     ) f WHERE f.owner_id = %(viewer)s AND f.followee_id IN (p.author_id, s.author_id)) AS followed,
     (SELECT extract(epoch FROM max(created_at)) FROM graph_block b
      WHERE (b.owner_id = %(viewer)s AND b.blocked_id IN (p.author_id, s.author_id))
         OR (b.blocked_id = %(viewer)s AND b.owner_id IN (p.author_id, s.author_id))) AS blocked,
     (SELECT extract(epoch FROM max(created_at)) FROM graph_mute m
      WHERE m.owner_id = %(viewer)s AND m.muted_id IN (p.author_id, s.author_id)) AS muted,
-    (SELECT extract(epoch FROM max(created_at)) FROM graph_circlemember cm
-     WHERE cm.member_id = %(viewer)s AND cm.circle_id = p.circle_id) AS joined,
+    extract(epoch FROM greatest(
+        (SELECT max(created_at) FROM graph_circlemember cm
+         WHERE cm.member_id = %(viewer)s AND cm.group_id = p.circle_id),
+        (SELECT max(created_at) FROM graph_followee back
+         WHERE back.owner_id = p.author_id AND back.followee_id = %(viewer)s AND p.visibility = 'friends')
+    )) AS joined,
     (SELECT extract(epoch FROM max(f.created_at)) FROM tags_tagfollow f JOIN tags_taguse u ON u.tag_id = f.tag_id
      WHERE f.user_id = %(viewer)s AND u.post_id = p.id) AS subscribed,
     NOT EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id) AS unstarted,
-    EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.state = 'pending') AS cutting,
+    EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.state = 'pending') AS splitting,
     EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.mode = 'pull') AS pulled,
     (SELECT extract(epoch FROM max(coalesce(ch.finished_at, now() + interval '1 day'))) FROM timeline_fanoutchunk ch
      WHERE ch.job_id = p.id AND ch.state <> 'dead') AS delivered
@@ -52,7 +60,7 @@ LEFT JOIN accounts_user sa ON sa.id = s.author_id
 LEFT JOIN graph_circle c ON c.id = p.circle_id
 WHERE p.id = ANY(%(posts)s)
 """
-_MAKES_ABSENT = ("gone", "suspended", "closed", "blocked", "muted")
+_MAKES_ABSENT = ("deleted", "suspended", "closed", "blocked", "muted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +86,30 @@ class Sample:
     min_id: int | None = None
     older: int | None = None
     newer: int | None = None
+    exclude_read: bool = False
+    promoted: bool = True  # whether it was asked for with promoted posts
 
     @classmethod
-    def of_page(cls, viewer_id: int, at: float, cursor: Cursor, page: Page[Any]) -> Self:
-        ids = [item.id for item in page.items]
-        return cls(viewer_id, at, ids=ids, older=page.older, newer=page.newer, **asdict(cursor))
+    def of_page(
+        cls,
+        viewer_id: int,
+        at: float,
+        cursor: Cursor,
+        page: Page[Any],
+        *,
+        exclude_read: bool = False,
+        promoted: bool = True,
+    ) -> Self:
+        return cls(
+            viewer_id,
+            at,
+            ids=[item.id for item in page.items],
+            older=page.older,
+            newer=page.newer,
+            exclude_read=exclude_read,
+            promoted=promoted,
+            **asdict(cursor),
+        )
 
     @property
     def cursor(self) -> Cursor:
@@ -105,12 +132,15 @@ def differences(sample: Sample) -> list[Difference]:
     above, below = sample.claims
     oracle = Oracle.of_viewer(sample.viewer, above=above, below=below, also=sample.ids)
     above = oracle.answers_above
-    expected = set(oracle.home(sample.viewer))
+    expected = set(oracle.home(sample.viewer, promoted=sample.promoted))
     # an id above its own second came from a clock that is ahead of ours
     shown = {post_id for post_id in sample.ids if above < post_id < below}
     dates = _dates(sample.viewer, shown - expected)
     extra = [_extra(sample, post_id, dates.get(post_id)) for post_id in sorted(shown - expected)]
-    found += unexcused(sample.viewer, sample.at, expected - shown)
+    missing = expected - shown
+    if sample.exclude_read:
+        missing -= read_posts(sample.viewer, oracle, missing)
+    found += unexcused(sample.viewer, sample.at, missing)
     return found + [difference for difference in extra if difference is not None]
 
 
@@ -139,6 +169,16 @@ def _in_itself(sample: Sample) -> list[Difference]:
     ]
 
 
+def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
+    """Those that the viewer has read, or whose source: their only record is the filter that the page asked."""
+    posts = [oracle.posts[post_id] for post_id in post_ids]
+    shown = {
+        post["id"]: post["source_id"] if post["kind"] == "repost" else post["id"] for post in posts
+    }
+    read = check_many(viewer_id, {READS: set(shown.values())})[READS].perhaps
+    return {post_id for post_id, shown_id in shown.items() if shown_id in read}
+
+
 def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
     if not post_ids:
         return {}
@@ -158,7 +198,7 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
     if max(dates["followed"] or 0, dates["joined"] or 0) > promised:
         return Difference(Kind.MISSING, dates["id"], late=True)
     unstarted = dates["unstarted"] and dates["created"] > promised
-    on_the_way = unstarted or dates["cutting"] or (dates["delivered"] or 0) > at
+    on_the_way = unstarted or dates["splitting"] or (dates["delivered"] or 0) > at
     return Difference(Kind.MISSING, dates["id"], late=on_the_way and not dates["own"])
 
 
@@ -185,7 +225,7 @@ def next_readers(maximum: int) -> list[int]:
 
 
 def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
-    """Posts missing from the windows of a reader within the range that these cover; and the number that are only late."""
+    """Posts missing from the windows of a reader within the range that these cover; and how many are only late."""
     now, missing, policies = time.time(), set(), policy.refresh()
     for windows in (INBOX,) if policies.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)
@@ -203,6 +243,6 @@ def _missing_in(reader_id: int, window: WindowRange, *, is_open: bool) -> set[in
     oracle = Oracle.of_viewer(reader_id, above=above)
     return {
         post_id
-        for post_id in oracle.home(reader_id, tags=False)  # those are pulled at reading
+        for post_id in oracle.delivered(reader_id)  # posts by tags are pulled at reading
         if (oracle.posts[post_id]["visibility"] in OPEN) == is_open
     } - set(window.ids)

@@ -1,60 +1,172 @@
-"""The runs of the auditor and their findings."""
+"""The runs of the auditor and their findings, also in plain words for staff."""
+
+from collections.abc import Iterable, Mapping
 
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from feedcache.ids import author_of
 
 
 class Kind(models.TextChoices):
-    MISSING = "missing", _("left out of a page")
-    EXTRA = "extra", _("shown to somebody it is not for")
-    REPEATED = "repeated", _("twice on a page")
-    ORDER = "order", _("in the wrong order")
-    WINDOW = "window", _("missing in a window")
-    UNDELIVERED = "undelivered", _("never handed to delivery")
-    STUCK = "stuck", _("delivery stands still")
-    DEAD = "dead", _("delivery given up")
-    MIRROR = "mirror", _("half a follow")
-    COUNT = "count", _("wrong count")
+    MISSING = "missing", gettext_lazy("left out of a page")
+    EXTRA = "extra", gettext_lazy("shown to somebody it is not for")
+    REPEATED = "repeated", gettext_lazy("twice on a page")
+    ORDER = "order", gettext_lazy("in the wrong order")
+    WINDOW = "window", gettext_lazy("missing in a window")
+    UNDELIVERED = "undelivered", gettext_lazy("never handed to delivery")
+    STUCK = "stuck", gettext_lazy("delivery stands still")
+    DEAD = "dead", gettext_lazy("delivery given up")
+    CHUNK = "chunk", gettext_lazy("part of a delivery is gone")
+    RECEIPT = "receipt", gettext_lazy("changed receipt")
+    LOST = "lost", gettext_lazy("delivery given up for good")
+    MIRROR = "mirror", gettext_lazy("half a follow")
+    COUNT = "count", gettext_lazy("wrong count")
+
+
+# What a run compared and found: the numbers of an `AuditRun`.
+FIGURES = (
+    "pages",
+    "windows",
+    "deliveries",
+    "receipts",
+    "follows",
+    "counts",
+    "late",
+    "settled",
+    "violations",
+    "repaired",
+)
 
 
 class AuditRun(models.Model):
     """One run of the auditor: how much it compared, and the outcome."""
 
-    started_at = models.DateTimeField(_("at"), default=timezone.now)
-    seconds = models.FloatField(_("seconds"), default=0)
-    pages = models.PositiveIntegerField(_("pages"), default=0)
-    windows = models.PositiveIntegerField(_("windows"), default=0)
-    deliveries = models.PositiveIntegerField(_("deliveries"), default=0)
-    follows = models.PositiveIntegerField(_("follows"), default=0)
-    counts = models.PositiveIntegerField(_("counts"), default=0)
-    late = models.PositiveIntegerField(_("still on the way"), default=0)
-    settled = models.PositiveIntegerField(_("right at the second look"), default=0)
-    violations = models.PositiveIntegerField(_("violations"), default=0)
-    repaired = models.PositiveIntegerField(_("repaired"), default=0)
+    started_at = models.DateTimeField(gettext_lazy("at"), default=timezone.now)
+    seconds = models.FloatField(gettext_lazy("seconds"), default=0)
+    pages = models.PositiveIntegerField(gettext_lazy("pages"), default=0)
+    windows = models.PositiveIntegerField(gettext_lazy("windows"), default=0)
+    deliveries = models.PositiveIntegerField(gettext_lazy("deliveries"), default=0)
+    receipts = models.PositiveIntegerField(gettext_lazy("receipts"), default=0)
+    follows = models.PositiveIntegerField(gettext_lazy("follows"), default=0)
+    counts = models.PositiveIntegerField(gettext_lazy("counts"), default=0)
+    late = models.PositiveIntegerField(gettext_lazy("still on the way"), default=0)
+    settled = models.PositiveIntegerField(gettext_lazy("right at the second look"), default=0)
+    violations = models.PositiveIntegerField(gettext_lazy("violations"), default=0)
+    repaired = models.PositiveIntegerField(gettext_lazy("repaired"), default=0)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("audit run"), _("audit runs")
+        verbose_name, verbose_name_plural = gettext_lazy("audit run"), gettext_lazy("audit runs")
         indexes = [models.Index(fields=["-started_at"], name="audit_run_time")]
 
     def __str__(self) -> str:
         return f"{self.started_at:%Y-%m-%d %H:%M:%S}"
 
 
+class AuditDay(models.Model):
+    """The sums of the runs of a day (UTC), with their number and the speed of its deliveries; kept for 90 days."""
+
+    day = models.DateField(gettext_lazy("day"), primary_key=True)
+    figures = models.JSONField(gettext_lazy("figures"), default=dict)
+
+    class Meta:
+        verbose_name, verbose_name_plural = gettext_lazy("audit day"), gettext_lazy("audit days")
+
+    def __str__(self) -> str:
+        return f"{self.day}"
+
+
 class AuditFinding(models.Model):
     """One violation. It has ids, not foreign keys: it outlives the account and the post."""
 
     run = models.ForeignKey(AuditRun, models.CASCADE, related_name="findings")
-    kind = models.CharField(_("what"), max_length=12, choices=Kind.choices)
-    viewer_id = models.BigIntegerField(_("account"), null=True)
-    post_id = models.BigIntegerField(_("post"), null=True)
-    details = models.JSONField(_("details"), default=dict)
-    found_at = models.DateTimeField(_("found at"), default=timezone.now)
-    repaired_at = models.DateTimeField(_("repaired at"), null=True)
+    kind = models.CharField(gettext_lazy("what"), max_length=12, choices=Kind.choices)
+    viewer_id = models.BigIntegerField(gettext_lazy("account"), null=True)
+    post_id = models.BigIntegerField(gettext_lazy("post"), null=True)
+    details = models.JSONField(gettext_lazy("details"), default=dict)
+    found_at = models.DateTimeField(gettext_lazy("found at"), default=timezone.now)
+    repaired_at = models.DateTimeField(gettext_lazy("repaired at"), null=True)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("audit finding"), _("audit findings")
+        verbose_name, verbose_name_plural = (
+            gettext_lazy("audit finding"),
+            gettext_lazy("audit findings"),
+        )
         indexes = [models.Index(fields=["kind", "post_id"], name="audit_finding_about")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.viewer_id or '-'} {self.post_id or '-'}"
+
+
+def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
+    """The violation in a sentence; `names` are the handles of the accounts that it is about (`accounts_of`)."""
+
+    def name(user_id: int | None) -> str:
+        handle = names.get(user_id or 0)
+        return f"@{handle}" if handle else _("somebody whose account is gone")
+
+    author = author_of(finding.post_id) if finding.post_id else None
+    details = finding.details
+    about = {
+        **details,
+        "who": name(finding.viewer_id),
+        "post": _("%(post)s of %(author)s") % {"post": finding.post_id, "author": name(author)},
+        "follower": name(details.get("follower")),
+        "followee": name(details.get("followee")),
+    }
+    if finding.kind == Kind.COUNT:
+        about["which"] = about["who"] if finding.viewer_id else about["post"]
+    texts = {
+        Kind.MISSING: _(
+            "A home page of %(who)s left out post %(post)s, which was delivered and belongs there."
+        ),
+        Kind.EXTRA: _("A home page of %(who)s showed post %(post)s, which did not belong there."),
+        Kind.REPEATED: _("A home page of %(who)s showed post %(post)s twice."),
+        Kind.ORDER: _("On a home page of %(who)s post %(post)s stood in the wrong place."),
+        Kind.WINDOW: _("The window of %(who)s in Redis lacked post %(post)s."),
+        Kind.UNDELIVERED: _("Post %(post)s was published, and its delivery had never begun."),
+        Kind.STUCK: _("A piece of the delivery of post %(post)s was due, and nobody took it."),
+        Kind.DEAD: _("A piece of the delivery of post %(post)s was given up after five tries."),
+        Kind.MIRROR: _(
+            "The follow of %(followee)s by %(follower)s stood in one of its two lists only."
+        ),
+        Kind.COUNT: _(
+            "%(number)s counts of %(counts)s in %(where)s were wrong; "
+            "that of %(which)s was %(has)s instead of %(should)s."
+        ),
+        Kind.CHUNK: _(
+            "The delivery of post %(post)s had %(parts)s parts, and only %(present)s of them were left."
+        ),
+        Kind.RECEIPT: _(
+            "A receipt of the delivery of post %(post)s was changed or removed after it was written."
+        ),
+        Kind.LOST: _("The delivery of post %(post)s to %(lost)s followers was given up for good."),
+    }
+    try:
+        return texts[Kind(finding.kind)] % about
+    except KeyError:
+        return str(finding)  # written by an older version of the site
+
+
+def accounts_of(findings: Iterable[AuditFinding]) -> set[int]:
+    """The ids of all accounts that findings are about."""
+    found = set[int | None]()
+    for finding in findings:
+        found |= {
+            finding.viewer_id,
+            finding.details.get("follower"),
+            finding.details.get("followee"),
+        }
+        found.add(author_of(finding.post_id) if finding.post_id else None)
+    return {user_id for user_id in found if user_id}
+
+
+def run_text(run: AuditRun) -> str:
+    """What a run compared and found, in a line."""
+    return _(
+        "%(pages)d pages, %(windows)d windows, %(deliveries)d deliveries, %(receipts)d receipts, %(follows)d follows "
+        "and %(counts)d counts compared: %(violations)d violations, %(repaired)d repaired; "
+        "%(late)d still on the way, %(settled)d right at the second look."
+    ) % {name: getattr(run, name) for name in FIGURES}

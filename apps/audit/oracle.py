@@ -1,15 +1,17 @@
-"""The correct content of every page, recomputed from the tables in plain Python: slow, and independent of the read path.
+"""The correct content of every page, computed from the tables in plain Python: slow, and independent of the read path.
 
-It imports Django's database connection and nothing of the project (a contract of import-linter), so that it cannot repeat a
-mistake of the read path. Home pages use the query that source 001 begins with and gives up in production:
+It imports Django's database connection and nothing of the project (a contract of import-linter), so that it cannot
+repeat a mistake of the read path. Home pages use the query that source 001 begins with and gives up in production:
 `WHERE author_uid IN (SELECT following_uid ...) ORDER BY time DESC LIMIT n`, which sorts all matching posts.
 """
 
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
+import regex
 from django.db import connection, transaction
 
 MAX_ID = 2**63 - 1
@@ -19,30 +21,62 @@ OPEN = frozenset({"public", "unlisted"})
 Row = dict[str, Any]
 Pairs = dict[int, set[int]]
 Languages = dict[tuple[int, int], set[str]]  # by reader and author
+Readers = Collection[int] | None  # None for everybody
 
 _COLUMNS = "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, language, edited_at, deleted_at"
 
 # Members of exclusive lists, who do not appear on the owner's home page.
-_ELSEWHERE = """SELECT l.owner_id, m.member_id FROM lists_listmember m
-                JOIN lists_userlist l ON l.id = m.user_list_id WHERE l.is_exclusive"""
+_ELSEWHERE = """SELECT l.owner_id, m.member_id FROM graph_listmember m
+                JOIN graph_userlist l ON l.id = m.group_id WHERE l.is_exclusive"""
 
 # The languages chosen for a followee.
 _LANGUAGES = """SELECT owner_id, followee_id, lower(language)
                 FROM graph_followee, unnest(languages) AS language WHERE true"""
 
+# Who hides replies to people whom they do not follow.
+_HIDES_REPLIES = """SELECT id FROM accounts_user
+                    WHERE hides_replies AND (%(viewer)s::bigint IS NULL OR id = %(viewer)s)"""
+
 # The public posts with a followed tag.
 _TAGGED = """SELECT f.user_id, u.post_id FROM tags_tagfollow f
              JOIN tags_taguse u ON u.tag_id = f.tag_id WHERE u.is_public"""
 
+# What readers hide on their home pages, by words and by posts.
+_ACTIVE = """FROM filters_filter f JOIN filters_filter{what} k ON k.filter_id = f.id
+             WHERE f.act = 'hide' AND f.places @> '["home"]' AND (f.expires_at IS NULL OR f.expires_at > now())"""
+_HIDDEN_WORDS = "SELECT f.owner_id, k.keyword, k.whole_word " + _ACTIVE.format(what="keyword")
+_HIDDEN_POSTS = "SELECT f.owner_id, k.post_id " + _ACTIVE.format(what="post")
+# All texts of posts: what is written in a post, on its pictures, and in the options of its poll.
+_TEXTS = """SELECT id, concat_ws(E'\n', content_warning, body) FROM posts_post WHERE id = ANY(%(posts)s)
+            UNION ALL SELECT post_id, alt FROM posts_attachment WHERE post_id = ANY(%(posts)s)
+            UNION ALL SELECT post_id, array_to_string(options, E'\n') FROM posts_poll WHERE post_id = ANY(%(posts)s)"""
+# A character of a word, in scripts that put spaces between words.
+_IN_WORD = (
+    r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
+)
+_WHOLE = rf"(?:(?<!{_IN_WORD})|(?!{_IN_WORD})){{}}(?:(?!{_IN_WORD})|(?<!{_IN_WORD}))"
+
+# What promotes an account to people who do not follow it; `_promoted` draws the conclusions.
+_CAMPAIGNS = """SELECT id, account_id FROM promotions_campaign
+                WHERE state = 'running' AND is_live AND now() >= starts_at AND now() < ends_at
+                AND id IN (SELECT t.campaign_id FROM promotions_campaigncount t
+                           WHERE t.impressions < promotions_campaign.budget_impressions)"""
+_CAMPAIGN_SEGMENTS = """SELECT campaign_id, segment_id FROM promotions_campaign_segments
+                        WHERE segment_id IN (SELECT id FROM promotions_segment WHERE is_active)"""
+_SATURATED = """SELECT r.user_id, r.campaign_id
+                FROM promotions_readerimpressions r JOIN promotions_campaign c ON c.id = r.campaign_id
+                WHERE r.day = (now() AT TIME ZONE 'UTC')::date AND r.number >= c.frequency_cap"""
+
 # The naive pull of source 001, between two ids; then posts to the viewer's circles, by any author.
 PULL = """
 SELECT id FROM posts_post
-WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s UNION ALL SELECT %(viewer)s)
+WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s UNION ALL SELECT %(viewer)s
+                    UNION ALL SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(viewer)s)
   AND deleted_at IS NULL AND id > %(above)s AND id < %(below)s
 UNION
 SELECT id FROM posts_post
 WHERE circle_id IN (SELECT id FROM graph_circle WHERE owner_id = %(viewer)s
-                    UNION ALL SELECT circle_id FROM graph_circlemember WHERE member_id = %(viewer)s)
+                    UNION ALL SELECT group_id FROM graph_circlemember WHERE member_id = %(viewer)s)
   AND deleted_at IS NULL AND id > %(above)s AND id < %(below)s
 UNION
 SELECT id FROM posts_post
@@ -60,6 +94,7 @@ class Oracle:
         """Read whole tables: for tests and drills."""
         with snapshot():
             self.posts = _by_id(rows("SELECT * FROM posts_post"))
+            self.answered = self._answered()
             self.circles = _by_id(rows("SELECT * FROM graph_circle"))
             self.suspended = _ids("SELECT id FROM accounts_user WHERE suspended_at IS NOT NULL")
             self.follows = pairs("SELECT owner_id, followee_id FROM graph_followee")
@@ -72,9 +107,11 @@ class Oracle:
             self.elsewhere = pairs(_ELSEWHERE)
             self.tagged = pairs(_TAGGED)
             self.named = pairs("SELECT post_id, user_id FROM posts_mention")
-            self.members = pairs("SELECT circle_id, member_id FROM graph_circlemember")
+            self.members = pairs("SELECT group_id, member_id FROM graph_circlemember")
             self.likes = pairs("SELECT post_id, user_id FROM engagement_like")
             self.bookmarks = pairs("SELECT post_id, user_id FROM engagement_bookmark")
+            self.promoted = _promoted(None)
+            self._read_filters()
         self.answers_above, self.answers_below = 0, MAX_ID
 
     @classmethod
@@ -89,8 +126,8 @@ class Oracle:
     ) -> Self:
         """The part that a viewer's home between two ids (exclusive) depends on: at most `maximum` posts, newest first.
 
-        `also` are further posts to read. With more than `maximum` posts, `answers_above` is one below the lowest id read.
-        Without counts, likes and bookmarks.
+        `also` are further posts to read. With more than `maximum` posts, `answers_above` is one below the lowest id
+        read. Without counts, likes and bookmarks.
         """
         self = cls.__new__(cls)
         bounds = {"viewer": viewer_id, "above": above, "below": below, "maximum": maximum}
@@ -98,6 +135,7 @@ class Oracle:
             found = [row["id"] for row in rows(PULL, bounds)]
             self.answers_above = found[-1] - 1 if len(found) == maximum else above
             self._read_posts({*found, *also}, viewer_id)
+        self.likes, self.bookmarks = defaultdict(set), defaultdict(set)
         self.answers_below = below
         return self
 
@@ -106,10 +144,14 @@ class Oracle:
         self.posts = _by_id(rows(by_ids, {"ids": list(ids)}))
         sources = [post["source_id"] for post in self.posts.values() if post["source_id"]]
         self.posts |= _by_id(rows(by_ids, {"ids": sources}))
+        quoted = {post["source_id"] for post in self.posts.values()} - self.posts.keys() - {None}
+        self.posts |= _by_id(rows(by_ids, {"ids": list(quoted)}))  # what shared posts quote
+        self.answered = self._answered()
         values = {
             "viewer": viewer,
             "posts": list(self.posts),
-            "authors": list({post["author_id"] for post in self.posts.values()}),
+            "authors": [post["author_id"] for post in self.posts.values()]
+            + list(self.answered.values()),
             "circles": list({post["circle_id"] for post in self.posts.values()} - {None}),
         }
         self.circles = _by_id(
@@ -124,8 +166,14 @@ class Oracle:
             f"SELECT owner_id, followee_id FROM graph_followee WHERE {mine.format('followee_id')}",  # noqa: S608 -- constants
             values,
         )
+        self.follows |= pairs(
+            "SELECT owner_id, followee_id FROM graph_followee WHERE owner_id = ANY(%(authors)s)"
+            " AND followee_id = %(viewer)s AND owner_id <> %(viewer)s",
+            values,
+        )
         self.unshared = pairs(
-            f"SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts AND {mine.format('followee_id')}",  # noqa: S608 -- constants
+            f"""SELECT owner_id, followee_id FROM graph_followee
+                WHERE NOT shows_reposts AND {mine.format("followee_id")}""",  # noqa: S608 -- constants
             values,
         )
         self.languages = _languages(f"{_LANGUAGES} AND {mine.format('followee_id')}", values)
@@ -146,11 +194,35 @@ class Oracle:
             values,
         )
         self.members = pairs(
-            """SELECT circle_id, member_id FROM graph_circlemember
-               WHERE member_id = %(viewer)s AND circle_id = ANY(%(circles)s)""",
+            """SELECT group_id, member_id FROM graph_circlemember
+               WHERE member_id = %(viewer)s AND group_id = ANY(%(circles)s)""",
             values,
         )
-        self.likes, self.bookmarks = defaultdict(set), defaultdict(set)
+        self.promoted = _promoted([viewer])
+        self._read_filters(viewer)
+
+    def _answered(self) -> dict[int, int]:
+        """The authors of the posts that those read answer, by the ids of these posts."""
+        parents = [post["reply_to_id"] for post in self.posts.values() if post["reply_to_id"]]
+        by_ids = "SELECT id, author_id FROM posts_post WHERE id = ANY(%(ids)s)"
+        return {row["id"]: row["author_id"] for row in rows(by_ids, {"ids": parents})}
+
+    def _read_filters(self, viewer: int | None = None) -> None:
+        of_viewer = " AND (%(viewer)s::bigint IS NULL OR f.owner_id = %(viewer)s)"
+        self.hides_replies = _ids(_HIDES_REPLIES, {"viewer": viewer})
+        self.hidden_posts = pairs(_HIDDEN_POSTS + of_viewer, {"viewer": viewer})
+        self.hidden_words = defaultdict(list)
+        self.words: dict[int, list[tuple[str, bool]]] = defaultdict(list)  # the same, as text
+        for row in rows(_HIDDEN_WORDS + of_viewer, {"viewer": viewer}):
+            self.words[row["owner_id"]].append((_fold(row["keyword"]), row["whole_word"]))
+            word = regex.escape(_fold(row["keyword"]), literal_spaces=True)
+            pattern = _WHOLE.replace("{}", word) if row["whole_word"] else word
+            self.hidden_words[row["owner_id"]].append(regex.compile(pattern, regex.V1))
+        self.texts: dict[int, str] = defaultdict(str)
+        if self.hidden_words:
+            for row in rows(_TEXTS, {"posts": list(self.posts)}):
+                post_id, text = row.values()
+                self.texts[post_id] += f"{_fold(text)}\n"
 
     def may_see(self, viewer: int, post_id: int) -> bool:
         """Whether a viewer may see a post: the rules of the site, written a second time."""
@@ -163,11 +235,14 @@ class Oracle:
         return post["visibility"] in OPEN or author == viewer or self._is_addressed(viewer, post)
 
     def _is_addressed(self, viewer: int, post: Row) -> bool:
+        author = post["author_id"]
         if post["visibility"] == "circle":
             circle = self.circles[post["circle_id"]]
             inside = circle["owner_id"] == viewer or viewer in self.members[circle["id"]]
             return inside and circle["deleted_at"] is None
-        followed = post["visibility"] == "followers" and post["author_id"] in self.follows[viewer]
+        if post["visibility"] == "friends":
+            return author in self.follows[viewer] and viewer in self.follows[author]
+        followed = post["visibility"] == "followers" and author in self.follows[viewer]
         return followed or viewer in self.named[post["id"]]
 
     def is_shown(self, viewer: int, post_id: int) -> bool:
@@ -184,8 +259,41 @@ class Oracle:
             authors.add(self.posts[post["source_id"]]["author_id"])
         return bool(authors & self.mutes[viewer])
 
-    def is_home(self, viewer: int, post_id: int, *, tags: bool = True) -> bool:
-        """Whether a post belongs on a viewer's home timeline; `tags=False` ignores followed tags."""
+    def is_filtered(self, viewer: int, post: Row) -> bool:
+        """Whether the viewer's filters hide a post on home pages, for its own texts or for those it quotes."""
+        post = self.posts[self.shown_id(post["id"])]
+        if post["author_id"] == viewer:
+            return False
+        text = self.text_for(viewer, post)
+        found = any(pattern.search(text) for pattern in self.hidden_words[viewer])
+        return found or post["id"] in self.hidden_posts[viewer]
+
+    def is_hidden_reply(self, viewer: int, post: Row) -> bool:
+        """Whether a post answers somebody whom the viewer does not follow, and the viewer hides such replies."""
+        if viewer not in self.hides_replies or post["reply_to_id"] is None:
+            return False
+        answered = self.answered[post["reply_to_id"]]
+        known = {viewer, post["author_id"]} | self.follows[viewer]
+        return post["author_id"] != viewer and answered not in known
+
+    def shown_id(self, post_id: int) -> int:
+        """The post on the card: the source of a repost, else the post itself."""
+        post = self.posts[post_id]
+        return int(post["source_id"]) if post["kind"] == "repost" else post_id
+
+    def text_for(self, viewer: int, post: Row) -> str:
+        """What the viewer's filters read: the texts of a post, and of what it quotes if the viewer may see that."""
+        text, quoted = self.texts[post["id"]], post["source_id"]
+        may_see = quoted is not None and self.may_see(viewer, quoted)
+        return text + self.texts[quoted] if may_see else text
+
+    def is_home(
+        self, viewer: int, post_id: int, *, tags: bool = True, promoted: bool = True
+    ) -> bool:
+        """Whether a post belongs on a home timeline but for filters and `hides_replies`.
+
+        Without what tags, or promotions, bring.
+        """
         if not self.is_shown(viewer, post_id):
             return False
         post = self.posts[post_id]
@@ -198,7 +306,12 @@ class Oracle:
             return False
         known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
         known = known or (tags and post_id in self.tagged[viewer])
+        known = known or (promoted and self.is_promoted(viewer, post))
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
+
+    def is_promoted(self, viewer: int, post: Row) -> bool:
+        """Whether an open post is of an account that is promoted to the viewer now."""
+        return post["visibility"] in OPEN and post["author_id"] in self.promoted[viewer]
 
     def is_unwanted_language(self, viewer: int, post: Row) -> bool:
         """Whether the viewer chose only other languages for the author; `pt` includes `pt-BR`."""
@@ -207,13 +320,23 @@ class Oracle:
             return False
         return chosen.isdisjoint({language, language.split("-")[0]})
 
-    def home(self, viewer: int, *, tags: bool = True) -> list[int]:
+    def home(self, viewer: int, *, promoted: bool = True) -> list[int]:
         """All ids of a home timeline between `answers_above` and `answers_below`, newest first."""
+        delivered = self.delivered(viewer, tags=True, promoted=promoted)
+        return [
+            post_id
+            for post_id in delivered
+            if not self.is_filtered(viewer, self.posts[post_id])
+            and not self.is_hidden_reply(viewer, self.posts[post_id])
+        ]
+
+    def delivered(self, viewer: int, *, tags: bool = False, promoted: bool = True) -> list[int]:
+        """As `home` with what filters and `hides_replies` hide, and without posts that come by `tags` alone."""
         return [
             post_id
             for post_id in sorted(self.posts, reverse=True)
             if self.answers_above < post_id < self.answers_below
-            and self.is_home(viewer, post_id, tags=tags)
+            and self.is_home(viewer, post_id, tags=tags, promoted=promoted)
         ]
 
     def profile(self, author: int, viewer: int, *, replies: bool) -> list[int]:
@@ -285,12 +408,45 @@ def pairs(statement: str, values: dict[str, Any] | None = None) -> Pairs:
     return by_first
 
 
+def _promoted(readers: Readers) -> Pairs:
+    """The accounts promoted to readers now: they follow them virtually, and are in a segment of a campaign that runs.
+
+    Not to those who have opted out, nor to those who saw the campaign often enough today.
+    """
+    values = {"readers": None if readers is None else list(readers)}
+    of_readers = "(%(readers)s::bigint[] IS NULL OR user_id = ANY(%(readers)s))"
+    virtual = pairs(
+        f"SELECT user_id, account_id FROM promotions_virtualfollow WHERE {of_readers}",  # noqa: S608 -- a constant
+        values,
+    )
+    if not virtual:
+        return defaultdict(set)
+    members = pairs(
+        f"SELECT user_id, segment_id FROM promotions_segmentmembership WHERE {of_readers}",  # noqa: S608 -- a constant
+        values,
+    )
+    refusing = {row["user_id"] for row in rows("SELECT user_id FROM promotions_optout")}
+    saturated, segments = pairs(_SATURATED), pairs(_CAMPAIGN_SEGMENTS)
+    found: Pairs = defaultdict(set)
+    for campaign in rows(_CAMPAIGNS):
+        for reader in virtual.keys() - refusing:
+            follows = campaign["account_id"] in virtual[reader]
+            is_member = not members[reader].isdisjoint(segments[campaign["id"]])
+            if follows and is_member and campaign["id"] not in saturated[reader]:
+                found[reader].add(campaign["account_id"])
+    return found
+
+
 def _languages(statement: str, values: dict[str, Any] | None = None) -> Languages:
     languages: Languages = defaultdict(set)
     for row in rows(statement, values):
         reader, author, language = row.values()
         languages[reader, author].add(language)
     return languages
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _is_counted(post: Row) -> bool:

@@ -11,13 +11,14 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.events.actions import enqueue
+from apps.engagement import reconcile
+from apps.events.actions import enqueue, record
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
-from apps.graph.models import Followee, Follower
+from apps.graph.models import Followee, Follower, PendingFollow
 from apps.posts.models import Post
-from apps.timeline.fanout import dispatch
-from apps.timeline.models import FanoutChunk
+from apps.timeline.fanout import dispatch, ledger
+from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.structures.home_window import mark_deleted
 
@@ -48,6 +49,18 @@ def redeliver(post_id: int) -> None:
     enqueue_now(chunk_ids[IMMEDIATE_CHUNKS:])
 
 
+def restore_chunks(post_id: int) -> bool:
+    """Create the chunks again that a delivery has lost, and deliver them; whether it has all of them again."""
+    job = FanoutJob.objects.select_related("post").get(pk=post_id)
+    if job.post.visibility in dispatch.ADDRESSED:
+        FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=timezone.now())
+        dispatch.start_job(post_id)
+    else:
+        ledger.restore_chunks(job)
+        redeliver(post_id)
+    return FanoutChunk.objects.filter(job=post_id).count() >= job.parts
+
+
 def mark_deleted_if_gone(post_id: int) -> None:
     """Leave a tombstone for a deleted post, so that no late delivery adds it again."""
     if not Post.objects.filter(pk=post_id, deleted_at=None).exists():
@@ -62,18 +75,49 @@ def enqueue_now(chunk_ids: list[int]) -> None:
 
 
 @transaction.atomic
-def repair_follow(follower_id: int, followee_id: int) -> None:
-    """Make the `Follower` row match the `Followee` row, under the lock of both accounts.
+def repair_follow(follower_id: int, followee_id: int) -> bool:
+    """Make the `Follower` row match the `Followee` row, under the lock of both accounts; whether it did not.
 
     The counts are left to the reconciliation, which compares them with both tables all the time.
     """
     both = UserCounts.objects.filter(pk__in=(follower_id, followee_id)).order_by("pk")
-    list(both.select_for_update())
-    if Followee.objects.filter(owner=follower_id, followee=followee_id).exists():
-        Follower.objects.get_or_create(owner_id=followee_id, follower_id=follower_id)
+    edges = Followee.objects.filter(owner=follower_id, followee=followee_id)
+    if len(both.select_for_update()) < len((follower_id, followee_id)):  # an account is gone
+        edges.delete()
+    edge = edges.first()
+    mirrors = Follower.objects.filter(owner=followee_id, follower=follower_id)
+    if edge is None:
+        differed = mirrors.delete()[0] > 0
+    elif mirrors.exists():
+        differed = mirrors.exclude(notifies=edge.notifies).update(notifies=edge.notifies) > 0
     else:
-        Follower.objects.filter(owner=followee_id, follower=follower_id).delete()
+        mirrors.create(owner_id=followee_id, follower_id=follower_id, notifies=edge.notifies)
+        differed = True
     both.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
+    return differed
+
+
+@transaction.atomic
+def finish_follow(pending: PendingFollow) -> bool:
+    """Finish a change of a follow that its journal says was interrupted; whether anything was left of it.
+
+    Rows, counts and the event of what the `Followee` row says; both revisions are raised in any case.
+    """
+    follower_id, followee_id = pending.follower_id, pending.followee_id
+    differed = repair_follow(follower_id, followee_id)
+    UserCounts.objects.filter(pk=follower_id).update(graph_revision=F("graph_revision") + 1)
+    report = reconcile.Report()
+    for user_id in sorted((follower_id, followee_id)):
+        reconcile.reconcile_batch(reconcile.USERS, user_id - 1, report, fix=True, limit=1)
+    differed |= report.drifts > 0
+    if differed:
+        follows = Followee.objects.filter(owner=follower_id, followee=followee_id).exists()
+        name = "followed" if follows else "unfollowed"
+        record(name, follower_id=follower_id, followee_id=followee_id)
+    else:
+        record("relations_moved", user_ids=[follower_id])
+    pending.delete()
+    return differed
 
 
 @dataclass
@@ -83,8 +127,8 @@ class AuditPass:
     run: AuditRun = field(default_factory=AuditRun)
     findings: list[AuditFinding] = field(default_factory=list)
 
-    def found(self, kind: Kind, repair: Callable[[], bool], **about: Any) -> None:
-        """Record a violation, try to repair it, and record whether that helped."""
+    def found(self, kind: Kind, repair: Callable[[], object], **about: Any) -> None:
+        """Record a violation, try to repair it, and record whether that helped: unless it raised or returned False."""
         self.run.violations += 1
         fixed = _attempt(repair)
         self.run.repaired += fixed
@@ -94,9 +138,9 @@ class AuditPass:
         logger.error("audit: %s %s, %s", kind, about, "repaired" if fixed else "not repaired")
 
 
-def _attempt(repair: Callable[[], bool]) -> bool:
+def _attempt(repair: Callable[[], object]) -> bool:
     try:
-        return repair()
+        return repair() is not False
     except Exception:
         logger.exception("audit: a repair failed")
         return False

@@ -12,23 +12,25 @@ from apps.accounts.models import User
 from apps.demo.content.loader import load_content
 from apps.demo.models import SeedRun
 from apps.demo.seeding.counts import add_counts
-from apps.demo.seeding.graph import make_follows
+from apps.demo.seeding.deliveries import make_deliveries
+from apps.demo.seeding.follows import make_follows
 from apps.demo.seeding.notifications import make_notifications
 from apps.demo.seeding.people import make_people
 from apps.demo.seeding.posts import make_posts
+from apps.demo.seeding.promotions import make_promotions
 from apps.demo.seeding.reactions import make_reactions
-from apps.demo.seeding.rows import batches
-from apps.demo.seeding.world import SIZES, World
+from apps.demo.seeding.world import SIZES, World, batches
 from apps.events.actions import record
 from apps.search.indexing import BATCH, index_people, index_posts
 from apps.search.trends import rank_posts
-from apps.tags.counting import KEEP_DAYS, count_days
+from apps.tags.trends import KEEP_DAYS, count_days
 
 LOCK = 7_239_501  # of PostgreSQL: two seedings wait for each other
 _PREPARE = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 _TABLES = (
     "accounts_user, accounts_usercounts, graph_followee, graph_follower, posts_post, posts_postcounts, "
-    "posts_mention, posts_attachment, engagement_like, engagement_bookmark, notifications_notification"
+    "posts_mention, posts_attachment, engagement_like, engagement_bookmark, notifications_notification, "
+    "timeline_fanoutjob, timeline_fanoutchunk"
 )
 Advance = Callable[[str, int], None]
 
@@ -46,9 +48,7 @@ class SeedResult:
 
 
 def seed(*, size: str, seed_number: int, advance: Advance, now: float | None = None) -> SeedResult:
-    """Add a size of the demo unless it exists; Conflict when
-    users of the cast exist and have posts.
-    """
+    """Add a size of the demo unless it exists; Conflict when users of the cast exist and have posts."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
@@ -74,10 +74,12 @@ def _make(world: World) -> None:
     make_people(world)
     make_follows(world)
     make_posts(world)
+    make_deliveries(world)
     make_reactions(world)
     _index(world)
     make_notifications(world)
     add_counts(world)
+    make_promotions(world)
     count_days(days=KEEP_DAYS)
     rank_posts()
     # existing users follow more accounts now: their home caches are rebuilt
@@ -108,11 +110,6 @@ def _report(world: World) -> SeedResult:
 
 def expected_rows(size: str) -> int:
     """About how many rows a size makes, for the progress bar."""
-    preset = SIZES[size]
-    return (
-        round(
-            preset.accounts
-            * (1 + preset.follows_each + preset.posts_each * 1.3 + preset.likes_each)
-        )
-        + 2_000
-    )
+    each = SIZES[size]
+    rows = 1 + each.follows_each + each.posts_each * 1.3 + each.likes_each
+    return round(each.accounts * rows) + 2_000

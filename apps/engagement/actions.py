@@ -1,23 +1,26 @@
-"""Writes of engagement: the row and its count in one transaction; all are idempotent.
+"""Likes, bookmarks, reads and votes in polls: the row and its count in one transaction. All but votes are idempotent.
 
 The existence filter is marked before the commit, so it never lacks a row that can be read.
 """
 
+from collections.abc import Collection
+from contextlib import suppress
+
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.engagement.cache import BOOKMARKS, LIKES, READS
-from apps.engagement.models import Bookmark, Like
-from apps.errors import NotFound
+from apps.engagement.cache import BOOKMARKS, LIKES, READS, RECOMMENDED
+from apps.engagement.models import Bookmark, Like, Vote
+from apps.errors import NotFound, invalid
 from apps.events.actions import record
-from apps.posts.cache.entries import change_post_counts, count_reads
-from apps.posts.models import Kind, Post, PostCounts
-from apps.posts.queries import visible_posts
+from apps.posts.cache import POST_COUNTS, count_reads
+from apps.posts.models import Kind, Poll, Post, PostCounts
+from apps.posts.queries import visible_posts, visible_source
+from feedcache.connections import RedisError
 from feedcache.ids import author_of
-from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.bloom.existence import mark_many
-from feedcache.structures.bloom.segments import Marks
+from feedcache.structures.bloom import Marks, mark_many
 
 
 def like_post(user: User, post_id: int) -> None:
@@ -55,8 +58,48 @@ def read_post(user: User, post_id: int) -> None:
         count_reads([post_id])
 
 
+def mark_recommended(user_id: int, post_ids: Collection[int]) -> None:
+    """Posts that are recommended to a user now, and not again. Does nothing while Redis is down."""
+    with suppress(RedisError):
+        mark_many(RECOMMENDED, [(user_id, post_id) for post_id in post_ids])
+
+
+def vote(user: User, post_id: int, choices: Collection[int]) -> None:
+    """Vote in the poll of a post, by the numbers of options from 0; a vote is final. Invalid, NotFound."""
+    post = visible_posts(user.pk, [post_id]).posts.get(post_id)
+    if post is None or post.poll is None:
+        raise NotFound(_("There is no such poll."))
+    if post.author_id == user.pk:
+        raise invalid("choices", _("You cannot vote in your own poll."), "own_poll")
+    chosen = sorted(set(choices))
+    with transaction.atomic():
+        # the poll's row is the lock: the second of two equal requests finds the votes of the first
+        poll = Poll.objects.select_for_update().get(pk=post_id)
+        _check_choices(poll, chosen)
+        if Vote.objects.filter(poll=poll, user=user).exists():
+            raise invalid("choices", _("You have voted already."), "voted_already")
+        Vote.objects.bulk_create(Vote(poll=poll, user=user, choice=choice) for choice in chosen)
+        poll.votes = [count + (option in chosen) for option, count in enumerate(poll.votes)]
+        poll.voters += 1
+        poll.save(update_fields=["votes", "voters"])
+
+
+@transaction.atomic
+def withdraw_vote(user: User, post_id: int) -> None:
+    """Delete the vote of a user whose account is deleted, rows and counts; idempotent."""
+    poll = Poll.objects.select_for_update().filter(pk=post_id).first()
+    votes = Vote.objects.filter(poll=post_id, user=user)
+    chosen = set(votes.values_list("choice", flat=True))
+    if poll is None or not chosen:
+        return
+    votes.delete()
+    poll.votes = [max(count - (option in chosen), 0) for option, count in enumerate(poll.votes)]
+    poll.voters = max(poll.voters - 1, 0)
+    poll.save(update_fields=["votes", "voters"])
+
+
 def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
-    target = _target(user, post_id)
+    target = visible_source(user.pk, post_id).id
     with transaction.atomic():
         # the counts row is the lock: the second of two equal requests finds the row of the first
         list(PostCounts.objects.select_for_update().filter(pk=target))
@@ -64,7 +107,7 @@ def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: i
             return
         model.objects.create(user=user, post_id=target)
         _mark(LIKES if model is Like else BOOKMARKS, user.pk, target)
-        change_post_counts(target, {column: +1})
+        POST_COUNTS.change(target, {column: +1})
         if model is Like:
             record("post_liked", user_id=user.pk, post_id=target)
 
@@ -76,7 +119,7 @@ def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id
         list(PostCounts.objects.select_for_update().filter(pk=target))
         deleted, _by_model = model.objects.filter(user=user, post=target).delete()
         if deleted:
-            change_post_counts(target, {column: -1})
+            POST_COUNTS.change(target, {column: -1})
 
 
 def _mark(marks: Marks, user_id: int, post_id: int) -> None:
@@ -87,8 +130,12 @@ def _mark(marks: Marks, user_id: int, post_id: int) -> None:
         record("mark_missed", kind=marks.kind, user_id=user_id, post_id=post_id)
 
 
-def _target(user: User, post_id: int) -> int:
-    post = visible_posts(user.pk, [post_id]).posts.get(post_id)
-    if post is None:
-        raise NotFound(_("This post isn't here."))
-    return post.source_id if post.is_repost and post.source_id is not None else post.id
+def _check_choices(poll: Poll, chosen: list[int]) -> None:
+    if poll.expires_at <= timezone.now():
+        raise invalid("choices", _("This poll is over."), "poll_ended")
+    if not chosen:
+        raise invalid("choices", _("Choose an option."), "blank")
+    if chosen[0] < 0 or chosen[-1] >= len(poll.options):
+        raise invalid("choices", _("There is no such option."), "unknown")
+    if len(chosen) > 1 and not poll.multiple:
+        raise invalid("choices", _("Choose one option."), "too_many")

@@ -1,14 +1,12 @@
 """The existence filters in Redis: which user did what with which post.
 
-Likes and bookmarks have rows: "no" spares the query, "yes" is confirmed by it. Reads and
-recommendations have none: the filter is their only record, lossy on purpose, and takes an unread
-post for a read one at the declared rate.
+Likes and bookmarks have rows: "no" spares the query, "yes" is confirmed by it. Reads and recommendations have none: the
+filter is their only record, lossy on purpose, and takes an unread post for a read one at the declared rate.
 """
 
 from django.conf import settings
 
-from feedcache.structures.bloom.arithmetic import Sizing
-from feedcache.structures.bloom.segments import Marks
+from feedcache.structures.bloom import Marks, Sizing
 
 _SIZING = Sizing(
     bytes_per_record=settings.EXISTENCE_BYTES_PER_RECORD,

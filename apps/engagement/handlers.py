@@ -3,9 +3,9 @@
 from apps.engagement.cache import KINDS
 from apps.engagement.rebuild import invalidate
 from apps.engagement.reconcile import recount_poll
-from apps.events.registry import Payload, handles
-from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.bloom.existence import mark_many
+from apps.events.actions import Payload, handles
+from feedcache.connections import RedisError
+from feedcache.structures.bloom import mark_many
 
 
 @handles("mark_missed")

@@ -1,12 +1,11 @@
 """Rebuilds the existence filters from the rows, in steps, and keeps them complete.
 
-A filter that answers must lack nothing. The builder registers the new filter, so that every mark
-from then on goes there too; waits for the transactions that may have marked before the
-registration; and reads all rows. A flush of the store drops the registration with everything else,
-and the rebuild starts over.
+A filter that answers must lack nothing. The builder registers the new filter, so that every mark from then on goes
+there too; waits for the transactions that may have marked before the registration; and reads all rows. A flush of the
+store drops the registration with everything else, and the rebuild starts over.
 
-A store that comes back slightly older than it was (a crash of the machine, a promoted replica) has
-lost the newest marks, but also the newest "complete until": everything since then is marked again.
+A store that comes back slightly older than it was (a crash of the machine, a promoted replica) has lost the newest
+marks, but also the newest "complete until": everything since then is marked again.
 """
 
 import time
@@ -20,11 +19,9 @@ from django.db import connection
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.models import Bookmark, Like
 from apps.events.actions import record
-from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.bloom import generations
-from feedcache.structures.bloom.existence import Pair, mark_many
-from feedcache.structures.bloom.generations import Generation
-from feedcache.structures.bloom.segments import Marks, free
+from feedcache.connections import RedisError
+from feedcache.structures import bloom
+from feedcache.structures.bloom import Generation, Marks, Pair, free, mark_many
 
 MODELS: dict[Marks, type[Like] | type[Bookmark]] = {LIKES: Like, BOOKMARKS: Bookmark}
 ROWS_PER_QUERY = 5000
@@ -71,37 +68,36 @@ class Outcome(Enum):
 
 def maintain(marks: Marks, *, seconds: float) -> Outcome:
     """Rebuild a missing filter, else mark the newest rows again."""
-    generations.clear_garbage(marks.name)
-    state = generations.read(marks.name)
+    bloom.clear_garbage(marks.name)
+    state = bloom.read_state(marks.name)
     if state.live is None or state.building is not None:
         return rebuild(marks, seconds=seconds)
     return catch_up(marks)
 
 
 def rebuild(marks: Marks, *, seconds: float, restart: bool = False) -> Outcome:
-    """Do a step of a rebuild, for at most `seconds`; `restart` discards an unfinished one.
-    RedisError.
+    """Do a step of a rebuild, for at most `seconds`; `restart` discards an unfinished one. RedisError.
 
     The live filter answers until the new one replaces it.
     """
-    builder = generations.acquire(marks.name)
+    builder = bloom.acquire_rebuild(marks.name)
     if builder is None:
         return Outcome.BUSY
     try:
         return _build(marks, builder, time.monotonic() + seconds, restart=restart)
     finally:
-        generations.release(marks.name, builder)
+        bloom.release_rebuild(marks.name, builder)
 
 
 def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Outcome:
-    generation = None if restart else generations.read(marks.name).building
+    generation = None if restart else bloom.read_state(marks.name).building
     if generation is None:
-        generation, abandoned = generations.begin(marks.name)
+        generation, abandoned = bloom.begin_rebuild(marks.name)
         free(marks, abandoned)
     phase, reached = _reached(marks)
     if phase == "wait":
         barrier = reached or str(_scalar(_BARRIER))
-        if not generations.progress(marks.name, generation, builder, f"wait {barrier}"):
+        if not bloom.save_progress(marks.name, generation, builder, f"wait {barrier}"):
             return Outcome.LOST
         if not _wait_for_older(barrier):
             return Outcome.WAITING
@@ -111,7 +107,7 @@ def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Out
 
 def _reached(marks: Marks) -> tuple[str, str]:
     """The phase, and the transaction waited for or the last row that was read."""
-    phase, _, reached = generations.cursor(marks.name).partition(" ")
+    phase, _, reached = bloom.rebuild_cursor(marks.name).partition(" ")
     is_valid = phase in {"wait", "rows"} and reached.isdecimal()
     return (phase, reached) if is_valid else ("wait", "")
 
@@ -139,28 +135,28 @@ def _fill(
         rows = _rows(marks, after=reached)
         _mark(marks, [(user, post) for _pk, user, post in rows])
         reached = rows[-1][0] if rows else reached
-        if not generations.progress(marks.name, generation, builder, f"rows {reached}"):
+        if not bloom.save_progress(marks.name, generation, builder, f"rows {reached}"):
             return Outcome.LOST
         if len(rows) < ROWS_PER_QUERY:
             break
         if time.monotonic() > deadline:
             return Outcome.UNFINISHED
-    generations.set_complete_until(marks.name, int(start))
-    is_live, old = generations.finish(marks.name, generation, builder)
+    bloom.set_complete_until(marks.name, int(start))
+    is_live, old = bloom.finish_rebuild(marks.name, generation, builder)
     free(marks, [old] if old else [])
     return Outcome.DONE if is_live else Outcome.LOST
 
 
 def catch_up(marks: Marks) -> Outcome:
     """Mark again everything since the filter was last complete; RedisError."""
-    now, complete_until = int(time.time()), generations.complete_until(marks.name)
+    now, complete_until = int(time.time()), bloom.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)
         return Outcome.LOST
     since = datetime.fromtimestamp(min(complete_until, now) - LOOK_BACK_SECONDS, UTC)
     for pairs in _recent(marks, since):
         _mark(marks, pairs)
-    generations.set_complete_until(marks.name, now)
+    bloom.set_complete_until(marks.name, now)
     return Outcome.DONE
 
 
@@ -169,7 +165,7 @@ def invalidate(marks: Marks) -> None:
 
     Call it in the transaction of those rows, after their insertion: a later rebuild waits for it.
     """
-    free(marks, generations.drop(marks.name))
+    free(marks, bloom.drop_filters(marks.name))
 
 
 def invalidate_all() -> None:

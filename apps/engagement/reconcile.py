@@ -1,30 +1,140 @@
-"""Finds counts that drifted, in PostgreSQL from the rows they count and in Redis from PostgreSQL,
-and repairs them.
+"""Finds counts that drifted, in PostgreSQL from the rows they count and in Redis from PostgreSQL, and repairs them.
 
-Works in batches of some hundred ids, beside all writers: a difference is checked again under the
-lock of its row, and a repair is a change with a revision of its own, so that it never overwrites
-anything newer.
+One statement compares the counts of a slice with the rows, so both are of one moment, beside all writers. Works in
+batches of some hundred ids, beside all writers: a difference is checked again under the lock of its row, and a repair
+is a change with a revision of its own, so that it never overwrites anything newer.
 """
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from django.db import connection, transaction
 
-from apps.accounts.counts_store import put_after_commit
-from apps.engagement.truth import POSTS, SUBJECTS, Drift, Subject
+from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
+from apps.accounts.counts_store import CountsTable, put_after_commit
+from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import Poll
 from feedcache.ids import EPOCH, first_id_at
-from feedcache.structures.counters import building, maintenance
-from feedcache.structures.counters.schema import Row, revision_after
+from feedcache.structures.counters import maintenance
+from feedcache.structures.counters.service import CounterService, Row, revision_after
 
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 500  # ids
 DAY = 24 * 3600
+POLLS_PER_STATEMENT = 200
+_COUNT_VOTES = """
+SELECT p.post_id,
+       ARRAY(SELECT count(v.id) FROM generate_series(0, cardinality(p.options) - 1) AS option
+             LEFT JOIN engagement_vote v ON v.poll_id = p.post_id AND v.choice = option
+             GROUP BY option ORDER BY option),
+       (SELECT count(DISTINCT v.user_id) FROM engagement_vote v WHERE v.poll_id = p.post_id)
+FROM posts_poll p WHERE p.post_id = ANY(%s)
+"""
+_PollCounts = tuple[list[int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A wrong count in the store `where`."""
+
+    where: str
+    id: int
+    field: str
+    has: int
+    should: int
+
+    @property
+    def size(self) -> int:
+        return abs(self.has - self.should)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The counts of one kind of id. `truth`: SQL per field for the (id, n) of `ids` that have any."""
+
+    service: CounterService
+    table: CountsTable
+    truth: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.service.name
+
+    def drifted(self, ids: Collection[int]) -> list[Drift]:
+        """The counts in PostgreSQL that differ from the rows they count."""
+        drifts = []
+        with connection.cursor() as cursor:
+            cursor.execute(self._compare, {"ids": list(ids)})
+            for id_, *numbers in cursor.fetchall():
+                for index, field in enumerate(self.truth):
+                    has, should = numbers[2 * index : 2 * index + 2]
+                    if has != should:
+                        drifts.append(Drift("PostgreSQL", id_, field, has, should))
+        return drifts
+
+    @cached_property
+    def _compare(self) -> str:
+        key, table = self.table.key, self.table.table
+        pairs = [(f"c.{field}", f"coalesce({field}_rows.n, 0)") for field in self.truth]
+        joins = [
+            f"LEFT JOIN ({sql}) AS {field}_rows(id, n) ON {field}_rows.id = c.{key}"
+            for field, sql in self.truth.items()
+        ]
+        differs = " OR ".join(f"{has} <> {should}" for has, should in pairs)
+        columns = ", ".join(part for pair in pairs for part in pair)
+        return (
+            f"SELECT c.{key}, {columns} FROM {table} c {' '.join(joins)}"  # noqa: S608 -- names of ours
+            f" WHERE c.{key} = ANY(%(ids)s) AND ({differs})"
+        )
+
+
+# Only open posts count: public numbers must not reveal restricted posts. Replies are found by the
+# index of threads, because a reply shares the thread of what it answers.
+POSTS = Subject(
+    POST_COUNTS,
+    POST_COUNTS_TABLE,
+    {
+        "replies": """
+            SELECT r.reply_to_id, count(*) FROM posts_post r
+            WHERE r.thread_id IN (SELECT p.thread_id FROM posts_post p WHERE p.id = ANY(%(ids)s))
+            AND r.reply_to_id = ANY(%(ids)s) AND r.deleted_at IS NULL
+            AND r.visibility IN ('public', 'unlisted') GROUP BY 1
+        """,
+        "reposts": """
+            SELECT source_id, count(*) FROM posts_post
+            WHERE source_id = ANY(%(ids)s) AND kind = 'repost' AND deleted_at IS NULL
+            AND visibility IN ('public', 'unlisted') GROUP BY 1
+        """,
+        "quotes": """
+            SELECT source_id, count(*) FROM posts_post
+            WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL
+            AND visibility IN ('public', 'unlisted') GROUP BY 1
+        """,
+        "likes": "SELECT post_id, count(*) FROM engagement_like WHERE post_id = ANY(%(ids)s) GROUP BY 1",
+        "bookmarks": """
+            SELECT post_id, count(*) FROM engagement_bookmark WHERE post_id = ANY(%(ids)s) GROUP BY 1
+        """,
+    },
+)
+USERS = Subject(
+    USER_COUNTS,
+    USER_COUNTS_TABLE,
+    {
+        "followers": "SELECT owner_id, count(*) FROM graph_follower WHERE owner_id = ANY(%(ids)s) GROUP BY 1",
+        "following": "SELECT owner_id, count(*) FROM graph_followee WHERE owner_id = ANY(%(ids)s) GROUP BY 1",
+        "posts": """
+            SELECT author_id, count(*) FROM posts_post
+            WHERE author_id = ANY(%(ids)s) AND deleted_at IS NULL
+            AND visibility IN ('public', 'unlisted') GROUP BY 1
+        """,
+    },
+)
+SUBJECTS = (POSTS, USERS)
 
 
 @dataclass(slots=True)
@@ -87,10 +197,10 @@ def reconcile_next(*, days: float, seconds: float) -> Report:
     report = Report()
     for subject in SUBJECTS:
         store, deadline = subject.service.store, time.monotonic() + seconds
-        reached: int | None = max(building.compared_until(store), start_id(subject, days))
+        reached: int | None = max(maintenance.compared_until(store), start_id(subject, days))
         while reached is not None and time.monotonic() < deadline:
             reached = reconcile_batch(subject, reached, report, fix=True)
-            building.note_compared_until(store, -1 if reached is None else reached)
+            maintenance.note_compared_until(store, -1 if reached is None else reached)
     for (name, where, counted), tally in report.tallies.items():
         logger.warning("%d counts of %s.%s in %s had drifted", tally.number, name, counted, where)
     return report
@@ -129,18 +239,6 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
         return
     revision = revision_after(row.revision, than=record.revision if record else row.revision)
     put_after_commit(subject.service, [subject.table.revise(id_, revision)])
-
-
-POLLS_PER_STATEMENT = 200
-_COUNT_VOTES = """
-SELECT p.post_id,
-       ARRAY(SELECT count(v.id) FROM generate_series(0, cardinality(p.options) - 1) AS option
-             LEFT JOIN engagement_vote v ON v.poll_id = p.post_id AND v.choice = option
-             GROUP BY option ORDER BY option),
-       (SELECT count(DISTINCT v.user_id) FROM engagement_vote v WHERE v.poll_id = p.post_id)
-FROM posts_poll p WHERE p.post_id = ANY(%s)
-"""
-_PollCounts = tuple[list[int], int]
 
 
 def recount_running_polls(*, seconds: float) -> int:

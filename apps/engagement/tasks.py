@@ -3,22 +3,15 @@
 import logging
 
 from celery import shared_task
-from django.conf import settings
 
 from apps.engagement import rebuild, reconcile
 from apps.events.actions import enqueue
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
 REBUILD_SECONDS = 15
 RECONCILE_SECONDS = 2.0
-
-
-@shared_task
-def reconcile_counts() -> None:
-    """Compare more counts with the rows they count, and repair them."""
-    reconcile.reconcile_next(days=settings.COUNTERS_RECONCILE_DAYS, seconds=RECONCILE_SECONDS)
 
 
 @shared_task

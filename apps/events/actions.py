@@ -1,6 +1,12 @@
-"""Record an event with the change it tells of; dispatch it afterwards."""
+"""The transactional outbox: events, recorded in the transaction of the change they report and dispatched after it.
+
+The `handlers` modules of the apps subscribe when Django starts.
+"""
 
 import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -13,62 +19,146 @@ from kombu.exceptions import OperationalError
 
 from apps.events import leases
 from apps.events.models import Event
-from apps.events.registry import handler, subscribers
 from apps.sql import rows_of
 
 logger = logging.getLogger(__name__)
 
+Payload = dict[str, Any]
+Handler = Callable[[Payload], None]
+
+# name -> payload. Payloads carry ids only, never texts.
+EVENTS = {
+    "post_published": "post_id",
+    "post_edited": "post_id",
+    "post_pinned": "post_id (or unpinned: only its place on the profile changed)",
+    "poll_ended": "post_id",
+    "post_deleted": "post_id",
+    "followed": "follower_id, followee_id",
+    "unfollowed": "follower_id, followee_id",
+    "follow_requested": "requester_id, owner_id (who is asked)",
+    "follow_request_ended": "requester_id, owner_id",
+    "account_unlocked": "user_id",
+    "blocked": "owner_id, blocked_id",
+    "circle_changed": "circle_id, user_ids (added or removed, at most 1,001)",
+    "post_liked": "user_id, post_id",
+    "mark_missed": "kind, user_id, post_id",
+    "filter_outdated": "kind",
+    "relations_moved": "user_ids (whose graph revision grew without an event of its own)",
+    "account_changed": "user_id",
+    "access_ended": "user_id (some or all of its tokens)",
+    "graph_loaded": "user_ids (at most one batch of lines)",
+    "interests_changed": "user_id (a new account, another language, or other followed tags)",
+    "campaign_begun": "campaign_id, segment_id, after (a user id: its people from there on, a batch at a time)",
+    "campaign_stopped": "account_id, after (the id of a virtual follow, as above)",
+    "segments_changed": "user_ids (of one batch: who came into segments or left them)",
+    "virtual_follow_changed": "account_id, user_ids (readers, of one batch)",
+    "counts_missed": "kind, ids",
+}
+
+_handlers: dict[str, dict[str, Handler]] = defaultdict(dict)
+
 KEEP_DONE_DAYS = 3
-# Written out: a publication has many subscribers, and the ORM would make an object of each.
-_RECORD = """
+# Rows due for so long had no message or wait in a long queue; a worker is already on its way to the others.
+SWEEP_OVERDUE = timedelta(seconds=1)
+# By hand: a post has many subscribers, and the ORM would build an object for each. `recording` has its values.
+RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
-SELECT %(state)s, 0, '', %(now)s, %(now)s, %(name)s, %(payload)s::jsonb, subscriber
-FROM unnest(%(subscribers)s::text[]) WITH ORDINALITY AS them (subscriber, place) ORDER BY place
+SELECT %(event_state)s, 0, '', %(now)s, %(now)s, %(event)s, %(payload)s::jsonb, subscriber
+FROM unnest(%(subscribers)s::text[]) WITH ORDINALITY AS names (subscriber, place) ORDER BY place
 RETURNING id
 """
 
 
+def handles(name: str, *, first: bool = False) -> Callable[[Handler], Handler]:
+    """Subscribe a function to an event. It may run more than once for an event and must be idempotent.
+
+    `first`: it runs before the other subscribers, because a user waits for it.
+    """
+    if name not in EVENTS:
+        raise ValueError(f"there is no event {name!r}")
+
+    def subscribe(handler: Handler) -> Handler:
+        own, others = {f"{handler.__module__}.{handler.__name__}": handler}, _handlers[name]
+        _handlers[name] = {**own, **others} if first else {**others, **own}
+        return handler
+
+    return subscribe
+
+
+def subscribers(name: str) -> list[str]:
+    """The dotted names of the handlers of an event."""
+    if name not in EVENTS:
+        raise ValueError(f"there is no event {name!r}")
+    return list(_handlers[name])
+
+
 def record(name: str, **payload: Any) -> None:
-    """Record an event for every subscriber, in the caller's transaction, and ring the bell when it commits."""
+    """Record an event for every subscriber, in the caller's transaction, and enqueue its dispatch on commit."""
+    values = recording(name, **payload)
+    if values["subscribers"]:
+        dispatch_after_commit([event_id for (event_id,) in rows_of(RECORD, values)])
+
+
+def recording(name: str, **payload: Any) -> dict[str, Any]:
+    """The values of `RECORD`, for a statement that writes more than events; `dispatch_after_commit` follows it."""
     if not connection.in_atomic_block:
-        raise RuntimeError("an event is recorded in the transaction of the change it tells of")
-    names = subscribers(name)
-    if names:
-        params = {
-            "state": leases.State.PENDING.value,
-            "now": timezone.now(),
-            "name": name,
-            "payload": orjson.dumps(payload).decode(),
-            "subscribers": names,
-        }
-        ids = [event_id for (event_id,) in rows_of(_RECORD, params)]
-        transaction.on_commit(partial(enqueue, "apps.events.tasks.dispatch", ids))
+        raise RuntimeError("an event is recorded in the transaction of the change it reports")
+    return {
+        "event_state": leases.State.PENDING.value,
+        "now": timezone.now(),
+        "event": name,
+        "payload": orjson.dumps(payload).decode(),
+        "subscribers": subscribers(name),
+    }
+
+
+def dispatch_after_commit(event_ids: list[int]) -> None:
+    transaction.on_commit(partial(enqueue, "apps.events.tasks.dispatch", event_ids))
 
 
 def enqueue(
     task_name: str, *args: Any, queue: str | None = None, expires: float | None = None
 ) -> None:
-    """Send a Celery task, by name because tasks lie above actions, that says "look now"; else to the queue of its route.
+    """Send a Celery task to `queue`, or to that of its route; by name because tasks are a layer above actions.
 
-    A lost ring costs a second: the sweeper looks anyway. After `expires` seconds nobody looks any more.
+    Only a hint that rows are due: if the message is lost, a sweep finds them. It expires after `expires` seconds.
     """
     try:
         current_app.send_task(task_name, args=args, queue=queue, expires=expires)
     except (OperationalError, OSError) as error:
-        logger.warning("no broker for %s, left to the sweeper: %s", task_name, error)
+        logger.warning("no broker for %s, left to the sweep: %s", task_name, error)
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = timedelta()) -> int:
-    """Claim due events, those that have been due for `overdue`, and run their handlers; how many were claimed."""
-    return leases.work_off(Event, _handle, limit=limit, only=only, overdue=overdue)
+    """Claim events that have been due for `overdue` and run their handlers; returns how many were claimed."""
+    return leases.run_due(Event, _handle, limit=limit, only=only, overdue=overdue)
 
 
 def _handle(event: Event) -> None:
-    handler(event.name, event.subscriber)(event.payload)
+    _handlers[event.name][event.subscriber](event.payload)  # KeyError when it no longer exists
+
+
+def sweep(
+    task: str, run_batch: Callable[[], int], *, limit: int, seconds: float, helpers: int
+) -> None:
+    """Find rows whose message was lost: call `run_batch`, which handles up to `limit` rows, until none are due.
+
+    Stops after `seconds`, before the time limit of the task would leave rows under a lease; the next sweep continues. A
+    full first batch means a backlog, as after an outage of Redis: then `task` is enqueued `helpers` times, with no
+    further helpers. These messages expire with the sweep, since their rows may be done by then.
+    """
+    until = time.monotonic() + seconds
+    while done := run_batch():
+        if done >= limit:
+            for _helper in range(helpers):
+                enqueue(task, 0, expires=seconds)
+            helpers = 0
+        if time.monotonic() > until:
+            return
 
 
 def retry_dead(event_ids: list[int]) -> int:
-    """Give dead letters five more tries, now; how many."""
+    """Give dead letters five more attempts, now; returns how many."""
     dead = leases.revive_dead(Event, pk__in=event_ids)
     if dead:
         enqueue("apps.events.tasks.dispatch", dead)
@@ -76,13 +166,13 @@ def retry_dead(event_ids: list[int]) -> int:
 
 
 def discard_dead(event_ids: list[int]) -> int:
-    """Give dead letters up for good; how many."""
+    """Delete dead letters; returns how many."""
     deleted, _by_model = Event.objects.filter(pk__in=event_ids, state=leases.State.DEAD).delete()
     return deleted
 
 
 def purge_done() -> int:
-    """Delete events that were done days ago; how many."""
+    """Delete events that were done `KEEP_DONE_DAYS` ago; returns how many."""
     horizon = timezone.now() - timedelta(days=KEEP_DONE_DAYS)
     deleted, _ = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon).delete()
     return deleted

@@ -1,4 +1,4 @@
-"""What every staff list shares, and the event outbox: staff see what waits and what failed, try again or discard."""
+"""The base class of staff pages, and the page of the event outbox: pending and failed events, retry, discard."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -29,25 +29,24 @@ admin.site.index_title = gettext_lazy("Administration")
 
 
 class AtLeast(int):
-    """The number at which counting stopped; people read "10000+"."""
+    """The number at which counting stopped; displayed as "10000+"."""
 
     def __str__(self) -> str:
         return f"{int(self)}+"
 
 
 class BoundedPaginator(Paginator):
-    """Counts no further than 10,000: beyond that, people search."""
+    """Counts at most 10,000 rows: beyond that, people search."""
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are, up to the bound."""
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin pages QuerySets only
         number = rows.order_by()[: MAX_COUNTED + 1].count()
         return number if number <= MAX_COUNTED else AtLeast(MAX_COUNTED)
 
 
 class StaffList(admin.ModelAdmin):
-    """A list with bounded cost. Nothing is added, changed or deleted but through the actions of the apps."""
+    """A list with bounded cost. Rows change only through the actions of the apps."""
 
     paginator = BoundedPaginator
     list_per_page = PER_PAGE
@@ -56,27 +55,25 @@ class StaffList(admin.ModelAdmin):
     sortable_by: ClassVar[tuple[str, ...]] = ()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Rows come into being by what people do."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Rows are looked at, not written."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """The stock delete would leave counts and timelines behind."""
+        """Django's own delete would leave counts and timelines behind."""
         return False
 
     def has_discard_permission(self, request: HttpRequest) -> bool:
-        """Who may run the actions that take something away: `permissions=["discard"]`."""
+        """Permission for actions that delete: `permissions=["discard"]`."""
         return self._may(request, "delete")
 
     def has_intervene_permission(self, request: HttpRequest) -> bool:
-        """Who may run the actions that change something: `permissions=["intervene"]`."""
+        """Permission for actions that change rows: `permissions=["intervene"]`."""
         return self._may(request, "change")
 
     def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """The rows of an action; none, with a message, when they are more than one action may change."""
+        """The selected rows; none, with an error message, when there are more than `MAX_AT_A_TIME`."""
         rows = list(queryset[: MAX_AT_A_TIME + 1])
         if len(rows) <= MAX_AT_A_TIME:
             return rows
@@ -92,10 +89,10 @@ class StaffList(admin.ModelAdmin):
         question: str,
         ask_reason: bool = False,
     ) -> TemplateResponse | None:
-        """The page that asks before an action, until it has been answered: then None, and the action goes on."""
+        """The page that asks before an action; None once it is confirmed, so that the action goes on."""
         reason = reason_of(request)
-        answered = "confirmed" in request.POST
-        if answered and (reason or not ask_reason):
+        confirmed = "confirmed" in request.POST
+        if confirmed and (reason or not ask_reason):
             return None
         context = {
             **self.admin_site.each_context(request),
@@ -105,13 +102,13 @@ class StaffList(admin.ModelAdmin):
             "action": request.POST.get("action", ""),
             "checkbox": ACTION_CHECKBOX_NAME,
             "ask_reason": ask_reason,
-            "reason_missing": answered,
+            "reason_missing": confirmed,
             "reason_max": REASON_MAX_CHARACTERS,
         }
         return TemplateResponse(request, "admin/confirm_action.html", context)
 
     def line(self, row: Any) -> str:
-        """What the confirmation page says of a row."""
+        """How the confirmation page names a row."""
         return str(row)
 
     def attempt(
@@ -122,20 +119,20 @@ class StaffList(admin.ModelAdmin):
         *,
         note: str = "",
     ) -> int:
-        """Do something to each row; how often it was not refused. The note goes into its history, unless what is done writes there."""
+        """Call `act` for each row and report refusals; how many succeeded. `note` goes into their history."""
         done = 0
         for row in rows:
             try:
                 act(row)
-            except DomainError as refusal:
-                self.message_user(request, f"{row}: {refusal.message}", messages.ERROR)
+            except DomainError as error:
+                self.message_user(request, f"{row}: {error.message}", messages.ERROR)
             else:
                 self.log_each(request, [row] if note else [], note)
                 done += 1
         return done
 
     def log_each(self, request: HttpRequest, rows: Sequence[Any], note: str) -> None:
-        """Write into the history of rows what was done to them."""
+        """Add a note to the history of rows."""
         for row in rows:
             self.log_change(request, row, note)
 
@@ -151,8 +148,6 @@ def reason_of(request: HttpRequest) -> str:
 
 @admin.register(Event)
 class EventAdmin(StaffList):
-    """The event outbox."""
-
     list_display = ("id", "name", "subscriber", "state", "attempts", "created_at", "finished_at")
     list_filter = ("state", "name", "subscriber")
     search_fields = ("=id",)
@@ -163,14 +158,12 @@ class EventAdmin(StaffList):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By number."""
         if not search_term:
             return queryset, False
         return queryset.filter(pk=number_in(search_term)), False
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
-        """Give dead letters five more tries."""
         dead = self.chosen(request, queryset.filter(state=State.DEAD))
         number = actions.retry_dead([event.pk for event in dead])
         self.log_each(request, dead, _("Retried."))
@@ -183,7 +176,6 @@ class EventAdmin(StaffList):
 
     @admin.action(description=gettext_lazy("Discard dead letters"), permissions=["discard"])
     def discard(self, request: HttpRequest, queryset: QuerySet[Event]) -> TemplateResponse | None:
-        """Delete dead letters for good, after a question."""
         dead = self.chosen(request, queryset.filter(state=State.DEAD))
         question = ngettext(
             "Discard %(count)d dead letter? What it tells of will never be done.",
@@ -200,6 +192,6 @@ class EventAdmin(StaffList):
 
 
 def number_in(text: str) -> int:
-    """A row number typed by people; 0, which no row has, for anything else."""
+    """The row id in a search term; 0, which no row has, for anything else."""
     digits = text.strip()
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 18 else 0

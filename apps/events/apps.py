@@ -1,9 +1,12 @@
 """The events app."""
 
 from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
 
 
 class EventsConfig(AppConfig):
-    """News from lower apps to higher ones."""
-
     name = "apps.events"
+
+    def ready(self) -> None:
+        """Let the `handlers` modules of all apps subscribe to events and signals."""
+        autodiscover_modules("handlers")

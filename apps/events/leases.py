@@ -1,66 +1,65 @@
-"""Rows of work that cannot be lost: claimed under a lease, tried again when the lease runs out, parked after five tries.
+"""Work as rows that cannot be lost: claimed under a lease, retried when it expires, dead letters after five attempts.
 
-Celery may lose any message; these rows are found again by a sweeper (`FOR UPDATE SKIP LOCKED`).
+Celery may lose any message; a sweep finds these rows (`FOR UPDATE SKIP LOCKED`).
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
-# Longer than the time limit of the tasks that work on such rows (settings): so long is a row left to a worker that died.
+# Longer than the time limit of the tasks that process such rows (settings); the delay after a worker has died.
 LEASE = timedelta(seconds=30)
 
-RETRY_AFTER = timedelta(seconds=2)  # times the number of tries, unless a kind of row says otherwise
+RETRY_AFTER = timedelta(seconds=2)  # times the number of attempts; models may override it
 ERROR_MAX_CHARACTERS = 2000
 
 R = TypeVar("R", bound="LeasedRow")
-Receipt = Mapping[str, Any]  # fields of the row, which say what the work did
-KILLED = "the worker died or ran out of time at every try"
+Receipt = Mapping[str, Any]  # fields of the row that record what the work did
+WORKER_DIED = "the worker died or ran out of time at every attempt"
 
-# One statement: what a small piece of work costs is mostly its round trips. In the order of `due_at`, which only the
-# index of what waits can give: by the key the planner takes the primary key, and walks past all that is done.
+# One statement, since round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
+# index of pending rows; ordered by key it would scan the primary key past all rows that are done.
 _CLAIM = """
 WITH due AS (
-    SELECT {key}, attempts FROM {table} WHERE state = %(pending)s AND due_at <= %(due)s {chosen}
+    SELECT {key}, attempts FROM {table} WHERE state = %(pending)s AND due_at <= %(due)s {condition}
     ORDER BY due_at, {key} LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), bounds AS (
     SELECT min({key}) AS oldest, min({key}) FILTER (WHERE attempts > 0) AS tried FROM due
 )
 UPDATE {table} r
-SET attempts = least(r.attempts + 1, %(maximum)s), due_at = %(lease)s,
-    state = CASE WHEN r.attempts < %(maximum)s THEN %(pending)s ELSE %(dead)s END,
-    finished_at = CASE WHEN r.attempts < %(maximum)s THEN NULL ELSE %(now)s END,
-    last_error = CASE WHEN r.attempts < %(maximum)s THEN r.last_error ELSE %(killed)s END
+SET attempts = least(r.attempts + 1, %(max_attempts)s), due_at = %(lease)s,
+    state = CASE WHEN r.attempts < %(max_attempts)s THEN %(pending)s ELSE %(dead)s END,
+    finished_at = CASE WHEN r.attempts < %(max_attempts)s THEN NULL ELSE %(now)s END,
+    last_error = CASE WHEN r.attempts < %(max_attempts)s THEN r.last_error ELSE %(worker_died)s END
 FROM due, bounds
 WHERE r.{key} = due.{key} AND (tried IS NULL OR due.{key} < tried OR due.{key} = oldest)
 RETURNING r.*
 """
 
 
-class Later(Exception):
-    """Raised by work that cannot be done just now, and is not to be blamed for it."""
+class RetryLater(Exception):
+    """Raised by work that cannot run now; the attempt does not count."""
 
 
 class State(models.TextChoices):
-    """Where a row of work stands."""
-
     PENDING = "pending", _("pending")
     DONE = "done", _("done")
     DEAD = "dead", _("dead letter")
 
 
 class LeasedRow(models.Model):
-    """A row of work. `due_at` is when it may be claimed: now, after a lease, or after a pause."""
+    """A row of work. It may be claimed from `due_at` on: at once, after a lease, or after a pause."""
 
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.PENDING)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
@@ -81,78 +80,80 @@ def claim(
     only: list[int] | None = None,
     overdue: timedelta = timedelta(),
 ) -> list[R]:
-    """Take up to `limit` due rows under a lease, longest due first; rows that others hold are passed over.
+    """Lease up to `limit` rows that have been due for `overdue`, longest first; skips rows locked by other workers.
 
-    A row that was tried before is taken alone: what kills its worker must not use up the tries of its neighbours.
-    `overdue` takes only those that have been due for so long. A row whose fifth lease ran out killed its worker every
-    time: it becomes a dead letter here.
+    A row with earlier attempts is claimed alone: if it kills its worker, its neighbours lose no attempt. A row whose
+    fifth lease has expired becomes a dead letter here.
     """
-    manager: Any = model._default_manager  # noqa: SLF001 -- Django's own name for it
+    manager: Any = model._default_manager
     now = timezone.now()
     values = {
-        "due": now - overdue, "now": now, "lease": now + LEASE, "limit": limit, "only": only, "maximum": MAX_ATTEMPTS,
-        "pending": State.PENDING.value, "dead": State.DEAD.value, "killed": KILLED,
+        "due": now - overdue, "now": now, "lease": now + LEASE, "limit": limit, "only": only,
+        "max_attempts": MAX_ATTEMPTS, "pending": State.PENDING.value, "dead": State.DEAD.value,
+        "worker_died": WORKER_DIED,
     }  # fmt: skip
-    meta = model._meta  # noqa: SLF001 -- Django's documented name
-    chosen = "" if only is None else f"AND {meta.pk.column} = ANY(%(only)s)"
-    statement = _CLAIM.format(table=meta.db_table, key=meta.pk.column, chosen=chosen)
+    meta = model._meta
+    condition = "" if only is None else f"AND {meta.pk.column} = ANY(%(only)s)"
+    statement = _CLAIM.format(table=meta.db_table, key=meta.pk.column, condition=condition)
     found: list[R] = list(manager.raw(statement, values))
-    return sorted((row for row in found if row.state == State.PENDING), key=_key)
+    return sorted((row for row in found if row.state == State.PENDING), key=attrgetter("pk"))
 
 
-def work_off(
+def run_due(
     model: type[R],
     work: Callable[[R], Receipt | None],
     *,
     limit: int,
     only: list[int] | None = None,
     overdue: timedelta = timedelta(),
+    write: Callable[[R, Receipt], None] | None = None,
 ) -> int:
-    """Claim due rows and do the work of each; how many were claimed.
+    """Claim due rows and process each; returns how many were claimed.
 
-    What the work returns is written together with its end. A row whose work fails is tried again later; one that finds a
-    store down is postponed without blame.
+    The receipt that `work` returns is written (`finish`, or `write` in its place) when the row is marked done. A row
+    that fails is retried after a pause; when a store is down, the attempt does not count.
     """
     rows = claim(model, limit=limit, only=only, overdue=overdue)
-    do(rows, work)
+    run(rows, work, write=write)
     return len(rows)
 
 
-def do(rows: Sequence[R], work: Callable[[R], Receipt | None]) -> None:
-    """Do the work of rows that are claimed, or were made `held`.
+def run(
+    rows: Sequence[R],
+    work: Callable[[R], Receipt | None],
+    *,
+    write: Callable[[R, Receipt], None] | None = None,
+) -> None:
+    """Process rows that are claimed, or were created with `claimed_fields`.
 
-    Those without a receipt are marked as done together, at the end: a worker that dies before does their work twice.
+    Rows without a receipt are marked done together at the end: if the worker dies before, they are processed twice.
     """
     done: list[R] = []
     for row in rows:
         try:
             receipt = work(row)
-        except (RedisError, Later) as error:
+        except (RedisError, RetryLater) as error:
             logger.warning("%s postponed: %s", row, error)
             postpone(row)
         except Exception as error:
-            logger.exception("%s failed, try %s", row, row.attempts)
+            logger.exception("%s failed, attempt %s", row, row.attempts)
             fail(row, error)
         else:
             if receipt is None:
                 done.append(row)
             else:
-                finish(row, receipt)
+                (write or finish)(row, receipt)
     if done:
         _update(done, **_end())
 
 
-def held() -> dict[str, Any]:
-    """The fields of a row that whoever makes or renews it works on at once, as if it had just been claimed."""
+def claimed_fields() -> dict[str, Any]:
+    """Field values for creating or renewing a row as already claimed, to process it at once."""
     return {"attempts": 1, "due_at": timezone.now() + LEASE}
 
 
-def _key(row: LeasedRow) -> int:
-    return int(row.pk)
-
-
 def finish(row: LeasedRow, receipt: Receipt | None = None) -> None:
-    """Mark a row of work as done, together with what it did; idempotent."""
+    """Mark a row as done and write its receipt. Idempotent."""
     _update([row], **_end(), **(receipt or {}))
 
 
@@ -161,7 +162,7 @@ def _end() -> Receipt:
 
 
 def fail(row: LeasedRow, error: BaseException) -> None:
-    """Note a failed try: again after a pause, or a dead letter after the fifth."""
+    """Record a failed attempt: retried after a pause, a dead letter after the fifth."""
     text = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
     if row.attempts >= MAX_ATTEMPTS:
         _update([row], state=State.DEAD, finished_at=timezone.now(), last_error=text)
@@ -170,7 +171,7 @@ def fail(row: LeasedRow, error: BaseException) -> None:
 
 
 def postpone(row: LeasedRow) -> None:
-    """A store was down: try again soon, and do not count the try against the row."""
+    """Retry soon without counting the attempt."""
     _update(
         [row],
         attempts=row.attempts - 1,
@@ -180,20 +181,20 @@ def postpone(row: LeasedRow) -> None:
 
 
 def revive(row: LeasedRow) -> None:
-    """Give a dead letter five more tries."""
+    """Give a dead letter five more attempts."""
     _update([row], state=State.PENDING, attempts=0, due_at=timezone.now(), finished_at=None)
 
 
-def revive_dead(model: type[R], **among: Any) -> list[int]:
-    """Give the dead letters among some rows five more tries; their ids."""
-    manager: Any = model._default_manager  # noqa: SLF001 -- Django's own name for it
-    dead: list[R] = list(manager.filter(state=State.DEAD, **among))
+def revive_dead(model: type[R], **filters: Any) -> list[int]:
+    """Give the dead letters among matching rows five more attempts; returns their ids."""
+    manager: Any = model._default_manager
+    dead: list[R] = list(manager.filter(state=State.DEAD, **filters))
     for row in dead:
         revive(row)
     return [row.pk for row in dead]
 
 
 def _update(rows: Sequence[LeasedRow], **values: Any) -> None:
-    manager: Any = type(rows[0])._default_manager  # noqa: SLF001 -- Django's own name for it
+    manager: Any = type(rows[0])._default_manager
     open_states = (State.PENDING, State.DEAD)
     manager.filter(pk__in=[row.pk for row in rows], state__in=open_states).update(**values)

@@ -1,6 +1,6 @@
-"""News for those who listen at this moment: what happened, in ids, told after the commit.
+"""Announcements to listening processes: what happened, as ids, published over Redis after the commit.
 
-Nobody has to hear it and nothing is kept: what must happen is an event (`events.actions.record`).
+At most once and not stored; for what must be handled, record an event (`events.actions.record`).
 """
 
 import logging
@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from django.db import transaction
 
-from feedcache.redis_servers.broadcast import publish, subscribe
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
+from feedcache.servers.broadcast import publish, subscribe
 
 __all__ = ["announce", "read", "subscribe"]
 
@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 
 def announce(name: str, **ids: int) -> None:
-    """Tell everybody who listens that something happened, when the caller's transaction commits, or now."""
-    transaction.on_commit(partial(_tell, name, ids), robust=True)
+    """Publish an announcement when the caller's transaction commits, or now outside of one."""
+    transaction.on_commit(partial(_publish, name, ids), robust=True)
 
 
 def read(message: bytes) -> tuple[str, Mapping[str, Any]]:
@@ -30,8 +30,8 @@ def read(message: bytes) -> tuple[str, Mapping[str, Any]]:
     return name, ids
 
 
-def _tell(name: str, ids: Mapping[str, int]) -> None:
+def _publish(name: str, ids: Mapping[str, int]) -> None:
     try:
         publish(orjson.dumps([name, ids]))
     except RedisError as error:
-        logger.warning("%s is not told to those who listen: %s", name, error)
+        logger.warning("%s was not announced: %s", name, error)

@@ -7,7 +7,7 @@ from apps.events.leases import LeasedRow, State
 
 
 class Event(LeasedRow):
-    """Something that happened, waiting for one subscriber. Written in the transaction of the change itself."""
+    """An event for one subscriber. Written in the transaction of the change itself."""
 
     name = models.CharField(_("name"), max_length=40)
     subscriber = models.CharField(_("subscriber"), max_length=120)
@@ -22,7 +22,7 @@ class Event(LeasedRow):
             models.Index(
                 fields=["finished_at"], condition=models.Q(state=State.DONE), name="event_done"
             ),
-            # what a subscriber does not know yet
+            # what a subscriber has not handled yet
             models.Index(
                 fields=["subscriber", "name"],
                 condition=models.Q(state__in=[State.PENDING, State.DEAD]),

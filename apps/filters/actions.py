@@ -1,7 +1,7 @@
-"""Writes of filters. The owner's counts row is locked first, so that limits hold."""
+"""Writes of filters. They lock the owner's counts row first, so that limits hold."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from django.db import transaction
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import single_line
-from apps.errors import Invalid, NotFound
+from apps.errors import NotFound, invalid
 from apps.filters.matching import fold
 from apps.filters.models import (
     KEYWORD_MAX_CHARACTERS,
@@ -24,25 +24,25 @@ from apps.filters.models import (
 from apps.filters.queries import own_filter, own_filter_post, own_keyword
 from apps.posts.queries import visible_posts
 
-MAX_FILTERS = 50  # of one owner
-MAX_KEYWORDS = 100  # of one filter
-MAX_POSTS = 100  # that one filter names
+MAX_FILTERS = 50  # per account
+MAX_KEYWORDS = 100  # per filter
+MAX_POSTS = 100  # per filter
 MAX_SECONDS = 10 * 366 * 24 * 3600  # until a filter expires
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordChange:
-    """A keyword to add, or with an `id` to change or to drop; None leaves a thing as it is."""
+    """A keyword to add, or with an `id` to change or delete; None leaves a field unchanged."""
 
     id: int | None = None
     keyword: str | None = None
     whole_word: bool | None = None
-    drop: bool = False
+    delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FilterChange:
-    """What a filter is to be; None leaves a thing as it is. `expires_in` counts seconds from now, 0 means never."""
+    """Changes of a filter; None leaves a field unchanged. `expires_in` is in seconds from now, 0 means never."""
 
     title: str | None = None
     places: Collection[str] | None = None
@@ -52,39 +52,37 @@ class FilterChange:
 
 
 @transaction.atomic
-def create_filter(owner: User, wanted: FilterChange) -> Filter:
-    """Make a filter. Invalid without title or places, for unknown ones, and beyond 50 filters of 100 keywords."""
+def create_filter(owner: User, change: FilterChange) -> Filter:
+    """Invalid without title or places, for unknown places, and beyond 50 filters of 100 keywords."""
     _lock(owner)
     if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
-        raise _invalid("title", _("At most %(count)d filters.") % {"count": MAX_FILTERS})
-    made = Filter(owner=owner)
-    complete = FilterChange(
-        wanted.title or "", wanted.places or [], wanted.act, wanted.expires_in, wanted.keywords
-    )
-    return _written(owner, made, complete)
+        raise invalid("title", _("At most %(count)d filters.") % {"count": MAX_FILTERS})
+    complete = replace(change, title=change.title or "", places=change.places or [])
+    return _apply(owner, Filter(owner=owner), complete)
 
 
 @transaction.atomic
-def change_filter(owner: User, filter_id: int, wanted: FilterChange) -> Filter:
-    """Change a filter and its keywords, all of it or nothing. NotFound, Invalid."""
+def change_filter(owner: User, filter_id: int, change: FilterChange) -> Filter:
+    """Change a filter and its keywords, all or nothing. NotFound, Invalid."""
     _lock(owner)
-    return _written(owner, own_filter(owner, filter_id), wanted)
+    return _apply(owner, own_filter(owner, filter_id), change)
 
 
 @transaction.atomic
 def delete_filter(owner: User, filter_id: int) -> None:
-    """Delete a filter. NotFound."""
+    """NotFound."""
     _lock(owner)
     own_filter(owner, filter_id).delete()
-    _count(owner)
+    _changed(owner)
 
 
 @transaction.atomic
 def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) -> FilterKeyword:
-    """Look for one more word. NotFound, Invalid."""
+    """NotFound, Invalid."""
     _lock(owner)
     found = own_filter(owner, filter_id)
     _change_keyword(found, KeywordChange(None, keyword, whole_word))
+    _changed(owner)
     return FilterKeyword.objects.filter(filter=found).order_by("-pk")[0]
 
 
@@ -92,72 +90,79 @@ def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) 
 def change_keyword(
     owner: User, keyword_id: int, *, keyword: str | None, whole_word: bool | None
 ) -> FilterKeyword:
-    """Look for another word instead. NotFound, Invalid."""
-    found = own_keyword(owner, keyword_id)
-    _change_keyword(found.filter, KeywordChange(keyword_id, keyword, whole_word))
+    """NotFound, Invalid."""
+    _lock(owner)
+    row = own_keyword(owner, keyword_id)
+    _change_keyword(row.filter, KeywordChange(keyword_id, keyword, whole_word))
+    _changed(owner)
     return own_keyword(owner, keyword_id)
 
 
 @transaction.atomic
 def delete_keyword(owner: User, keyword_id: int) -> None:
-    """Look for a word no more. NotFound."""
+    """NotFound."""
+    _lock(owner)
     own_keyword(owner, keyword_id).delete()
+    _changed(owner)
 
 
 @transaction.atomic
-def change_only_keyword(owner: User, keyword_id: int, wanted: FilterChange) -> None:
-    """Change a keyword and the filter that it makes up alone. Of a filter with more of them only the keyword. NotFound, Invalid."""
+def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
+    """Change a keyword and, if it is the only one, its filter, as in version 1 of the API. NotFound, Invalid."""
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter
     if found.keywords.count() > 1:
-        places = found.places if wanted.places is None else _clean_places(wanted.places)
-        if wanted.expires_in or (places, wanted.act or found.act) != (found.places, found.act):
-            raise _invalid("context", _("This filter has more keywords: change it as a whole."))
-        wanted = FilterChange(keywords=wanted.keywords)
-    _written(owner, own_filter(owner, found.pk), wanted)
+        places = found.places if change.places is None else _clean_places(change.places)
+        if change.expires_in or (places, change.act or found.act) != (found.places, found.act):
+            raise invalid("context", _("This filter has more keywords: change it as a whole."))
+        change = FilterChange(keywords=change.keywords)
+    _apply(owner, own_filter(owner, found.pk), change)
 
 
 @transaction.atomic
 def delete_last_keyword(owner: User, keyword_id: int) -> None:
-    """Look for a word no more, and delete its filter when that looks for nothing else. NotFound."""
+    """Delete a keyword, and its filter when nothing else is in it. NotFound."""
     _lock(owner)
-    word = own_keyword(owner, keyword_id)
-    word.delete()
-    if not (word.filter.keywords.exists() or word.filter.posts.exists()):
-        word.filter.delete()
-        _count(owner)
+    keyword = own_keyword(owner, keyword_id)
+    keyword.delete()
+    if not (keyword.filter.keywords.exists() or keyword.filter.posts.exists()):
+        keyword.filter.delete()
+    _changed(owner)
 
 
 @transaction.atomic
 def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
-    """Let a filter find a post that its owner may see; twice is once. NotFound, Invalid beyond 100."""
+    """Add a post that the owner may see. Idempotent. NotFound, Invalid beyond 100 posts."""
     _lock(owner)
     found = own_filter(owner, filter_id)
     if post_id not in visible_posts(owner.pk, [post_id]).posts:
         raise NotFound(_("This post isn't here."))
     if found.posts.exclude(post_id=post_id).count() >= MAX_POSTS:
-        raise _invalid("status_id", _("At most %(count)d posts.") % {"count": MAX_POSTS})
-    row, _made = FilterPost.objects.get_or_create(filter=found, post_id=post_id)
+        raise invalid("status_id", _("At most %(count)d posts.") % {"count": MAX_POSTS})
+    row, _created = FilterPost.objects.get_or_create(filter=found, post_id=post_id)
+    _changed(owner)
     return row
 
 
 @transaction.atomic
 def remove_post(owner: User, row_id: int) -> None:
-    """A filter finds a post no more. NotFound."""
+    """NotFound."""
+    _lock(owner)
     own_filter_post(owner, row_id).delete()
+    _changed(owner)
 
 
-def _written(owner: User, found: Filter, wanted: FilterChange) -> Filter:
-    found.title = found.title if wanted.title is None else _clean_title(wanted.title)
-    found.places = found.places if wanted.places is None else _clean_places(wanted.places)
-    found.act = found.act if wanted.act is None else _clean_act(wanted.act)
-    if wanted.expires_in is not None:
-        seconds = min(wanted.expires_in, MAX_SECONDS)
+def _apply(owner: User, found: Filter, change: FilterChange) -> Filter:
+    found.title = found.title if change.title is None else _clean_title(change.title)
+    found.places = found.places if change.places is None else _clean_places(change.places)
+    found.act = found.act if change.act is None else _clean_act(change.act)
+    if change.expires_in is not None:
+        seconds = min(change.expires_in, MAX_SECONDS)
         found.expires_at = timezone.now() + timedelta(seconds=seconds) if seconds > 0 else None
     found.save()
-    for change in wanted.keywords:
-        _change_keyword(found, change)
-    _count(owner)
+    for keyword in change.keywords:
+        _change_keyword(found, keyword)
+    _changed(owner)
     return own_filter(owner, found.pk)
 
 
@@ -166,12 +171,12 @@ def _change_keyword(found: Filter, change: KeywordChange) -> None:
     row = FilterKeyword(filter=found) if change.id is None else rows.filter(pk=change.id).first()
     if row is None:
         raise NotFound(_("There is no such keyword."))
-    if change.drop:
+    if change.delete:
         if change.id is not None:
             row.delete()
         return
     if change.id is None and rows.count() >= MAX_KEYWORDS:
-        raise _invalid("keyword", _("At most %(count)d keywords.") % {"count": MAX_KEYWORDS})
+        raise invalid("keyword", _("At most %(count)d keywords.") % {"count": MAX_KEYWORDS})
     if change.keyword is not None or change.id is None:
         row.keyword = _clean_keyword(change.keyword or "")
     row.whole_word = row.whole_word if change.whole_word is None else change.whole_word
@@ -182,10 +187,11 @@ def _lock(owner: User) -> None:
     owner.counts = UserCounts.objects.select_for_update().get(pk=owner.pk)
 
 
-def _count(owner: User) -> None:
-    number = Filter.objects.filter(owner=owner).count()
-    UserCounts.objects.filter(pk=owner.pk).update(filters=number)
-    owner.counts.filters = number
+def _changed(owner: User) -> None:
+    """After every change, so that the cached filters are not read any more."""
+    owner.counts.filters = Filter.objects.filter(owner=owner).count()
+    owner.counts.filters_revision += 1
+    owner.counts.save(update_fields=["filters", "filters_revision"])
 
 
 def _clean_title(text: str) -> str:
@@ -195,30 +201,26 @@ def _clean_title(text: str) -> str:
 def _clean_keyword(text: str) -> str:
     keyword = _clean("keyword", text, KEYWORD_MAX_CHARACTERS, _("Say what to look for."))
     if not fold(keyword):
-        raise _invalid("keyword", _("Say what to look for."))
+        raise invalid("keyword", _("Say what to look for."))
     return keyword
 
 
 def _clean(name: str, text: str, maximum: int, empty: str) -> str:
     line = single_line(text)
     if not line:
-        raise _invalid(name, empty)
+        raise invalid(name, empty)
     if len(line) > maximum:
-        raise _invalid(name, _("At most %(count)d characters.") % {"count": maximum})
+        raise invalid(name, _("At most %(count)d characters.") % {"count": maximum})
     return line
 
 
 def _clean_places(places: Collection[str]) -> list[str]:
     if not places or not set(places) <= set(FilterContext.values):
-        raise _invalid("context", _("Say where the filter acts."))
+        raise invalid("context", _("Say where the filter acts."))
     return [place for place in FilterContext.values if place in places]
 
 
 def _clean_act(act: str) -> str:
     if act not in Act.values:
-        raise _invalid("filter_action", _("Choose one of the list."))
+        raise invalid("filter_action", _("Choose one of the list."))
     return act
-
-
-def _invalid(name: str, message: str) -> Invalid:
-    return Invalid(message, errors={name: message})

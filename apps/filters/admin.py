@@ -1,4 +1,4 @@
-"""Staff see that an account has filters and where they act, to answer "where is my post?"; not what they look for."""
+"""Staff see which filters an account has and where they apply, to answer "where is my post?"; not their keywords."""
 
 from django.contrib import admin
 
@@ -8,6 +8,4 @@ from apps.filters.models import Filter
 
 @admin.register(Filter)
 class FilterAdmin(OwnedRows):
-    """Filters, the youngest first."""
-
     list_display = ("id", "owner_link", "places", "act", "expires_at", "created_at")

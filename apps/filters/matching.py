@@ -1,7 +1,7 @@
-"""Whether filters find something in a text. Pure: no regular expressions of readers, and linear for all that is real.
+"""Whether filters match a text. Pure; takes no regular expressions from readers, and is linear for realistic texts.
 
-Text and keywords are compared without case and in one form of every character. "Whole words only" asks for an end of a word
-where the keyword itself begins or ends with a letter of a script that is written with blanks: Chinese is not.
+Text and keywords are compared case-folded and in NFKC. "Whole words only" requires a word boundary where the keyword
+begins or ends with a letter of a script that puts spaces between words, which Chinese does not.
 """
 
 import unicodedata
@@ -16,26 +16,24 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Kh
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A word or phrase as its owner wrote it."""
-
     id: int
     text: str
     whole_word: bool
 
     def is_in(self, folded: str) -> bool:
-        """Whether a folded text has it."""
-        wanted = fold(self.text)
-        start = folded.find(wanted) if wanted else -1
+        """Whether a folded text contains the keyword."""
+        keyword = fold(self.text)
+        start = folded.find(keyword) if keyword else -1
         while start >= 0:
-            if not self.whole_word or _is_bounded(folded, start, start + len(wanted)):
+            if not self.whole_word or _is_bounded(folded, start, start + len(keyword)):
                 return True
-            start = folded.find(wanted, start + 1)
+            start = folded.find(keyword, start + 1)
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilter:
-    """A filter that acts now. `posts` maps posts that it finds to the rows that say so."""
+    """A filter that has not expired. `posts` maps the ids of its posts to the ids of their `FilterPost` rows."""
 
     id: int
     title: str
@@ -48,43 +46,43 @@ class ActiveFilter:
 
 @dataclass(frozen=True, slots=True)
 class FilterMatch:
-    """What a filter has found in a post: the keywords, and whether it names the post."""
+    """The keywords of a filter in a post, and whether the filter names the post."""
 
-    sieve: ActiveFilter
+    filter: ActiveFilter
     keywords: tuple[str, ...] = ()
     names_post: bool = False
 
 
 def filter_matches(
-    sieves: Iterable[ActiveFilter], post_id: int, texts: Iterable[str]
+    filters: Iterable[ActiveFilter], post_id: int, texts: Iterable[str]
 ) -> tuple[FilterMatch, ...]:
-    """What filters find in a post with these texts, wherever they act."""
+    """The filters that match a post with these texts, wherever they apply."""
     folded = fold("\n".join(texts))
-    found = (
+    matches = (
         FilterMatch(
-            sieve,
-            tuple(one.text for one in sieve.keywords if one.is_in(folded)),
-            post_id in sieve.posts,
+            each,
+            tuple(keyword.text for keyword in each.keywords if keyword.is_in(folded)),
+            post_id in each.posts,
         )
-        for sieve in sieves
+        for each in filters
     )
-    return tuple(one for one in found if one.keywords or one.names_post)
+    return tuple(match for match in matches if match.keywords or match.names_post)
 
 
 def fold(text: str) -> str:
-    """A text without case, compatible forms made one."""
+    """A text in NFKC, case-folded."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _is_bounded(text: str, start: int, end: int) -> bool:
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
-    return not (_joins(before, text[start]) or _joins(text[end - 1], after))
+    return not (_in_same_word(before, text[start]) or _in_same_word(text[end - 1], after))
 
 
-def _joins(one: str, other: str) -> bool:
-    """Whether two characters beside each other are in the same word."""
-    return all(_is_letter(each) and not _UNSPACED.match(each) for each in (one, other))
+def _in_same_word(left: str, right: str) -> bool:
+    """Whether two adjacent characters belong to the same word."""
+    return all(_is_letter(each) and not _UNSPACED.match(each) for each in (left, right))
 
 
 def _is_letter(character: str) -> bool:

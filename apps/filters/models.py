@@ -1,4 +1,4 @@
-"""Filters of readers: in which places they act, what they do, and what they look for."""
+"""Filters of readers: where they apply, what they do, and what they match."""
 
 from django.conf import settings
 from django.db import models
@@ -10,24 +10,24 @@ KEYWORD_MAX_CHARACTERS = 200
 
 
 class FilterContext(models.TextChoices):
-    """Where a filter acts. Lists are read like home, tags like the public timeline."""
+    """Where a filter applies. Lists count as home, tags and feeds as the public timeline."""
 
     HOME = "home", _("Home and lists")
     NOTIFICATIONS = "notifications", _("Notifications")
-    PUBLIC = "public", _("Public timelines and tags")
+    PUBLIC = "public", _("Public timelines, tags and feeds")
     THREAD = "thread", _("Threads")
     ACCOUNT = "account", _("Profiles")
 
 
 class Act(models.TextChoices):
-    """What happens to what a filter finds."""
+    """What happens to a post that a filter matches."""
 
     WARN = "warn", _("Hide it behind a warning")
     HIDE = "hide", _("Hide it completely")
 
 
 class Filter(models.Model):
-    """A filter of its owner's; `places` are names of `FilterContext`. After `expires_at` it does nothing."""
+    """`places` are values of `FilterContext`. After `expires_at` the filter does nothing."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -47,8 +47,6 @@ class Filter(models.Model):
 
 
 class FilterKeyword(models.Model):
-    """A word or phrase that a filter looks for."""
-
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="keywords")
     keyword = models.CharField(_("keyword"), max_length=KEYWORD_MAX_CHARACTERS)
     whole_word = models.BooleanField(_("whole words only"), default=True)
@@ -58,8 +56,6 @@ class FilterKeyword(models.Model):
 
 
 class FilterPost(models.Model):
-    """A post that a filter finds."""
-
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="posts", db_index=False)
     post_id = models.BigIntegerField()
 

@@ -1,25 +1,56 @@
-"""Writes of the graph: follow, block, mute, note. Locks are taken as `edges` says."""
+"""Writes of the graph: follow, block, mute, note.
+
+Locks are taken in one order everywhere: the counts rows, lower user id first. An edge is two rows and two counts;
+`_insert_edge` and `_delete_edge` return what changed, and their caller passes all of it to `_apply` once, which raises
+each revision by one.
+"""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, Self
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.models import User
-from apps.errors import Invalid, NotAllowed
+from apps.accounts.cache import USER_COUNTS, viewer_changed
+from apps.accounts.models import User, UserCounts
+from apps.errors import Invalid, NotAllowed, NotFound
 from apps.events.actions import record
-from apps.graph import edges
-from apps.graph.cache import BLOCKED_BY, BLOCKING, MUTING, Moved
-from apps.graph.circle_actions import part_circles
-from apps.graph.edges import Options
-from apps.graph.models import AccountNote, Block, Endorsement, Followee, FollowRequest, Mute
+from apps.graph.cache import (
+    BLOCKED_BY,
+    BLOCKING,
+    FOLLOWED,
+    FOLLOWING,
+    HIDING_REPOSTS,
+    MUTING,
+    RELATIONS,
+    RelationChange,
+    apply_changes,
+    renew_graph_revisions,
+)
+from apps.graph.groups.actions import leave_circles_of_each_other
+from apps.graph.models import (
+    AccountNote,
+    Block,
+    Endorsement,
+    Followee,
+    Follower,
+    FollowRequest,
+    Mute,
+    PastRelation,
+    Relation,
+)
+from apps.graph.shards import journaled
 from apps.throttling import check_rate_limit
 
 NOTE_MAX_CHARACTERS = 2000
 MAX_MUTE = timedelta(days=366)
+PURGE_BATCH_SIZE = 5_000
 
 
 @transaction.atomic
@@ -33,77 +64,128 @@ def follow_user(
 ) -> None:
     """Follow an account, or ask to when it is locked: rows, counts and the event in one transaction. Twice is once.
 
-    `reposts` (else yes) says whether its reposts come along, `notify` (else no) whether every new post is told, `languages`
-    (else all) in which its posts are read on the home page; None leaves them as they are. NotAllowed across a block; TooMany when somebody follows in bulk.
+    `reposts` (default: yes) shows its reposts too, `notify` (default: no) notifies of every new post, `languages`
+    (default: all) are those of its posts on the home page; None leaves each as it is. NotAllowed across a block;
+    TooMany for following in bulk; Invalid for a follower of MAX_FOLLOWEES accounts.
     """
     _require_other(follower, followee)
     chosen = None if languages is None else tuple(dict.fromkeys(languages))
-    said = {"reposts": reposts, "notify": notify, "languages": chosen}
-    wanted: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-    counts = edges.lock(follower, followee)
-    if edges.blocked_between(follower, followee):
+    options = {"reposts": reposts, "notify": notify, "languages": chosen}
+    changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    counts = _lock(follower, followee)
+    if _is_blocked_between(follower, followee):
         raise NotAllowed(_("You can't follow this account."))
     edge = Followee.objects.filter(owner=follower, followee=followee).first()
     if edge is not None:
-        options = Options.of(edge)._replace(**wanted)
-        edges.move(counts, *edges.change_options(edge, options))
+        _apply(counts, *_update_edge(edge, Options.of(edge)._replace(**changes)))
+    elif counts[follower.pk].following >= settings.MAX_FOLLOWEES:
+        maximum = {"count": settings.MAX_FOLLOWEES}
+        text = _("You follow %(count)d accounts, as many as one may. Unfollow somebody first.")
+        raise Invalid(text % maximum, code="too_many_followees")
     elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
-        _ask(follower, followee, wanted)
+        _request(follower, followee, changes)
     else:
         check_rate_limit("follow", str(follower.pk))
-        asked = edges.drop_request(follower, followee)  # of the time when the account was locked
-        known = Options.of(asked) if asked else Options()
-        edges.move(counts, *edges.connect(follower, followee, known._replace(**wanted)))
+        request = _delete_request(follower, followee)  # of the time when the account was locked
+        earlier = Options.of(request) if request else Options()
+        _apply(counts, *_insert_edge(follower, followee, earlier._replace(**changes)))
 
 
 @transaction.atomic
 def unfollow_user(follower: User, followee: User) -> None:
-    """Stop following an account, or asking to; nothing happens when it was neither followed nor asked."""
+    """Stop following an account, or withdraw the request to; nothing happens without either."""
     _require_other(follower, followee)
-    counts = edges.lock(follower, followee)
-    edges.drop_request(follower, followee)
-    edges.move(counts, *edges.cut(follower, followee))
+    counts = _lock(follower, followee)
+    _delete_request(follower, followee)
+    _apply(counts, *_delete_edge(follower, followee))
+
+
+@transaction.atomic
+def approve_request(owner: User, requester: User) -> None:
+    """Make a request to follow a follow: both rows, both counts and the event. NotFound without a request.
+
+    Invalid for a requester who follows MAX_FOLLOWEES accounts by now; the request stays.
+    """
+    counts = _lock(owner, requester)
+    if counts[requester.pk].following >= settings.MAX_FOLLOWEES:
+        text = _("@%(handle)s follows as many accounts as one may.")
+        raise Invalid(text % {"handle": requester.handle}, code="too_many_followees")
+    request = _delete_request(requester, owner)
+    if request is None:
+        raise NotFound(_("There is no such follow request."))
+    _apply(counts, *_insert_edge(requester, owner, Options.of(request)))
+
+
+@transaction.atomic
+def reject_request(owner: User, requester: User) -> None:
+    """Delete a request to follow; its requester is not notified and may ask again. NotFound."""
+    _lock(owner, requester)
+    if _delete_request(requester, owner) is None:
+        raise NotFound(_("There is no such follow request."))
+
+
+def approve_waiting(owner: User, *, maximum: int) -> int:
+    """Approve up to `maximum` requests to an account that was unlocked, the oldest first; how many there were.
+
+    Those of accounts that follow too many others are rejected: they may follow when they have unfollowed somebody.
+    """
+    if User.objects.filter(pk=owner.pk, is_locked=True).exists():
+        return 0
+    rows = FollowRequest.objects.filter(owner=owner).order_by("pk").select_related("requester")
+    requests = list(rows[:maximum])
+    for request in requests:
+        with suppress(NotFound):  # withdrawn just now
+            try:
+                approve_request(owner, request.requester)
+            except Invalid:
+                reject_request(owner, request.requester)
+    return len(requests)
 
 
 @transaction.atomic
 def remove_follower(owner: User, follower: User) -> None:
-    """End somebody's following of oneself; they are not told, and may follow again."""
+    """End a follow of the owner; the follower is not notified and may follow again."""
     _require_other(owner, follower)
-    counts = edges.lock(owner, follower)
-    edges.move(counts, *edges.cut(follower, owner))
+    counts = _lock(owner, follower)
+    _apply(counts, *_delete_edge(follower, owner))
 
 
 @transaction.atomic
 def block_user(owner: User, other: User) -> None:
-    """Block an account: both follow directions, requests and memberships in each other's circles end, and neither sees the other's posts from the next read on."""
+    """Block an account: neither sees the other's posts from the next read on.
+
+    Follows, requests and memberships in each other's circles end, in both directions.
+    """
     _require_other(owner, other)
-    counts = edges.lock(owner, other)
+    counts = _lock(owner, other)
     if Block.objects.filter(owner=owner, blocked=other).exists():
         return
     block = Block.objects.create(owner=owner, blocked=other)
-    edges.drop_request(owner, other)
-    edges.drop_request(other, owner)
-    edges.move(
+    _delete_request(owner, other)
+    _delete_request(other, owner)
+    _apply(
         counts,
-        Moved(owner.pk, BLOCKING, other.pk, block.pk),
-        Moved(other.pk, BLOCKED_BY, owner.pk, block.pk),
-        *edges.cut(owner, other),
-        *edges.cut(other, owner),
+        RelationChange(owner.pk, BLOCKING, other.pk, block.pk),
+        RelationChange(other.pk, BLOCKED_BY, owner.pk, block.pk),
+        *_delete_edge(owner, other),
+        *_delete_edge(other, owner),
     )
-    part_circles(owner, other)
+    leave_circles_of_each_other(owner, other)
     record("blocked", owner_id=owner.pk, blocked_id=other.pk)
 
 
 @transaction.atomic
 def unblock_user(owner: User, other: User) -> None:
     """End a block; follows do not come back."""
-    counts = edges.lock(owner, other)
-    deleted, _by_model = Block.objects.filter(owner=owner, blocked=other).delete()
-    if deleted:
-        edges.move(
+    counts = _lock(owner, other)
+    block = Block.objects.filter(owner=owner, blocked=other).first()
+    if block is not None:
+        block.delete()
+        _remember(PastRelation.Kind.BLOCK, block, other.pk)
+        _apply(
             counts,
-            Moved(owner.pk, BLOCKING, other.pk),
-            Moved(other.pk, BLOCKED_BY, owner.pk),
+            RelationChange(owner.pk, BLOCKING, other.pk),
+            RelationChange(other.pk, BLOCKED_BY, owner.pk),
         )
         record("relations_moved", user_ids=[owner.pk, other.pk])
 
@@ -112,23 +194,28 @@ def unblock_user(owner: User, other: User) -> None:
 def mute_user(
     owner: User, other: User, *, notifications: bool = True, seconds: int | None = None
 ) -> None:
-    """Hide an account's posts from one's timelines, and its `notifications`. Again changes the terms.
+    """Hide an account's posts from the owner's timelines, and its `notifications`. A second mute changes the terms.
 
     For so many `seconds`, at most a year; None and 0 for good. Invalid.
     """
     _require_other(owner, other)
     terms = {"hides_notifications": notifications, "expires_at": _end_of_mute(seconds)}
-    counts = edges.lock(owner)
+    counts = _lock(owner)
     mute, created = Mute.objects.update_or_create(owner=owner, muted=other, defaults=terms)
     if created:
-        edges.move(counts, Moved(owner.pk, MUTING, other.pk, mute.pk))
+        _apply(counts, RelationChange(owner.pk, MUTING, other.pk, mute.pk))
         record("relations_moved", user_ids=[owner.pk])
 
 
 @transaction.atomic
 def unmute_user(owner: User, other: User) -> None:
-    """End a mute."""
-    _unmute(owner, other)
+    counts = _lock(owner)
+    mute = Mute.objects.filter(owner=owner, muted=other).first()
+    if mute is not None:
+        mute.delete()
+        _remember(PastRelation.Kind.MUTE, mute, other.pk)
+        _apply(counts, RelationChange(owner.pk, MUTING, other.pk))
+        record("relations_moved", user_ids=[owner.pk])
 
 
 def end_due_mutes(*, limit: int) -> int:
@@ -142,16 +229,25 @@ def end_due_mutes(*, limit: int) -> int:
 
 @transaction.atomic
 def _end_if_due(row: Mute) -> None:
-    edges.lock(row.owner)
-    # somebody may have made it longer meanwhile
+    _lock(row.owner)
+    # its owner may have extended it meanwhile
     if Mute.objects.filter(pk=row.pk, expires_at__lte=timezone.now()).exists():
-        _unmute(row.owner, row.muted)
+        unmute_user(row.owner, row.muted)
+
+
+def purge_past_relations() -> None:
+    """Delete a batch of what ended longer ago than `HOME_HISTORY_DAYS`."""
+    until = timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS)
+    due = PastRelation.objects.filter(ended_at__lt=until).order_by("ended_at")
+    PastRelation.objects.filter(
+        pk__in=list(due.values_list("pk", flat=True)[:PURGE_BATCH_SIZE])
+    ).delete()
 
 
 @transaction.atomic
 def endorse_user(owner: User, other: User) -> None:
-    """Recommend an account on one's profile; twice is once. Invalid for one that is not followed."""
-    edges.lock(owner)  # an unfollow at the same time finds the row
+    """Recommend an account on the owner's profile; twice is once. Invalid for one that the owner does not follow."""
+    _lock(owner)  # an unfollow at the same time finds the row
     if not Followee.objects.filter(owner=owner, followee=other).exists():
         raise Invalid(_("Follow this account first."), code="not_followed")
     Endorsement.objects.get_or_create(owner=owner, other=other)
@@ -159,13 +255,12 @@ def endorse_user(owner: User, other: User) -> None:
 
 @transaction.atomic
 def unendorse_user(owner: User, other: User) -> None:
-    """Recommend an account no more."""
     Endorsement.objects.filter(owner=owner, other=other).delete()
 
 
 @transaction.atomic
 def note_about(owner: User, other: User, text: str) -> None:
-    """Note something about an account for oneself, at most 2,000 characters; an empty text takes the note away. Invalid."""
+    """A private note about an account, of at most 2,000 characters; an empty text deletes it. Invalid."""
     _require_other(owner, other)
     text = text.strip()
     if len(text) > NOTE_MAX_CHARACTERS:
@@ -177,22 +272,15 @@ def note_about(owner: User, other: User, text: str) -> None:
         AccountNote.objects.filter(owner=owner, about=other).delete()
 
 
-def _ask(follower: User, followee: User, wanted: dict[str, Any]) -> None:
+def _request(follower: User, followee: User, changes: dict[str, Any]) -> None:
     request = FollowRequest.objects.filter(requester=follower, owner=followee).first()
     if request is None:
         check_rate_limit("follow", str(follower.pk))
         request = FollowRequest(requester=follower, owner=followee)
         record("follow_requested", requester_id=follower.pk, owner_id=followee.pk)
-    Options.of(request)._replace(**wanted).put_into(request)
+    Options.of(request)._replace(**changes).put_into(request)
     request.save()
-
-
-def _unmute(owner: User, other: User) -> None:
-    counts = edges.lock(owner)
-    deleted, _by_model = Mute.objects.filter(owner=owner, muted=other).delete()
-    if deleted:
-        edges.move(counts, Moved(owner.pk, MUTING, other.pk))
-        record("relations_moved", user_ids=[owner.pk])
+    viewer_changed(follower.pk)
 
 
 def _end_of_mute(seconds: int | None) -> datetime | None:
@@ -207,3 +295,154 @@ def _end_of_mute(seconds: int | None) -> datetime | None:
 def _require_other(one: User, other: User) -> None:
     if one.pk == other.pk:
         raise Invalid(_("This doesn't work with your own account."), code="self")
+
+
+Counts = dict[int, UserCounts]
+
+
+class Options(NamedTuple):
+    """Of a follow: with reposts, with a notification of every new post, in which languages (none: all)."""
+
+    reposts: bool = True
+    notify: bool = False
+    languages: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, row: Followee | FollowRequest) -> Self:
+        return cls(row.shows_reposts, row.notifies, tuple(row.languages))
+
+    def put_into(self, row: Followee | FollowRequest) -> None:
+        """Set them on a row, which the caller saves."""
+        row.shows_reposts, row.notifies, row.languages = *self[:2], list(self.languages)
+
+
+def _lock(*users: User) -> Counts:
+    """Lock the counts rows of accounts; as they were before what follows."""
+    rows = UserCounts.objects.select_for_update().filter(pk__in=[user.pk for user in users])
+    return {counts.pk: counts for counts in rows.order_by("pk")}
+
+
+def _insert_edge(follower: User, followee: User, options: Options) -> list[RelationChange]:
+    """Insert an edge that does not exist, and record the event."""
+    edge = Followee(owner=follower, followee=followee)
+    options.put_into(edge)
+    with journaled(follower.pk, followee.pk):
+        edge.save()
+        mirror = Follower.objects.create(owner=followee, follower=follower, notifies=options.notify)
+    _count(follower, followee, +1)
+    if options.languages:
+        _count_choosy(follower.pk)
+    record("followed", follower_id=follower.pk, followee_id=followee.pk)
+    changes = [
+        RelationChange(follower.pk, FOLLOWING, followee.pk, edge.pk),
+        RelationChange(followee.pk, FOLLOWED, follower.pk, mirror.pk),
+    ]
+    if not options.reposts:
+        changes.append(RelationChange(follower.pk, HIDING_REPOSTS, followee.pk, edge.pk))
+    return changes
+
+
+def _update_edge(edge: Followee, options: Options) -> list[RelationChange]:
+    """Change how an existing edge follows."""
+    before = Options.of(edge)
+    if before == options:
+        return []
+    if before._replace(notify=options.notify) != options:  # what home shows
+        _remember_follow(edge)
+    options.put_into(edge)
+    with journaled(edge.owner_id, edge.followee_id):
+        _rows_of(edge).update(
+            shows_reposts=edge.shows_reposts, notifies=edge.notifies, languages=edge.languages
+        )
+        Follower.objects.filter(owner=edge.followee_id, follower=edge.owner_id).update(
+            notifies=options.notify
+        )
+    if before.languages != options.languages:
+        _count_choosy(edge.owner_id)
+    if before.reposts == options.reposts:
+        return []
+    record("relations_moved", user_ids=[edge.owner_id])
+    row = 0 if options.reposts else edge.pk
+    return [RelationChange(edge.owner_id, HIDING_REPOSTS, edge.followee_id, row)]
+
+
+def _delete_edge(follower: User, followee: User) -> list[RelationChange]:
+    """Delete an edge and record the event; nothing happens without one."""
+    edge = Followee.objects.filter(owner=follower, followee=followee).first()
+    if edge is None:
+        return []
+    with journaled(follower.pk, followee.pk):
+        _rows_of(edge).delete()
+        Follower.objects.filter(owner=followee, follower=follower).delete()
+    _remember_follow(edge)
+    Endorsement.objects.filter(owner=follower, other=followee).delete()
+    _count(follower, followee, -1)
+    if edge.languages:
+        _count_choosy(follower.pk)
+    record("unfollowed", follower_id=follower.pk, followee_id=followee.pk)
+    changes = [
+        RelationChange(follower.pk, FOLLOWING, followee.pk),
+        RelationChange(followee.pk, FOLLOWED, follower.pk),
+    ]
+    if not edge.shows_reposts:
+        changes.append(RelationChange(follower.pk, HIDING_REPOSTS, followee.pk))
+    return changes
+
+
+def _rows_of(edge: Followee) -> QuerySet[Followee]:
+    """By the owner too: by the id alone every shard would be asked."""
+    return Followee.objects.filter(owner=edge.owner_id, pk=edge.pk)
+
+
+def _remember(kind: PastRelation.Kind, row: Relation, other_id: int, **terms: Any) -> None:
+    """Store what a relation was until now."""
+    PastRelation.objects.create(
+        kind=kind, owner_id=row.owner_id, other_id=other_id, began_at=row.created_at, **terms
+    )
+
+
+def _remember_follow(edge: Followee) -> None:
+    terms = {"shows_reposts": edge.shows_reposts, "languages": edge.languages}
+    _remember(PastRelation.Kind.FOLLOW, edge, edge.followee_id, **terms)
+
+
+def _delete_request(requester: User, owner: User) -> FollowRequest | None:
+    """Delete a request to follow, granted or not, and return it for its options."""
+    request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
+    if request is not None:
+        FollowRequest.objects.filter(pk=request.pk).delete()
+        record("follow_request_ended", requester_id=requester.pk, owner_id=owner.pk)
+        viewer_changed(requester.pk)
+    return request
+
+
+def _is_blocked_between(one: User, other: User) -> bool:
+    """Whether either has blocked the other."""
+    pair = Q(owner=one, blocked=other) | Q(owner=other, blocked=one)
+    return Block.objects.filter(pair).exists()
+
+
+def _apply(counts: Counts, *changes: RelationChange) -> None:
+    """Raise the revisions of those whose relations changed, once each; Redis takes the change over after the commit."""
+    changed = {each.owner_id for each in changes if each.name in RELATIONS.names}
+    followed = {each.owner_id for each in changes if each.name == FOLLOWED}
+    for column, owner_ids in (("graph_revision", changed), ("followers_revision", followed)):
+        if owner_ids:
+            UserCounts.objects.filter(pk__in=owner_ids).update(**{column: F(column) + 1})
+    if changes:
+        transaction.on_commit(partial(apply_changes, counts, changes))
+    if changed:
+        revisions = {owner_id: counts[owner_id].graph_revision + 1 for owner_id in changed}
+        transaction.on_commit(lambda: renew_graph_revisions(revisions), robust=True)
+
+
+def _count(follower: User, followee: User, delta: int) -> None:
+    USER_COUNTS.change(follower.pk, {"following": delta})
+    USER_COUNTS.change(followee.pk, {"followers": delta})
+
+
+def _count_choosy(owner_id: int) -> None:
+    """The counts row, which is loaded with its account, says whether a reader chose languages for anybody."""
+    number = Followee.objects.filter(owner=owner_id).exclude(languages=[]).count()
+    UserCounts.objects.filter(pk=owner_id).update(choosy_follows=number)
+    viewer_changed(owner_id)

@@ -13,10 +13,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.admin import SearchedByAccount, user_link
+from apps.accounts.admin import OwnedRows, SearchedByAccount, user_link
 from apps.events.admin import StaffList
 from apps.graph.actions import unblock_user, unfollow_user, unmute_user
-from apps.graph.models import Block, Circle, CircleMember, Followee, Follower, GraphImport, Mute
+from apps.graph.models import (
+    Block,
+    Circle,
+    CircleMember,
+    Followee,
+    Follower,
+    GraphImport,
+    Mute,
+    UserList,
+)
 
 
 class RelationAdmin(SearchedByAccount):
@@ -32,7 +41,6 @@ class RelationAdmin(SearchedByAccount):
     actions = ("remove",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Rows with both accounts."""
         rows: QuerySet[Any] = super().get_queryset(request).select_related("owner", self.other)
         return rows
 
@@ -51,7 +59,6 @@ class RelationAdmin(SearchedByAccount):
         """End the relation of one row."""
 
     def line(self, row: Any) -> str:
-        """A relation in a list of things to end."""
         return f"{row.owner}, {getattr(row, self.other)}"
 
     @admin.action(description=gettext_lazy("Remove"), permissions=["discard"])
@@ -77,7 +84,6 @@ class FolloweeAdmin(RelationAdmin):
     other = "followee"
 
     def undo(self, row: Followee) -> None:
-        """Unfollow."""
         unfollow_user(row.owner, row.followee)
 
 
@@ -88,7 +94,6 @@ class FollowerAdmin(RelationAdmin):
     other = "follower"
 
     def undo(self, row: Follower) -> None:
-        """Unfollow."""
         unfollow_user(row.follower, row.owner)
 
 
@@ -99,7 +104,6 @@ class BlockAdmin(RelationAdmin):
     other = "blocked"
 
     def undo(self, row: Block) -> None:
-        """Unblock."""
         unblock_user(row.owner, row.blocked)
 
 
@@ -110,37 +114,36 @@ class MuteAdmin(RelationAdmin):
     other = "muted"
 
     def undo(self, row: Mute) -> None:
-        """End the mute."""
         unmute_user(row.owner, row.muted)
 
 
+@admin.register(UserList)
+class UserListAdmin(OwnedRows):
+    """Why something is not on a home page; nobody but the owner sees the members."""
+
+    list_display = ("id", "owner_link", "name", "replies_policy", "is_exclusive", "created_at")
+
+
 @admin.register(Circle)
-class CircleAdmin(SearchedByAccount):
-    """Circles, newest first, for reading: what is posted to them is found among the posts."""
+class CircleAdmin(OwnedRows):
+    """For reading: what is posted to circles is found among the posts."""
 
     list_display = ("id", "name", "owner_link", "is_shared", "size", "created_at", "deleted_at")
-    list_display_links = None
-    searched = "owner"
-    search_fields = ("=owner__handle",)
-    search_help_text = gettext_lazy("The whole handle of the owner.")
-    ordering = ("-id",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Circle]:
-        """Circles with their owners and the number of their members."""
-        members = CircleMember.objects.filter(circle=OuterRef("pk")).order_by().values("circle")
-        rows: QuerySet[Circle] = super().get_queryset(request).select_related("owner")
+        members = CircleMember.objects.filter(group=OuterRef("pk")).order_by().values("group")
+        rows: QuerySet[Circle] = super().get_queryset(request)
         counted = Subquery(members.annotate(n=Count("pk")).values("n"))
         return rows.annotate(member_count=Coalesce(counted, 0))
 
     @admin.display(description=gettext_lazy("owner"))
-    def owner_link(self, circle: Circle) -> SafeString:
-        """Whose it is."""
-        return user_link(circle.owner)
+    def owner_link(self, row: Circle) -> SafeString:
+        return super().owner_link(row)
 
     @admin.display(description=gettext_lazy("members"))
-    def size(self, circle: Any) -> int:
-        """How many, without the owner."""
-        return int(circle.member_count)
+    def size(self, row: Any) -> int:
+        """Without the owner."""
+        return int(row.member_count)
 
 
 @admin.register(GraphImport)

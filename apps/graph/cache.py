@@ -1,24 +1,28 @@
-"""What this app keeps in Redis: how accounts stand to each other, and the newest pages of long lists.
+"""The relations between accounts and the newest pages of long lists of people, in Redis.
 
-Everything is fenced by a revision of its owner's counts row, which is raised in the transaction of every change: by
-`graph_revision` whom the owner follows (and of whom without reposts), blocks and mutes and who blocks the owner, by `followers_revision` who follows
-the owner. What Redis holds of another revision is a miss. Kept for active accounts only: it is loaded when it is asked
-for, and goes when its owner does not come for a while. No restricted post is ever authorized from here.
+Each entry carries a revision of its owner's counts row, which every change raises in its transaction: `graph_revision`
+for whom the owner follows (and of whom without reposts), blocks and mutes and who blocks the owner,
+`followers_revision` for followers. An entry of another revision is a miss. Entries are loaded on demand, and expire
+when their owner stays away. No restricted post is ever authorized from here.
 """
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from operator import gt
 from typing import NamedTuple
 
+import orjson
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
+from apps.accounts.cache import forget_viewers
 from apps.accounts.models import UserCounts
-from feedcache.memcached.envelope import pack, unpack
-from feedcache.read_through import ReadThrough
-from feedcache.redis_servers.connections import RedisError
+from apps.graph.models import Followee
+from feedcache.connections import RedisError
+from feedcache.read_through import ReadThrough, pack_number, unpack_number
 from feedcache.structures.list_prefix import Entry, ListPrefix, ListPrefixes
 from feedcache.structures.longset import Change, LongSets
 
@@ -48,18 +52,48 @@ FOLLOWERS_LIST = ListPrefixes(
     PREFIX, "followers_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
 
-# The revision that fences the sets above, of every account that reads: so that a reader needs no row to know it. Written
-# after each commit; should that fail, it is unreadable rather than old (`caches.fence`), and loaded anew.
+# The revision of the sets above, of every account that reads, so that a reader needs no row to know it. Written after
+# each commit; should that fail, it is unreadable rather than old, and loaded again.
 GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     name="graph_revision",
     version=1,
     ttl_seconds=24 * 3600,
     key_of=str,
-    encode=lambda revision: pack(b"%d" % revision),
-    decode=lambda data: int(unpack(data, max_bytes=20)),
+    encode=pack_number,
+    decode=unpack_number,
     family="content",
     negative_ttl_seconds=0,
 )
+
+
+RECENT_DAYS, MAX_RECENT = 2, 100
+
+# Whom a reader followed within the last days, and when (Unix seconds), at one `graph_revision`.
+RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
+    name="recent_follows",
+    version=1,
+    ttl_seconds=RECENT_DAYS * 24 * 3600,
+    key_of=lambda key: f"{key[0]}.{key[1]}",
+    encode=lambda follows: orjson.dumps(list(follows.items())),
+    decode=lambda data: dict(orjson.loads(data)),
+    family="content",
+    negative_ttl_seconds=0,
+)
+
+
+def load_recent_follows(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[int, float]]:
+    """The newest `MAX_RECENT` follows of each reader that are `RECENT_DAYS` old at most; a query for each."""
+    oldest = timezone.now() - timedelta(days=RECENT_DAYS)
+    return {
+        (reader_id, revision): {
+            followee_id: at.timestamp()
+            for followee_id, at in Followee.objects.filter(owner=reader_id)
+            .order_by("-pk")
+            .values_list("followee", "created_at")[:MAX_RECENT]
+            if at > oldest
+        }
+        for reader_id, revision in keys
+    }
 
 
 def load_graph_revisions(user_ids: Collection[int]) -> dict[int, int]:
@@ -70,6 +104,7 @@ def load_graph_revisions(user_ids: Collection[int]) -> dict[int, int]:
 
 def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
     """After a commit: the graph revisions of these accounts have grown to this."""
+    forget_viewers(revisions)
     for user_id, revision in revisions.items():
         if not GRAPH_REVISION.renew(user_id, revision, is_older=partial(gt, revision)):
             logger.warning(
@@ -79,6 +114,7 @@ def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
 
 def forget_graph_revisions(user_ids: Sequence[int]) -> None:
     """After a commit: the graph revisions of many have grown."""
+    forget_viewers(user_ids)
     for start in range(0, len(user_ids), BATCH):
         if not GRAPH_REVISION.forget(user_ids[start : start + BATCH]):
             logger.warning(
@@ -86,39 +122,39 @@ def forget_graph_revisions(user_ids: Sequence[int]) -> None:
             )
 
 
-# One statement each, so that the revision and what it stands for come from the same moment. Of a set that is too large to
-# be kept one id too many is read, which is enough to know it.
+# One statement each, so that a revision and its ids come from the same snapshot. One id more than a set may hold shows
+# that it is too large. The owner is a constant everywhere: so one shard is asked.
 _LOAD_SETS = {
     RELATIONS.names: """
 SELECT graph_revision,
-    ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = c.user_id LIMIT %(enough)s),
-    ARRAY(SELECT blocked_id FROM graph_block WHERE owner_id = c.user_id LIMIT %(enough)s),
-    ARRAY(SELECT owner_id FROM graph_block WHERE blocked_id = c.user_id LIMIT %(enough)s),
-    ARRAY(SELECT muted_id FROM graph_mute WHERE owner_id = c.user_id LIMIT %(enough)s),
-    ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = c.user_id AND NOT shows_reposts LIMIT %(enough)s)
+    ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(owner)s LIMIT %(enough)s),
+    ARRAY(SELECT blocked_id FROM graph_block WHERE owner_id = %(owner)s LIMIT %(enough)s),
+    ARRAY(SELECT owner_id FROM graph_block WHERE blocked_id = %(owner)s LIMIT %(enough)s),
+    ARRAY(SELECT muted_id FROM graph_mute WHERE owner_id = %(owner)s LIMIT %(enough)s),
+    ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(owner)s AND NOT shows_reposts LIMIT %(enough)s)
 FROM accounts_usercounts c WHERE user_id = %(owner)s
 """,
     FOLLOWERS.names: """
 SELECT followers_revision,
-    ARRAY(SELECT follower_id FROM graph_follower WHERE owner_id = c.user_id LIMIT %(enough)s)
+    ARRAY(SELECT follower_id FROM graph_follower WHERE owner_id = %(owner)s LIMIT %(enough)s)
 FROM accounts_usercounts c WHERE user_id = %(owner)s
 """,
 }
 _LOAD_LISTS = {
     FOLLOWING_LIST.name: """
 SELECT c.graph_revision, e.id, e.followee_id FROM accounts_usercounts c LEFT JOIN LATERAL (
-    SELECT id, followee_id FROM graph_followee WHERE owner_id = c.user_id ORDER BY id DESC LIMIT %(enough)s
+    SELECT id, followee_id FROM graph_followee WHERE owner_id = %(owner)s ORDER BY id DESC LIMIT %(enough)s
 ) AS e ON true WHERE c.user_id = %(owner)s
 """,
     FOLLOWERS_LIST.name: """
 SELECT c.followers_revision, e.id, e.follower_id FROM accounts_usercounts c LEFT JOIN LATERAL (
-    SELECT id, follower_id FROM graph_follower WHERE owner_id = c.user_id ORDER BY id DESC LIMIT %(enough)s
+    SELECT id, follower_id FROM graph_follower WHERE owner_id = %(owner)s ORDER BY id DESC LIMIT %(enough)s
 ) AS e ON true WHERE c.user_id = %(owner)s
 """,
 }
 
 
-class Moved(NamedTuple):
+class RelationChange(NamedTuple):
     """An id came into a set of its owner's, as the row `edge_id`; or it left the set (no row)."""
 
     owner_id: int
@@ -128,9 +164,9 @@ class Moved(NamedTuple):
 
 
 def load_sets(sets: LongSets, owner_id: int) -> dict[str, list[int]]:
-    """The sets of an owner from PostgreSQL, which Redis keeps from now on; {} when there is no such account.
+    """The sets of an owner from PostgreSQL, stored in Redis too; {} for an account that does not exist.
 
-    A set that is longer than `sets.most` is cut.
+    Sets are cut to one id more than `sets.maximum`.
     """
     with connection.cursor() as sql:
         sql.execute(_LOAD_SETS[sets.names], {"owner": owner_id, "enough": sets.maximum + 1})
@@ -138,50 +174,52 @@ def load_sets(sets: LongSets, owner_id: int) -> dict[str, list[int]]:
     if row is None:
         return {}
     found = dict(zip(sets.names, row[1:], strict=True))
-    _keep(partial(sets.store, owner_id, row[0], found))
+    _store_after_commit(partial(sets.store, owner_id, row[0], found))
     return found
 
 
-def load_list(heads: ListPrefixes, owner_id: int) -> ListPrefix:
-    """The newest entries of a list from PostgreSQL, which Redis keeps from now on."""
+def load_list(prefixes: ListPrefixes, owner_id: int) -> ListPrefix:
+    """The newest entries of a list from PostgreSQL, stored in Redis too."""
     with connection.cursor() as sql:
-        sql.execute(_LOAD_LISTS[heads.name], {"owner": owner_id, "enough": heads.length + 1})
+        sql.execute(_LOAD_LISTS[prefixes.name], {"owner": owner_id, "enough": prefixes.length + 1})
         rows = sql.fetchall()
     entries = [Entry(place, other_id) for _revision, place, other_id in rows if place is not None]
-    head = ListPrefix(entries, complete=len(entries) <= heads.length)
+    prefix = ListPrefix(entries, complete=len(entries) <= prefixes.length)
     if rows:
-        _keep(partial(heads.store, owner_id, rows[0][0], head))
-    return head
+        _store_after_commit(partial(prefixes.store, owner_id, rows[0][0], prefix))
+    return prefix
 
 
-def _keep(store: partial[None]) -> None:
-    """Store what was read, unless it comes to nothing: what a transaction reads may be its own, and undone."""
+def _store_after_commit(store: partial[None]) -> None:
+    """What a transaction reads may be its own change, and rolled back."""
 
     def attempt() -> None:
         try:
             store()
         except RedisError as error:
-            logger.warning("relations of %s not kept: %s", store.args[0], error)
+            logger.warning("relations of %s not cached: %s", store.args[0], error)
 
     transaction.on_commit(attempt)
 
 
-def bring_on(counts: Mapping[int, UserCounts], moved: Collection[Moved]) -> None:
-    """After a commit: what is kept of these accounts takes the change over, a few hundred bytes each.
+def apply_changes(counts: Mapping[int, UserCounts], changed: Collection[RelationChange]) -> None:
+    """After a commit: apply the changes to the cached relations of these accounts, a few hundred bytes each.
 
-    `counts` are their rows as they were before it. What does not arrive here is a miss, by its fence.
+    `counts` are their rows before the change. An entry that misses an update is a miss, by its revision.
     """
     try:
-        for owner_id in {each.owner_id for each in moved}:
-            mine = [each for each in moved if each.owner_id == owner_id]
-            _bring_on(RELATIONS, FOLLOWING_LIST, counts[owner_id].graph_revision + 1, mine)
-            _bring_on(FOLLOWERS, FOLLOWERS_LIST, counts[owner_id].followers_revision + 1, mine)
+        for owner_id in {each.owner_id for each in changed}:
+            mine = [each for each in changed if each.owner_id == owner_id]
+            _apply_changes(RELATIONS, FOLLOWING_LIST, counts[owner_id].graph_revision + 1, mine)
+            _apply_changes(FOLLOWERS, FOLLOWERS_LIST, counts[owner_id].followers_revision + 1, mine)
     except RedisError as error:
-        logger.warning("relations in Redis not brought on, they are loaded again: %s", error)
+        logger.warning("cached relations not updated, they are loaded again: %s", error)
 
 
-def _bring_on(sets: LongSets, heads: ListPrefixes, revision: int, moved: Collection[Moved]) -> None:
-    here = {each.name: each for each in moved if each.name in sets.names}
+def _apply_changes(
+    sets: LongSets, prefixes: ListPrefixes, revision: int, changed: Collection[RelationChange]
+) -> None:
+    here = {each.name: each for each in changed if each.name in sets.names}
     if not here:
         return
     owner_id = next(iter(here.values())).owner_id
@@ -189,8 +227,8 @@ def _bring_on(sets: LongSets, heads: ListPrefixes, revision: int, moved: Collect
     sets.change(owner_id, revision, changes)
     listed = here.get(FOLLOWING) or here.get(FOLLOWED)
     if listed is None:
-        heads.change(owner_id, revision)
+        prefixes.change(owner_id, revision)
     elif listed.edge_id:
-        heads.change(owner_id, revision, added=Entry(listed.edge_id, listed.other_id))
+        prefixes.change(owner_id, revision, added=Entry(listed.edge_id, listed.other_id))
     else:
-        heads.change(owner_id, revision, removed_id=listed.other_id)
+        prefixes.change(owner_id, revision, removed_id=listed.other_id)

@@ -1,51 +1,47 @@
-"""What the graph does when a process may have died between a commit and the caches, and when an account is opened."""
+"""Repairs caches after a process died behind its commit, approves follow requests, keeps lists to followed accounts."""
 
 from collections.abc import Sequence
 
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.events.actions import record
-from apps.events.registry import Payload, handles
+from apps.events.actions import Payload, handles, record
+from apps.graph.actions import approve_waiting
 from apps.graph.cache import forget_graph_revisions, load_graph_revisions, renew_graph_revisions
-from apps.graph.request_actions import approve_waiting
+from apps.graph.groups.actions import remove_from_lists
 
 APPROVAL_BATCH_SIZE = 200  # a few seconds of one lease; the rest is the next event's
 
 
 @handles("followed")
 def repair_follower(payload: Payload) -> None:
-    """Renew the follower's graph revision."""
     _repair([payload["follower_id"]])
 
 
 @handles("unfollowed")
-def repair_who_left(payload: Payload) -> None:
-    """Renew the former follower's graph revision."""
+def repair_unfollower(payload: Payload) -> None:
     _repair([payload["follower_id"]])
 
 
 @handles("blocked")
 def repair_both(payload: Payload) -> None:
-    """Renew the graph revisions of both sides of a block."""
     _repair([payload["owner_id"], payload["blocked_id"]])
 
 
 @handles("relations_moved")
 def repair_moved(payload: Payload) -> None:
-    """Renew the graph revision of who muted, or whose block ended."""
+    """After a mute, its end, or the end of a block."""
     _repair(payload["user_ids"])
 
 
 @handles("graph_loaded")
 def forget_loaded(payload: Payload) -> None:
-    """Forget the graph revisions of many accounts; they are loaded again when needed."""
     forget_graph_revisions(payload["user_ids"])
 
 
 @handles("account_unlocked")
-def grant_waiting(payload: Payload) -> None:
-    """Who asked to follow an account that is not locked any more follows it."""
+def approve_all(payload: Payload) -> None:
+    """Approve all requests; after a full batch another event goes on."""
     owner = User.objects.filter(pk=payload["user_id"]).first()
     if (
         owner is not None
@@ -53,6 +49,18 @@ def grant_waiting(payload: Payload) -> None:
     ):
         with transaction.atomic():
             record("account_unlocked", user_id=owner.pk)
+
+
+@handles("follow_request_ended")
+def remove_requested_from_lists(payload: Payload) -> None:
+    """After a request was refused or taken back; a granted one is a follow by now."""
+    remove_from_lists(payload["requester_id"], payload["owner_id"])
+
+
+@handles("unfollowed")
+def remove_unfollowed_from_lists(payload: Payload) -> None:
+    """Lists hold accounts that their owner follows or asks to follow."""
+    remove_from_lists(payload["follower_id"], payload["followee_id"])
 
 
 def _repair(user_ids: Sequence[int]) -> None:

@@ -1,8 +1,10 @@
-"""The follow graph in split tables, requests to follow, blocks, mutes, notes and circles.
+"""The follow graph in split tables, requests to follow, blocks, mutes, notes, lists and circles.
 
 Every relation is written twice, once under each owner (source 004), so that both lists of a user lie together on
 one shard of that owner. Both rows and both counts are written in one transaction. `id` is the keyset of the lists.
 """
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -10,9 +12,15 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+if TYPE_CHECKING:
+    from django.db.models.expressions import Combinable
+    from django_stubs_ext import StrPromise
+
+    from apps.accounts.models import User
+
 
 def languages_field() -> "ArrayField[list[str], list[str]]":
-    """The languages of which somebody's posts are wanted; of all when it is empty."""
+    """The languages of the posts that a follow shows; of all when it is empty."""
     return ArrayField(
         models.CharField(max_length=8),
         verbose_name=_("languages"),
@@ -22,19 +30,28 @@ def languages_field() -> "ArrayField[list[str], list[str]]":
     )
 
 
-class Followee(models.Model):
-    """`owner` follows `followee`: the list of whom somebody reads."""
+def account_field() -> "models.ForeignKey[User | Combinable, User]":
+    """An account of a relation; the indexes are those of the relation."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    followee = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
+
+class Relation(models.Model):
+    owner = account_field()
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        abstract = True
+
+
+class Followee(Relation):
+    """`owner` follows `followee`."""
+
+    followee = account_field()
     shows_reposts = models.BooleanField(_("shows reposts"), default=True, db_default=True)
     notifies = models.BooleanField(_("tells of new posts"), default=False, db_default=False)
     languages = languages_field()
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
         verbose_name, verbose_name_plural = _("followee"), _("followees")
@@ -46,7 +63,7 @@ class Followee(models.Model):
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], name="followee_list"),
-            # few hide reposts: what is kept of them in Redis is loaded from here
+            # few hide reposts: the cache of them is loaded from here
             models.Index(
                 fields=["owner", "followee"],
                 condition=models.Q(shows_reposts=False),
@@ -62,17 +79,11 @@ class Followee(models.Model):
         return f"{self.owner_id} -> {self.followee_id}"
 
 
-class Follower(models.Model):
-    """`follower` follows `owner`: the list of who reads somebody; what fan-out walks."""
+class Follower(Relation):
+    """`follower` follows `owner`: what a fan-out scans."""
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    follower = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
+    follower = account_field()
     notifies = models.BooleanField(_("wants to be told"), default=False, db_default=False)
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
         verbose_name, verbose_name_plural = _("follower"), _("followers")
@@ -84,7 +95,7 @@ class Follower(models.Model):
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], include=["follower"], name="follower_list"),
-            # who is told of a new post: walked once for each post
+            # who is notified of a new post: scanned once for each post
             models.Index(
                 fields=["owner", "id"],
                 include=["follower"],
@@ -97,19 +108,13 @@ class Follower(models.Model):
         return f"{self.owner_id} <- {self.follower_id}"
 
 
-class FollowRequest(models.Model):
+class FollowRequest(Relation):
     """`requester` asks to follow `owner`, whose account is locked. The options are those of the follow to come."""
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    requester = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
+    requester = account_field()
     shows_reposts = models.BooleanField(_("shows reposts"), default=True)
     notifies = models.BooleanField(_("tells of new posts"), default=False)
     languages = languages_field()
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
         verbose_name, verbose_name_plural = _("follow request"), _("follow requests")
@@ -125,16 +130,10 @@ class FollowRequest(models.Model):
         return f"{self.requester_id} ? {self.owner_id}"
 
 
-class Block(models.Model):
+class Block(Relation):
     """`owner` and `blocked` see nothing of each other."""
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    blocked = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
+    blocked = account_field()
 
     class Meta:
         verbose_name, verbose_name_plural = _("block"), _("blocks")
@@ -153,21 +152,15 @@ class Block(models.Model):
         return f"{self.owner_id} x {self.blocked_id}"
 
 
-class Mute(models.Model):
+class Mute(Relation):
     """`owner` does not want to read `muted`, who never learns of it.
 
     The row is the mute: one with an end is deleted when it has come (`end_due_mutes`).
     """
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    muted = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
+    muted = account_field()
     hides_notifications = models.BooleanField(_("notifications too"), default=True, db_default=True)
     expires_at = models.DateTimeField(_("ends"), null=True, blank=True)
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
 
     class Meta:
         verbose_name, verbose_name_plural = _("mute"), _("mutes")
@@ -189,15 +182,45 @@ class Mute(models.Model):
         return f"{self.owner_id} ~ {self.muted_id}"
 
 
+class PastRelation(models.Model):
+    """A follow, mute or block that is over, or a follow as it was before its options changed.
+
+    What a home page was at a moment is read from these rows and from those of today (`past`). Written in the
+    transaction of the change, kept for `settings.HOME_HISTORY_DAYS`.
+    """
+
+    class Kind(models.TextChoices):
+        FOLLOW = "follow", _("follow")
+        MUTE = "mute", _("mute")
+        BLOCK = "block", _("block")
+
+    kind = models.CharField(_("kind"), max_length=6, choices=Kind.choices)
+    owner = account_field()
+    other = account_field()
+    began_at = models.DateTimeField(_("since"))
+    ended_at = models.DateTimeField(_("until"), default=timezone.now)
+    shows_reposts = models.BooleanField(_("shows reposts"), default=True)
+    languages = languages_field()
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("past relation"), _("past relations")
+        indexes = [
+            models.Index(fields=["owner", "ended_at"], name="past_relation_of_owner"),
+            models.Index(fields=["other", "ended_at"], name="past_relation_mirror"),
+            models.Index(fields=["ended_at"], name="past_relation_due"),
+        ]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.owner_id} {self.kind} {self.other_id} until {self.ended_at:%Y-%m-%d %H:%M:%S}"
+        )
+
+
 class AccountNote(models.Model):
     """What `owner` noted down about an account, for nobody else's eyes."""
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    about = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
+    owner = account_field()
+    about = account_field()
     text = models.TextField(_("note"))
 
     class Meta:
@@ -208,16 +231,10 @@ class AccountNote(models.Model):
         return f"{self.owner_id} on {self.about_id}"
 
 
-class Endorsement(models.Model):
+class Endorsement(Relation):
     """`owner` recommends `other`, whom they follow, on their profile; it ends with the follow."""
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    other = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
+    other = account_field()
 
     class Meta:
         verbose_name, verbose_name_plural = _("endorsement"), _("endorsements")
@@ -231,6 +248,20 @@ class Endorsement(models.Model):
         return f"{self.owner_id} + {self.other_id}"
 
 
+class PendingFollow(models.Model):
+    """A follow that is being written on several servers (`shards`); a row that stays is of one that was interrupted.
+
+    Without foreign keys: it is committed while the rows of both accounts are locked.
+    """
+
+    follower_id = models.BigIntegerField()
+    followee_id = models.BigIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.follower_id} -> {self.followee_id}"
+
+
 class GraphImport(models.Model):
     """How far an edge list has been loaded, so that an interrupted load goes on where it was."""
 
@@ -242,15 +273,123 @@ class GraphImport(models.Model):
         return f"{self.digest[:12]}: {self.lines_done}"
 
 
-class Circle(models.Model):
-    """A named audience of its owner's (sources 000, 002: groups). In a shared circle every member may post to it."""
+class Group(Relation):
+    """A named group of accounts that belongs to `owner`. The class is the kind; what kinds differ in is data here.
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
+    Each kind has a table of its own: posts refer to circles only, and a circle's readers are found by their
+    memberships, of which somebody popular has few, while a million lists may hold them.
+    """
+
+    MAX_GROUPS: ClassVar[int]  # of one owner
+    MAX_MEMBERS: ClassVar[int]
+    MAX_ADDED: ClassVar[int]  # at once
+    NAME_MAX_CHARACTERS: ClassVar[int]
+    ORDER: ClassVar[tuple[str, ...]]
+    # parameters of the API or fields of a form, as errors name them
+    NAME_PARAMETER: ClassVar[str]
+    MEMBERS_PARAMETER: ClassVar[str]
+    error_messages: ClassVar[dict[str, "StrPromise"]]
+    members: Any  # the manager of the memberships, by the related name of `group`
+
+    objects: ClassVar[models.Manager[Self]] = models.Manager()
+
     name = models.CharField(_("name"), max_length=60)
-    is_shared = models.BooleanField(_("members may post"), default=False)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def of(cls, owner: "User | int") -> models.QuerySet[Self]:
+        """The groups of an account that are not deleted."""
+        return cls.objects.filter(owner=owner)
+
+
+class GroupMember(models.Model):
+    """`member` is in `group`, a foreign key of each kind."""
+
+    group_id: int
+    member = account_field()
     created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.member_id} in {self.group_id}"
+
+
+class RepliesPolicy(models.TextChoices):
+    """Which replies a list shows, besides those to oneself and to its owner."""
+
+    FOLLOWED = "followed", _("Replies to anyone you follow")
+    LIST = "list", _("Replies to people in the list")
+    NONE = "none", _("No replies")
+
+
+class UserList(Group):
+    """Accounts to read by themselves. Those in an exclusive list are read there and not on the home page."""
+
+    MAX_GROUPS = 50
+    MAX_MEMBERS = 500  # its timeline is one bounded scan for each
+    MAX_ADDED = 100
+    NAME_MAX_CHARACTERS = 100
+    ORDER = ("pk",)
+    NAME_PARAMETER, MEMBERS_PARAMETER = "title", "account_ids"
+    error_messages = {
+        "not_found": _("There is no such list."),
+        "no_name": _("Give the list a title."),
+        "max_groups": _("At most %(count)d lists."),
+        "max_members": _("At most %(count)d people in a list."),
+    }
+
+    name = models.CharField(_("title"), max_length=NAME_MAX_CHARACTERS)
+    replies_policy = models.CharField(
+        _("replies"), max_length=8, choices=RepliesPolicy.choices, default=RepliesPolicy.LIST
+    )
+    is_exclusive = models.BooleanField(_("exclusive"), default=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("list"), _("lists")
+        indexes = [models.Index(fields=["owner", "id"], name="list_of_owner")]
+
+
+class ListMember(GroupMember):
+    """Only followed accounts count; the row of one that is not followed any more is removed later."""
+
+    group = models.ForeignKey(UserList, models.CASCADE, related_name="members", db_index=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("list member"), _("list members")
+        constraints = [models.UniqueConstraint("group", "member", name="list_member_once")]
+        indexes = [
+            models.Index(fields=["group", "-id"], name="list_member_page"),
+            models.Index(fields=["member", "group"], name="list_member_mine"),
+        ]
+
+
+class Circle(Group):
+    """An audience (sources 000, 002: groups). In a shared circle every member may post to it.
+
+    A deleted one stays as a row without members, for the posts that refer to it.
+    """
+
+    MAX_GROUPS = 100
+    MAX_MEMBERS = 1000  # their inboxes are one script's work
+    MAX_ADDED = 50  # their counts rows are locked together
+    NAME_MAX_CHARACTERS = 60
+    ORDER = ("name", "pk")
+    NAME_PARAMETER, MEMBERS_PARAMETER = "name", "handles"
+    error_messages = {
+        "not_found": _("There is no such circle."),
+        "no_name": _("Give the circle a name."),
+        "max_groups": _("At most %(count)d circles."),
+        "max_members": _("At most %(count)d members."),
+    }
+
+    is_shared = models.BooleanField(_("members may post"), default=False)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
 
     class Meta:
@@ -261,23 +400,18 @@ class Circle(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        return self.name
+    @classmethod
+    def of(cls, owner: "User | int") -> models.QuerySet[Self]:
+        """Without deleted ones."""
+        return super().of(owner).filter(deleted_at=None)
 
 
-class CircleMember(models.Model):
-    """`member` belongs to `circle`; decided anew at every read, so leaving acts on the next one."""
+class CircleMember(GroupMember):
+    """Looked up at every read, so that leaving takes effect on the next one."""
 
-    circle = models.ForeignKey(Circle, models.CASCADE, related_name="members", db_index=False)
-    member = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
-    )
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
+    group = models.ForeignKey(Circle, models.CASCADE, related_name="members", db_index=False)
 
     class Meta:
         verbose_name, verbose_name_plural = _("circle member"), _("circle members")
-        constraints = [models.UniqueConstraint("circle", "member", name="circle_member_once")]
-        indexes = [models.Index(fields=["member", "circle"], name="circle_member_mine")]
-
-    def __str__(self) -> str:
-        return f"{self.member_id} in {self.circle_id}"
+        constraints = [models.UniqueConstraint("group", "member", name="circle_member_once")]
+        indexes = [models.Index(fields=["member", "group"], name="circle_member_mine")]

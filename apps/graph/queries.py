@@ -1,24 +1,42 @@
 """Reads of the graph."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from datetime import datetime
+from functools import cache, partial
+from typing import Any
 
+import orjson
 from django.conf import settings
 from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.accounts.models import User, UserCounts
-from apps.accounts.queries import ACCOUNT, account_of, users_by_id
-from apps.graph.cache import FOLLOWERS_LIST, FOLLOWING_LIST, RELATIONS, load_list, load_sets
-from apps.graph.models import Followee, Follower
-from apps.paging import Cursor, Page, page_of_rows, to_page
+from apps.accounts.queries import users_by_id
+from apps.graph.cache import (
+    FOLLOWED,
+    FOLLOWERS,
+    FOLLOWERS_LIST,
+    FOLLOWING,
+    FOLLOWING_LIST,
+    RECENT_FOLLOWS,
+    RELATIONS,
+    load_graph_revisions,
+    load_list,
+    load_recent_follows,
+    load_sets,
+)
+from apps.graph.models import Block, Endorsement, Followee, Follower, FollowRequest, Mute
+from apps.pagination import Cursor, Page, page_of_rows, to_page
 from apps.sql import rows_of
-from feedcache.batch import Batch, Future
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
+from feedcache.read_through import Batch, Future
 from feedcache.structures.list_prefix import Entry, ListPrefixes
+from feedcache.structures.longset import Members
 
 MAX_OTHERS = 1000
+MAX_REQUESTS_COUNTED = 100
 Contained = dict[str, set[int] | None]
 
 # Every relation between a viewer and others: its name, and whom it is to. Written out: the ORM takes 3 ms to put this
@@ -49,39 +67,22 @@ SELECT 'requested_by', requester_id FROM graph_followrequest
 WHERE owner_id = %(viewer)s AND requester_id = ANY(%(others)s)
 """
 
-# One list of all whom the viewer knows: PostgreSQL walks down the most followed to the limit. Of several lists it believes
-# that they leave hardly anybody, and sets three processes to work.
-_SUGGESTIONS = f"""
-SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
-WHERE c.posts > 0 AND u.suspended_at IS NULL AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
-    SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s
-    UNION ALL
-    SELECT owner_id FROM graph_followrequest WHERE requester_id = %(viewer)s
-    UNION ALL
-    SELECT blocked_id FROM graph_block WHERE owner_id = %(viewer)s
-    UNION ALL
-    SELECT owner_id FROM graph_block WHERE blocked_id = %(viewer)s
-    UNION ALL
-    SELECT muted_id FROM graph_mute WHERE owner_id = %(viewer)s
-)
-ORDER BY c.followers DESC, c.user_id LIMIT %(limit)s
-"""  # noqa: S608 -- constants
-
 _CHUNKS = """
 SELECT min(id), max(id), count(*) FROM (
-    SELECT id, (row_number() OVER (ORDER BY id) - 1) / %(size)s AS piece
+    SELECT id, (row_number() OVER (ORDER BY id) - 1) / %(size)s AS chunk
     FROM (SELECT id FROM graph_follower WHERE owner_id = %(owner)s AND id > %(after)s ORDER BY id LIMIT %(enough)s) next
-) numbered GROUP BY piece ORDER BY piece
+) numbered GROUP BY chunk ORDER BY chunk
 """
 # One text, not one row a follower: a hundred thousand rows take longer to read than to deliver.
 _BETWEEN = """
-SELECT string_agg(follower_id::text, ',') FROM graph_follower WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
+SELECT string_agg(follower_id::text, ',') FROM graph_follower
+WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """How a viewer stands to others, as far as that is the viewer's own list: ids of those others."""
+    """A viewer's relations to others, from the viewer's own lists: ids of those others."""
 
     following: set[int] = field(default_factory=set)
     blocking: set[int] = field(default_factory=set)
@@ -90,7 +91,6 @@ class Relations:
     hiding_reposts: set[int] = field(default_factory=set)
 
     def __or__(self, other: "Relations") -> "Relations":
-        """What both know."""
         return Relations(
             self.following | other.following,
             self.blocking | other.blocking,
@@ -101,23 +101,28 @@ class Relations:
 
     @property
     def severed(self) -> set[int]:
-        """Those of whom the viewer sees nothing: blocked in either direction."""
+        """Blocked in either direction."""
         return self.blocking | self.blocked_by
 
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """The same from PostgreSQL, who of the others follows the viewer, which is their list, and who asks to follow whom."""
+    """The same from PostgreSQL, and who of the others follows the viewer, and who asks to follow whom."""
 
     followed_by: set[int] = field(default_factory=set)
     requested: set[int] = field(default_factory=set)
     requested_by: set[int] = field(default_factory=set)
 
+    @property
+    def friends(self) -> set[int]:
+        """Those who follow the viewer, and whom the viewer follows."""
+        return self.following & self.followed_by
+
 
 def relations(
     viewer_id: int | None, other_ids: Collection[int], *, revision: int | None = None
 ) -> Relations:
-    """How a viewer stands to up to 1,000 others, from Redis in one round trip; nothing for anonymous viewers.
+    """A viewer's relations to up to 1,000 others, from Redis in one round trip; empty for anonymous viewers.
 
     `revision` is the viewer's `graph_revision` as the caller has just read it, after any change of its own; without
     it one more query is made. It never authorizes a restricted post: `exact_relations` does.
@@ -126,7 +131,7 @@ def relations(
     if viewer_id is None or not others:
         return Relations()
     if revision is None:
-        revision = _revision_of(viewer_id)
+        revision = load_graph_revisions([viewer_id]).get(viewer_id, 0)
     return _related(viewer_id, others, partial(RELATIONS.contained, viewer_id, revision, others))
 
 
@@ -141,20 +146,20 @@ def _related(viewer_id: int, others: set[int], read: Future[Contained | None]) -
             name: others.intersection(ids) if len(ids) <= RELATIONS.maximum else None
             for name, ids in loaded.items()
         }
-    kept = {name: ids for name, ids in found.items() if ids is not None}
-    if len(kept) < len(found):  # somebody with more than a set may hold
+    cached = {name: ids for name, ids in found.items() if ids is not None}
+    if len(cached) < len(found):  # more relations than a set may hold
         return exact_relations(viewer_id, others)
-    return Relations(**kept)
+    return Relations(**cached)
 
 
 def ask_relations(
-    trip: Batch, viewer_id: int | None, other_ids: Collection[int], revision: int
+    batch: Batch, viewer_id: int | None, other_ids: Collection[int], revision: int
 ) -> Future[Relations]:
-    """`relations` as a part of a trip; the revision is known."""
+    """`relations` as a part of a batch, at a revision that the caller has just read."""
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
         return Relations
-    found = RELATIONS.queue(trip, viewer_id, revision, others, stage="relations")
+    found = RELATIONS.queue(batch, viewer_id, revision, others, stage="relations")
     return lambda: _related(viewer_id, others, found)
 
 
@@ -176,20 +181,14 @@ def _others(viewer_id: int | None, other_ids: Collection[int]) -> set[int]:
     return others
 
 
-def _revision_of(user_id: int) -> int:
-    with connection.cursor() as sql:
-        sql.execute("SELECT graph_revision FROM accounts_usercounts WHERE user_id = %s", [user_id])
-        row = sql.fetchone()
-    return row[0] if row else 0
-
-
 def follower_chunks(
     owner_id: int, *, size: int, after: int = 0, maximum: int = 20
 ) -> list[tuple[int, int, int]]:
-    """Cut the next part of a follower list into at most `most` pieces of `size`: (first edge id, last edge id, followers).
+    """Split the next part of a follower list into up to `maximum` chunks of `size`: (first edge id, last, followers).
 
-    It goes on behind the edge `after`; the list is at its end when there are fewer pieces, or the last one is not full.
-    An index-only read of edge ids; the followers themselves are read by whoever delivers the piece.
+    Each is (first edge id, last edge id, followers). It begins after the edge `after`; the list ends where there are
+    fewer chunks, or the last one is not full. An index-only read of edge ids; the task that delivers a chunk reads its
+    followers.
     """
     with connection.cursor() as sql:
         sql.execute(_CHUNKS, {"owner": owner_id, "after": after, "size": size, "enough": size * maximum})  # fmt: skip
@@ -197,47 +196,107 @@ def follower_chunks(
 
 
 def follower_ids_between(owner_id: int, *, first_edge: int, last_edge: int) -> list[str]:
-    """The followers of one piece of the list: ids in digits, as they go on to Redis."""
+    """The followers of a chunk: ids in digits, as Redis takes them."""
     with connection.cursor() as sql:
         sql.execute(_BETWEEN, {"owner": owner_id, "first": first_edge, "last": last_edge})
         row = sql.fetchone()
     return row[0].split(",") if row and row[0] else []
 
 
+def cached_followees(reader_id: int) -> Members | None:
+    """Whom a reader follows, from Redis: true if they are of the reader's present `graph_revision`. None on a miss.
+
+    Not loaded here: the page that asks loads all relations of its reader when it hydrates.
+    """
+    try:
+        return RELATIONS.members(reader_id, FOLLOWING)
+    except RedisError:
+        return None
+
+
+def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
+    """Everybody who follows an account now, from Redis, loaded on a miss; None unless they are `expected` people.
+
+    For a delivery, which may leave out nobody: the revision is read after the followers were counted, so nobody can be
+    missing who was counted and still follows.
+    """
+    if expected > FOLLOWERS.maximum:
+        return None
+    try:
+        cached = FOLLOWERS.members(owner_id, FOLLOWED)
+    except RedisError:
+        return None
+    if cached is not None and cached.is_at(_followers_revision(owner_id)):
+        ids = cached.ids
+    else:
+        ids = load_sets(FOLLOWERS, owner_id).get(FOLLOWED, [])
+    return ids if len(ids) == expected else None
+
+
+def _followers_revision(owner_id: int) -> int:
+    return UserCounts.objects.values_list("followers_revision", flat=True).get(pk=owner_id)
+
+
 def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
     """Who follows an account, newest first; the cursor is the edge id. `owner` comes with its counts, just read."""
     page = None
     if owner.counts.followers >= settings.GRAPH_LIST_FROM:
-        page = _head(FOLLOWERS_LIST, owner.pk, owner.counts.followers_revision, cursor)
+        page = _page_of_prefix(FOLLOWERS_LIST, owner.pk, owner.counts.followers_revision, cursor)
     if page is None:
-        rows = page_of_rows(Follower.objects.filter(owner=owner), cursor)
-        page = rows.mapped([Entry(edge.pk, edge.follower_id) for edge in rows.items])
+        page = _page_of_edges(Follower.objects.filter(owner=owner), "follower_id", cursor)
     return people_of(owner.pk, page, viewer_id)
 
 
 def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Whom an account follows, newest first; the cursor is the edge id. `owner` comes with its counts, just read."""
+    """Whom an account follows, as `followers_page`."""
     page = None
     if owner.counts.following >= settings.GRAPH_LIST_FROM:
-        page = _head(FOLLOWING_LIST, owner.pk, owner.counts.graph_revision, cursor)
+        page = _page_of_prefix(FOLLOWING_LIST, owner.pk, owner.counts.graph_revision, cursor)
     if page is None:
-        rows = page_of_rows(Followee.objects.filter(owner=owner), cursor)
-        page = rows.mapped([Entry(edge.pk, edge.followee_id) for edge in rows.items])
+        page = _page_of_edges(Followee.objects.filter(owner=owner), "followee_id", cursor)
     return people_of(owner.pk, page, viewer_id)
 
 
-def _head(heads: ListPrefixes, owner_id: int, revision: int, cursor: Cursor) -> Page[Entry] | None:
-    """A page of a long list from Redis; None below its head, when read upwards, and without Redis."""
+def friends_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
+    """Who follows an account and is followed by it, as `followers_page`; the cursor is the edge to the friend."""
+    return people_of(
+        owner.pk, _page_of_edges(_friendships(owner.pk), "followee_id", cursor), viewer_id
+    )
+
+
+def friends_count(owner_id: int) -> int:
+    return _friendships(owner_id).count()
+
+
+def friend_ids(owner_id: int) -> set[int]:
+    """All friends of an account: at most as many as an account may follow."""
+    return set(_friendships(owner_id).values_list("followee_id", flat=True))
+
+
+def _friendships(owner_id: int) -> QuerySet[Followee]:
+    back = Follower.objects.filter(owner=owner_id, follower=OuterRef("followee"))
+    return Followee.objects.filter(Exists(back), owner=owner_id)
+
+
+def _page_of_edges(edges: QuerySet[Any], name: str, cursor: Cursor) -> Page[Entry]:
+    rows = page_of_rows(edges, cursor)
+    return rows.mapped([Entry(row.pk, getattr(row, name)) for row in rows.items])
+
+
+def _page_of_prefix(
+    prefixes: ListPrefixes, owner_id: int, revision: int, cursor: Cursor
+) -> Page[Entry] | None:
+    """A page of a long list from Redis; None below the cached prefix, when read upwards, and without Redis."""
     if cursor.ascending:
         return None
     count, floor = cursor.limit + 1, cursor.floor
     try:
-        found = heads.read(owner_id, revision, newest=cursor.max_id, oldest=floor, count=count)
+        found = prefixes.read(owner_id, revision, newest=cursor.max_id, oldest=floor, count=count)
     except RedisError:
         return None
-    # missing, or shrunk by those who left; whoever walks further down has loaded it at the top
+    # missing, or shrunk by unfollows; pages further down come after the first, which loads it
     if cursor.max_id is None and not (found and found.complete):
-        found = load_list(heads, owner_id).above(floor, count=count)
+        found = load_list(prefixes, owner_id).above(floor, count=count)
     return (
         to_page(found.entries, cursor, id_of=lambda entry: entry.place)
         if found and found.complete
@@ -248,7 +307,7 @@ def _head(heads: ListPrefixes, owner_id: int, revision: int, cursor: Cursor) -> 
 def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[User]:
     """The accounts of a page of an owner's entries, without those that a viewer is blocked by or has blocked.
 
-    Nobody, and no further page, to whom the owner has blocked.
+    An empty page for viewers whom the owner has blocked.
     """
     ids = [entry.member_id for entry in page.items]
     users = users_by_id(ids if viewer_id is None else [*ids, viewer_id])
@@ -264,10 +323,7 @@ def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[U
 
 
 def chosen_languages(reader: User) -> dict[int, frozenset[str]]:
-    """In which languages a reader wants the posts of those they follow, where they chose some; in lower case.
-
-    No query for those who never did.
-    """
+    """The languages, in lower case, that a reader chose for followed accounts; no query for readers who chose none."""
     if not reader.counts.choosy_follows:
         return {}
     rows = Followee.objects.filter(owner=reader).exclude(languages=[])
@@ -277,10 +333,18 @@ def chosen_languages(reader: User) -> dict[int, frozenset[str]]:
     }
 
 
-def suggestions(viewer: User, *, limit: int) -> list[User]:
-    """Accounts a viewer may want to follow: the most followed ones that are not followed, blocked or muted yet."""
-    rows = rows_of(_SUGGESTIONS, {"viewer": viewer.pk, "limit": limit})
-    return [account_of(row) for row in rows]
+def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Mapping[int, float]]:
+    """Whom a reader followed lately, and when (Unix seconds), as a part of a batch; empty while caches may be stale."""
+    key = (reader_id, revision)
+    found = batch.get_many(
+        RECENT_FOLLOWS, [key], lambda keys: load_recent_follows(keys) if batch.is_current else {}
+    )
+
+    @cache
+    def recent_follows() -> Mapping[int, float]:
+        return found().get(key, {})
+
+    return recent_follows
 
 
 def mirror_faults() -> dict[str, int]:
@@ -298,6 +362,152 @@ def mirror_faults() -> dict[str, int]:
 def _wrong_counts(field_name: str, table: str) -> int:
     truth = f"SELECT owner_id AS user_id, count(*) AS n FROM {table} GROUP BY owner_id"  # noqa: S608 -- two constants
     counts = UserCounts.objects.raw(
-        f"SELECT c.user_id FROM accounts_usercounts c LEFT JOIN ({truth}) t USING (user_id) WHERE c.{field_name} <> coalesce(n, 0)"  # noqa: S608 -- constants
+        f"SELECT c.user_id FROM accounts_usercounts c LEFT JOIN ({truth}) t USING (user_id)"  # noqa: S608 -- constants
+        f" WHERE c.{field_name} <> coalesce(n, 0)"
     )
     return len(counts)
+
+
+# Of follows and requests: with reposts, with news, in which languages. Of mutes: without notifications, until when. Of
+# notes: the text. That somebody is endorsed is all there is to it.
+_TERMS = """
+SELECT 'follow', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
+WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
+UNION ALL
+SELECT 'follow', owner_id, shows_reposts, notifies, NULL, '', languages FROM graph_followrequest
+WHERE requester_id = %(viewer)s AND owner_id = ANY(%(others)s)
+UNION ALL
+SELECT 'mute', muted_id, hides_notifications, false, expires_at, '', NULL FROM graph_mute
+WHERE owner_id = %(viewer)s AND muted_id = ANY(%(others)s)
+UNION ALL
+SELECT 'note', about_id, false, false, NULL, text, NULL FROM graph_accountnote
+WHERE owner_id = %(viewer)s AND about_id = ANY(%(others)s)
+UNION ALL
+SELECT 'endorsement', other_id, true, false, NULL, '', NULL FROM graph_endorsement
+WHERE owner_id = %(viewer)s AND other_id = ANY(%(others)s)
+"""
+_ALL = f"""
+SELECT kind, other, false, false, NULL::timestamptz, '', NULL::varchar[] FROM ({RELATED}) AS related (kind, other)
+UNION ALL
+{_TERMS}
+"""  # noqa: S608 -- two constants
+_NOTHING = (False, False, None, "", None)
+# The same as a column of a statement that reads an account as `u`, for `relationship_of`.
+RELATIONSHIP = f"""(
+    SELECT jsonb_agg(found) FROM ({_ALL.replace("%(others)s", "ARRAY[u.id]")})
+    AS found (kind, other, one, two, ends_at, note, languages)
+)"""  # noqa: S608 -- constants
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """Of a viewer to one account."""
+
+    id: int
+    following: bool = False
+    shows_reposts: bool = False
+    notifies: bool = False
+    languages: Sequence[str] = ()
+    followed_by: bool = False
+    blocking: bool = False
+    blocked_by: bool = False
+    muting: bool = False
+    mutes_notifications: bool = False
+    mute_ends_at: datetime | None = None
+    requested: bool = False
+    requested_by: bool = False
+    endorsed: bool = False
+    note: str = ""
+
+
+def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship]:
+    """A viewer's relationships to up to 1,000 accounts, in their order; one query."""
+    if not other_ids:
+        return []
+    if len(other_ids) > MAX_OTHERS:
+        raise ValueError(f"at most {MAX_OTHERS} accounts a call, not {len(other_ids)}")
+    rows = rows_of(_ALL, {"viewer": viewer_id, "others": list(other_ids)})
+    found = {(kind, other_id): terms for kind, other_id, *terms in rows}
+    return [_relationship(other_id, found) for other_id in other_ids]
+
+
+def relationship_of(other_id: int, rows: str | None) -> Relationship:
+    """From the column `RELATIONSHIP`."""
+    found = {
+        (row["kind"], other_id): (
+            row["one"],
+            row["two"],
+            row["ends_at"] and datetime.fromisoformat(row["ends_at"]),
+            row["note"],
+            row["languages"],
+        )
+        for row in orjson.loads(rows or "[]")
+    }
+    return _relationship(other_id, found)
+
+
+def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relationship:
+    reposts, notifies, *_rest, languages = found.get(("follow", other_id), _NOTHING)
+    silent, _none, ends_at, *_rest = found.get(("mute", other_id), _NOTHING)
+    return Relationship(
+        id=other_id,
+        following=("following", other_id) in found,
+        shows_reposts=reposts,
+        notifies=notifies,
+        languages=languages or (),
+        followed_by=("followed_by", other_id) in found,
+        blocking=("blocking", other_id) in found,
+        blocked_by=("blocked_by", other_id) in found,
+        muting=("muting", other_id) in found,
+        mutes_notifications=silent,
+        mute_ends_at=ends_at,
+        requested=("requested", other_id) in found,
+        requested_by=("requested_by", other_id) in found,
+        endorsed=("endorsement", other_id) in found,
+        note=found.get(("note", other_id), _NOTHING)[3],
+    )
+
+
+def silenced_ids(owner_id: int, muted_ids: Collection[int]) -> set[int]:
+    """Of muted accounts, those whose notifications are hidden too; no query without any."""
+    if not muted_ids:
+        return set()
+    rows = Mute.objects.filter(owner=owner_id, muted__in=muted_ids, hides_notifications=True)
+    return set(rows.values_list("muted_id", flat=True))
+
+
+def blocked_page(owner: User, cursor: Cursor) -> Page[User]:
+    """Blocked accounts, newest first; the cursor is the row."""
+    return _people(Block.objects.filter(owner=owner), "blocked_id", cursor)
+
+
+def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]]:
+    """Muted accounts and until when, None for good; newest first. The cursor is the row."""
+    rows = page_of_rows(Mute.objects.filter(owner=owner), cursor)
+    users = users_by_id([row.muted_id for row in rows.items])
+    found = [(users[row.muted_id], row.expires_at) for row in rows.items if row.muted_id in users]
+    return rows.mapped(found)
+
+
+def endorsed_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
+    """Accounts that an account recommends, newest first, as a viewer may see it; the cursor is the row."""
+    page = _page_of_edges(Endorsement.objects.filter(owner=owner), "other_id", cursor)
+    return people_of(owner.pk, page, viewer_id)
+
+
+def requests_page(owner: User, cursor: Cursor) -> Page[User]:
+    """Accounts that ask to follow the owner, newest first; the cursor is the row."""
+    return _people(FollowRequest.objects.filter(owner=owner), "requester_id", cursor)
+
+
+def requests_count(owner: User) -> int:
+    """How many ask to follow the owner, counted up to 100."""
+    asking = FollowRequest.objects.filter(owner=owner, requester__suspended_at=None)
+    return len(asking.values_list("pk")[:MAX_REQUESTS_COUNTED])
+
+
+def _people(rows: QuerySet[Any], name: str, cursor: Cursor) -> Page[User]:
+    page = page_of_rows(rows, cursor)
+    users = users_by_id([getattr(row, name) for row in page.items])
+    found = [users.get(getattr(row, name)) for row in page.items]
+    return page.mapped([user for user in found if user is not None])

@@ -1,7 +1,6 @@
 """The middleware that sets `request.user` from the session cookie.
 
-The API authenticates by token, and pictures are the same for everybody in shared caches: neither
-reads the cookie.
+The API authenticates by token, and pictures are the same for everybody in shared caches: neither reads the cookie.
 """
 
 from django.conf import settings

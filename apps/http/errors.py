@@ -1,16 +1,64 @@
-"""Error responses: pages for people, JSON (RFC 9457 and Mastodon's `error`) for programs."""
+"""Error responses: pages for people, JSON (RFC 9457 with Mastodon's `error`) for programs."""
 
 import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, TypedDict
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from rest_framework.request import Request
 
 from apps.errors import DomainError, Invalid, TooMany, Unavailable
-from apps.http.problems import ProblemJson, problem_json
 from apps.http.request_id import current_request_id
+
+
+class FieldErrorJson(TypedDict):
+    """What is wrong with one field."""
+
+    field: str
+    detail: str
+
+
+class ProblemJson(TypedDict):
+    """Every refusal: RFC 9457 members and Mastodon's `error`."""
+
+    error: str
+    type: str
+    title: str
+    status: int
+    code: Annotated[str, "Stable, never translated."]
+    detail: str
+    instance: str
+    request_id: str
+    errors: list[FieldErrorJson]
+
+
+def problem_json(
+    *,
+    status: int,
+    code: str,
+    message: str,
+    path: str,
+    request_id: str = "",
+    errors: Mapping[str, str] | None = None,
+) -> ProblemJson:
+    """`errors` maps names of fields to messages."""
+    return {
+        "error": message,
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,  # what RFC 9457 demands with about:blank
+        "status": status,
+        "code": code,
+        "detail": message,
+        "instance": path,
+        "request_id": request_id,
+        "errors": [{"field": name, "detail": text} for name, text in (errors or {}).items()],
+    }
+
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +92,7 @@ def error_response(request: HttpRequest, error: DomainError) -> HttpResponse:
 
 
 def problem(
-    request: HttpRequest, status: int, code: str, message: str, errors: dict[str, str]
+    request: HttpRequest | Request, status: int, code: str, message: str, errors: dict[str, str]
 ) -> ProblemJson:
     return problem_json(
         status=status,

@@ -1,6 +1,7 @@
-"""The viewer of a request, the client's address, and where a form leads to next."""
+"""The viewer of a request, the client's address, where a form leads to next, and what is no text."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import wraps
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
@@ -18,6 +19,7 @@ from apps.accounts.models import User
 from apps.throttling import Origin
 
 View = Callable[..., HttpResponseBase]
+_has_bad_character = re.compile("[\x00\ud800-\udfff]").search
 
 
 class SiteRequest(HttpRequest):
@@ -95,8 +97,8 @@ def _is_on_this_site(request: HttpRequest, url: str) -> bool:
     return is_allowed and url.startswith(("/", "http://", "https://"))
 
 
-def client_address(request: HttpRequest) -> str:
-    """The IP address that rate limits count by; for IPv6 the /64 network of a subscriber.
+def client_ip(request: HttpRequest | Request) -> IPv4Address | IPv6Address | None:
+    """The IP address of the client; None when there is none.
 
     `X-Forwarded-For` is trusted only as far as our TRUSTED_PROXY_HOPS proxies wrote it.
     """
@@ -107,12 +109,24 @@ def client_address(request: HttpRequest) -> str:
     try:
         address: IPv4Address | IPv6Address = ip_address(text)
     except (AddressValueError, ValueError):
-        return peer
-    if isinstance(address, IPv4Address) or address.ipv4_mapped:
-        return str(getattr(address, "ipv4_mapped", address))
-    return str(ip_network((address, 64), strict=False))
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def client_address(request: HttpRequest | Request) -> str:
+    """What rate limits count by: the client's IP address, and for IPv6 the /64 network of a subscriber."""
+    address = client_ip(request)
+    if address is None:
+        return str(request.META.get("REMOTE_ADDR", ""))
+    is_v4 = isinstance(address, IPv4Address)
+    return str(address if is_v4 else ip_network((address, 64), strict=False))
 
 
 def session_origin(request: HttpRequest) -> Origin:
     """For checks of the password in a session: others' guesses cannot use up its limit."""
     return Origin(client_address(request), f"session {request.session.session_key}")
+
+
+def is_malformed(texts: Iterable[str]) -> bool:
+    """Whether any text has a NUL or a lone surrogate, which PostgreSQL cannot store."""
+    return any(map(_has_bad_character, texts))

@@ -1,1 +1,1 @@
-"""Pictures: uploads decoded in a sandbox, avatars, crops, addresses, BlurHash."""
+"""Uploads: pictures, video and sound in sandboxes; avatars, crops, captions, addresses, BlurHash."""

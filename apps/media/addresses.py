@@ -1,6 +1,6 @@
-"""Addresses of stored pictures: stable ones for open posts, signed ones that expire for all others.
+"""Addresses of stored files: stable ones for open posts, signed ones that expire for all others.
 
-A restricted picture's address expires within two days. It is signed when the post is read, and
+A restricted file's address expires within two days. It is signed when the post is read, and
 PostgreSQL decides each read: readers who lost access to the post get no new address.
 """
 
@@ -12,16 +12,16 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 OPEN_FOLDER, RESTRICTED_FOLDER = "pictures/", "restricted/"
-# At least. Addresses stay the same all day and for all readers, so that browsers can cache the
-# picture.
+# At least. Addresses stay the same all day and for all readers, so that browsers can cache the picture.
 LIFETIME_SECONDS = 24 * 3600
 KEY_CHARACTERS = 32
 _SALT = "apps.media.addresses"
 
 
-def new_name(*, is_open: bool) -> str:
+def new_name(*, is_open: bool, suffix: str = ".webp") -> str:
     """An unguessable name in the storage."""
-    return f"{OPEN_FOLDER if is_open else RESTRICTED_FOLDER}{secrets.token_hex(16)}.webp"
+    folder = OPEN_FOLDER if is_open else RESTRICTED_FOLDER
+    return f"{folder}{secrets.token_hex(16)}{suffix}"
 
 
 def is_restricted(name: str) -> bool:

@@ -1,9 +1,8 @@
 """BlurHash: some 28 characters that browsers render as a blur until the picture has loaded. Pure.
 
-The picture becomes a sum of cosine waves in linear light: `factor[j][i]` is the mean of every pixel
-times cos(pi i x / width) cos(pi j y / height). The first factor is the mean colour; the others are
-small and coarsely quantised. The format is described at
-https://github.com/woltapp/blurhash/blob/master/Algorithm.md.
+The picture becomes a sum of cosine waves in linear light: `factor[j][i]` is the mean of every pixel times cos(pi i x /
+width) cos(pi j y / height). The first factor is the mean colour; the others are small and coarsely quantised. The
+format is described at https://github.com/woltapp/blurhash/blob/master/Algorithm.md.
 """
 
 import numpy as np

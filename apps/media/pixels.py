@@ -1,8 +1,7 @@
 """Decodes untrusted pictures inside the restricted process that `apps.media.sandbox` starts.
 
-The program reads the picture from standard input and writes its result to standard output. It has
-little memory and CPU time, cannot open files and knows nothing of the site, which contains a
-decoder that is exploited.
+The program reads the picture from standard input and writes its result to standard output. It has little memory and CPU
+time, cannot open files and knows nothing of the site, which contains a decoder that is exploited.
 """
 
 import resource

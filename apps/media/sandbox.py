@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from apps.errors import Invalid
+from apps.errors import Invalid, invalid
 from apps.media.pixels import TOO_LARGE
 
+PICTURE_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"]
 TIMEOUT_SECONDS = 25.0
 # One thread: the arrays are small, and every thread takes address space.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -67,7 +68,7 @@ def run_decoder(module: str, data: bytes, *, arguments: Sequence[str] = (), fiel
 
 
 def bad_picture(message: str, field: str) -> Invalid:
-    return Invalid(message, code="bad_picture", errors={field: message})
+    return invalid(field, message, "bad_picture")
 
 
 def _unreadable(field: str) -> Invalid:

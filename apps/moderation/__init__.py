@@ -1,1 +1,1 @@
-"""What members report to staff."""
+"""Reports of members to staff, and the rules of the site."""

@@ -1,4 +1,4 @@
-"""Writes of reports."""
+"""What staff do to accounts, and reports: file, resolve and reopen them, suspend and restore accounts."""
 
 from collections.abc import Collection
 
@@ -6,16 +6,18 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.models import User
-from apps.accounts.staff import log_action, require_permission
-from apps.errors import Invalid
+from apps.accounts.cache import card_changed
+from apps.accounts.models import User, access_revoked
+from apps.accounts.signals import announce_visibility
+from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
+from apps.errors import Invalid, NotAllowed, invalid
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
 from apps.moderation.rules import RULES
 from apps.posts.queries import visible_posts
 from apps.throttling import check_rate_limit
 
-CHANGE_REPORTS = "moderation.change_report"  # as the admin asks
-MAX_POSTS = 40  # of one report; further ones are left out
+CHANGE_REPORTS = "moderation.change_report"  # the admin asks for the same permission
+MAX_POSTS = 40  # per report; further ones are ignored
 
 
 def file_report(
@@ -27,25 +29,25 @@ def file_report(
     rule_ids: Collection[int] = (),
     post_ids: Collection[int] = (),
 ) -> Report:
-    """Report an account to staff. Of the posts those count that are its own and that the reporter may see.
+    """Report an account to staff, with those of the posts that are its own and visible to the reporter.
 
-    Without a category it is a violation where it names rules, else something else.
-    Invalid for oneself, an unknown category or rule, too long a comment; TooMany.
+    The default category is VIOLATION with rules, OTHER without.
+    Invalid for oneself, an unknown category or rule, or too long a comment; TooMany.
     """
     if reporter.pk == target.pk:
         raise Invalid(_("This doesn't work with your own account."), code="self")
     comment = comment.strip()
     category = category or (Category.VIOLATION if rule_ids else Category.OTHER)
     if category not in Category.values:
-        raise _invalid("category", _("Choose one of the list."))
+        raise invalid("category", _("Choose one of the list."))
     if not RULES.keys() >= set(rule_ids):
-        raise _invalid("rule_ids", _("Choose one of the list."))
+        raise invalid("rule_ids", _("Choose one of the list."))
     if len(comment) > COMMENT_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": COMMENT_MAX_CHARACTERS}
-        raise _invalid("comment", message)
+        raise invalid("comment", message)
     check_rate_limit("report", str(reporter.pk))
-    seen = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MAX_POSTS]).posts
-    own = [pk for pk, post in seen.items() if post.author_id == target.pk and pk in post_ids]
+    visible = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MAX_POSTS]).posts
+    own = [pk for pk, post in visible.items() if post.author_id == target.pk and pk in post_ids]
     with transaction.atomic():
         report = Report.objects.create(
             reporter=reporter,
@@ -60,7 +62,7 @@ def file_report(
 
 @transaction.atomic
 def resolve_report(report: Report, *, by: User, outcome: str) -> None:
-    """Note what was done about a report. NotAllowed without the permission to change reports."""
+    """Close a report with an outcome. NotAllowed without the permission to change reports."""
     require_permission(by, CHANGE_REPORTS)
     report.resolved_at, report.resolved_by, report.outcome = timezone.now(), by, outcome
     report.save(update_fields=["resolved_at", "resolved_by", "outcome"])
@@ -69,12 +71,41 @@ def resolve_report(report: Report, *, by: User, outcome: str) -> None:
 
 @transaction.atomic
 def reopen_report(report: Report, *, by: User) -> None:
-    """Look at a report again. NotAllowed as for `resolve_report`."""
+    """NotAllowed as for `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
     report.resolved_at = report.resolved_by = None
     report.save(update_fields=["resolved_at", "resolved_by"])
     log_action(by, report, _("Reopened."))
 
 
-def _invalid(name: str, message: str) -> Invalid:
-    return Invalid(message, errors={name: message})
+@transaction.atomic
+def suspend_user(user: User, *, by: User, reason: str) -> None:
+    """Hide an account and its posts, end its sessions and tokens; effective with the next request.
+
+    NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
+    """
+    require_permission(by, CHANGE_USERS, over=user)
+    user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
+    _save_suspension(user)
+    access_revoked.send(User, user_id=user.pk)
+    announce_visibility(user.pk)
+    log_action(by, user, f"Suspended: {reason}")
+
+
+@transaction.atomic
+def restore_user(user: User, *, by: User, reason: str) -> None:
+    """End a suspension; sessions and tokens stay revoked. NotAllowed as for `suspend_user`, and for
+    deleted accounts.
+    """
+    require_permission(by, CHANGE_USERS, over=user)
+    if user.erased_at is not None:
+        raise NotAllowed(_("Its owner has deleted this account."))
+    user.suspended_at, user.suspension_reason, user.is_active = None, "", True
+    _save_suspension(user)
+    announce_visibility(user.pk)
+    log_action(by, user, f"Restored: {reason}")
+
+
+def _save_suspension(user: User) -> None:
+    user.save(update_fields=["suspended_at", "suspension_reason", "is_active"])
+    card_changed(user.pk)

@@ -1,4 +1,4 @@
-"""Staff read reports, do something about them, and note what it was."""
+"""Staff review reports, resolve or reopen them, and suspend reported accounts."""
 
 from typing import Any
 
@@ -12,27 +12,24 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.actions import suspend_user
 from apps.accounts.admin import SearchedByAccount, staff_of, user_link
 from apps.events.admin import reason_of
-from apps.moderation.actions import reopen_report, resolve_report
+from apps.moderation.actions import reopen_report, resolve_report, suspend_user
 from apps.moderation.models import Report
 from apps.moderation.rules import RULES
 from apps.posts.admin import post_link
 
 
 class OpenFilter(admin.SimpleListFilter):
-    """Reports that wait for somebody, or those that are done."""
+    """Open or resolved reports."""
 
     title = gettext_lazy("resolved")
     parameter_name = "resolved"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """The choices."""
         return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("No"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Apply the choice."""
         if self.value() in {"yes", "no"}:
             return queryset.filter(resolved_at__isnull=self.value() == "no")
         return queryset
@@ -40,11 +37,9 @@ class OpenFilter(admin.SimpleListFilter):
 
 @admin.register(Report)
 class ReportAdmin(SearchedByAccount):
-    """Reports, newest first."""
-
     list_display = (
-        "id", "target_link", "category", "rules_broken", "comment", "post_links", "reporter_link", "created_at", "resolved_at",
-        "resolved_by", "outcome",
+        "id", "target_link", "category", "rules_broken", "comment", "post_links", "reporter_link", "created_at",
+        "resolved_at", "resolved_by", "outcome",
     )  # fmt: skip
     list_display_links = None
     list_select_related = ("target", "reporter", "resolved_by")
@@ -56,39 +51,33 @@ class ReportAdmin(SearchedByAccount):
     actions = ("resolve", "reopen", "suspend")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        """Reports with what they point at."""
         rows: QuerySet[Report] = super().get_queryset(request).prefetch_related("posts")
         return rows
 
     @admin.display(description=gettext_lazy("account"))
     def target_link(self, report: Report) -> SafeString:
-        """Who is reported."""
         return user_link(report.target)
 
     @admin.display(description=gettext_lazy("by"))
     def reporter_link(self, report: Report) -> SafeString:
-        """Who reports."""
         return user_link(report.reporter)
 
     @admin.display(description=gettext_lazy("rules"))
     def rules_broken(self, report: Report) -> SafeString:
-        """Which rules the reporter names."""
         texts = [(_(RULES[number]),) for number in report.rule_ids if number in RULES]
         return format_html_join(" ", "{}", texts)
 
     @admin.display(description=gettext_lazy("posts"))
     def post_links(self, report: Report) -> SafeString:
-        """What it points at."""
-        links = [(post_link(one.post_id),) for one in report.posts.all()]
+        links = [(post_link(row.post_id),) for row in report.posts.all()]
         return format_html_join(" ", "{}", links)
 
     def line(self, row: Report) -> str:
-        """A report in a list of things to act on."""
         return f"{row.target}: {row.get_category_display()}"
 
     @admin.action(description=gettext_lazy("Resolve"), permissions=["intervene"])
     def resolve(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
-        """Note what was done, after asking for it."""
+        """Resolve reports, after asking for the outcome."""
         rows = self.chosen(request, queryset)
         question = ngettext("Resolve %(count)d report?", "Resolve %(count)d reports?", len(rows))
         text = question % {"count": len(rows)}
@@ -104,7 +93,6 @@ class ReportAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Reopen"), permissions=["intervene"])
     def reopen(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Look at them again."""
         by = staff_of(request)
 
         def act(report: Report) -> None:
@@ -115,7 +103,7 @@ class ReportAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Suspend the account"), permissions=["suspend"])
     def suspend(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
-        """Suspend who is reported and resolve the report, after asking for the reason."""
+        """Suspend the reported accounts and resolve the reports, after asking for the reason."""
         rows = self.chosen(request, queryset)
         question = ngettext("Suspend %(count)d account?", "Suspend %(count)d accounts?", len(rows))
         text = question % {"count": len(rows)}
@@ -132,7 +120,7 @@ class ReportAdmin(SearchedByAccount):
         return None
 
     def has_suspend_permission(self, request: HttpRequest) -> bool:
-        """Those who may suspend accounts on the list of accounts may do so here."""
+        """As on the page of accounts."""
         return self.has_intervene_permission(request) and request.user.has_perm(
             "accounts.change_user"
         )

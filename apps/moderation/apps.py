@@ -5,7 +5,5 @@ from django.utils.translation import gettext_lazy as _
 
 
 class ModerationConfig(AppConfig):
-    """Reports."""
-
     name = "apps.moderation"
     verbose_name = _("moderation")

@@ -1,4 +1,4 @@
-"""Reports: what a member asks staff to look at."""
+"""Reports of members to staff."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -12,7 +12,7 @@ COMMENT_MAX_CHARACTERS = 1000
 
 
 class Category(models.TextChoices):
-    """What is wrong, in Mastodon's words."""
+    """As in Mastodon's API."""
 
     SPAM = "spam", _("It is spam")
     LEGAL = "legal", _("It is against the law")
@@ -21,7 +21,7 @@ class Category(models.TextChoices):
 
 
 class Report(models.Model):
-    """`reporter` says that something is wrong with `target`, or with posts of theirs."""
+    """`reporter` reports `target`, or posts of theirs."""
 
     reporter = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -39,7 +39,7 @@ class Report(models.Model):
         default=list,
         blank=True,
         db_default=[],
-    )  # numbers of `rules.RULES`
+    )  # keys of `rules.RULES`
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     resolved_at = models.DateTimeField(_("resolved at"), null=True, blank=True)
     resolved_by = models.ForeignKey(
@@ -60,8 +60,6 @@ class Report(models.Model):
 
 
 class ReportedPost(models.Model):
-    """A post that a report points at."""
-
     report = models.ForeignKey(Report, models.CASCADE, related_name="posts", db_index=False)
     post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
 

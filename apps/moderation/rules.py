@@ -1,10 +1,10 @@
-"""The rules of the site: its page, what programs are told, and what a report may name."""
+"""The rules of the site, for their page, for the API and for reports."""
 
 from typing import TypedDict
 
 from django.utils.translation import gettext, gettext_noop
 
-# A rule keeps its number: reports name it.
+# Numbers are permanent: reports refer to them.
 RULES = {
     1: gettext_noop("Be civil. Argue about what is said, not about who says it."),
     2: gettext_noop("No threats, no harassment, no hatred of people for what they are."),

@@ -1,1 +1,1 @@
-"""What happened to me: follows, likes, reposts, replies, mentions, quotes."""
+"""What happened to a member: follows, likes, reposts, replies, mentions, quotes; conversations and announcements."""

@@ -1,76 +1,211 @@
-"""What becomes a notification."""
+"""Which events become notifications and change conversations.
 
-from apps.events.registry import Payload, handles
-from apps.notifications.actions import (
-    delete_notifications_between,
-    delete_request_notification,
-    forget_post,
-    notify_of_edit,
-    notify_of_like,
-    notify_of_poll,
-    notify_of_post,
-    notify_of_request,
-    notify_watchers,
-    tell,
+Each happening creates one notification, however often its event is handled.
+"""
+
+from django.db import connection
+
+from apps.events.actions import Payload, handles
+from apps.events.live import announce
+from apps.graph.models import Follower, FollowRequest
+from apps.graph.queries import exact_relations, silenced_ids
+from apps.notifications.conversations import add_post, update_last_post
+from apps.notifications.models import Notification, NotificationKind, UnwantedKind
+from apps.posts.content.post import PostContent
+from apps.posts.models import OPEN, Kind, Visibility
+from apps.posts.queries import concerns_others, visible_posts, who_muted
+from feedcache.ids import author_of
+
+# `{recipients}` selects (id, user_id) in ascending order of id.
+_CREATE_MANY = """
+WITH batch AS ({recipients} ORDER BY id LIMIT %(limit)s), created AS (
+    INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
+    SELECT user_id, %(kind)s, %(author)s, %(post)s, now() FROM batch
+    WHERE user_id <> %(author)s
+      AND NOT EXISTS (SELECT FROM graph_mute WHERE owner_id = user_id AND muted_id = %(author)s AND hides_notifications)
+      AND NOT EXISTS (SELECT FROM posts_threadmute t WHERE t.user_id = batch.user_id AND t.thread_id = %(thread)s)
+      AND NOT EXISTS (SELECT FROM notifications_unwantedkind u WHERE u.user_id = batch.user_id AND u.kind = %(kind)s)
+      AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = user_id AND blocked_id = %(author)s)
+      AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = %(author)s AND blocked_id = user_id)
+    ON CONFLICT DO NOTHING RETURNING user_id
 )
-from apps.notifications.models import NotificationKind
+SELECT count(*), max(id), (SELECT coalesce(array_agg(user_id), '{{}}') FROM created) FROM batch
+"""
+# Mentioned followers get a notification of the mention already.
+_WATCHERS = """
+SELECT id, follower_id AS user_id FROM graph_follower f
+WHERE owner_id = %(author)s AND notifies AND id > %(after)s
+  AND NOT EXISTS (SELECT FROM posts_mention m WHERE m.post_id = %(post)s AND m.user_id = f.follower_id)
+  AND (NOT %(for_friends)s OR EXISTS (
+      SELECT FROM graph_followee b WHERE b.owner_id = %(author)s AND b.followee_id = f.follower_id))
+"""
+_REPOSTERS = """
+SELECT id, author_id AS user_id FROM posts_post
+WHERE source_id = %(post)s AND kind = 'repost' AND deleted_at IS NULL AND id > %(after)s
+"""
+# By user: the votes of a poll are indexed in that order, and a voter with several options gets one notification.
+_VOTERS = """
+SELECT user_id AS id, user_id FROM engagement_vote
+WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
+"""
+_FOR_FOLLOWERS = (*OPEN, Visibility.FOLLOWERS, Visibility.FRIENDS)
+BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
 
 @handles("followed")
 def notify_of_follow(payload: Payload) -> None:
-    """Somebody follows you."""
-    tell(payload["followee_id"], NotificationKind.FOLLOW, actor_id=payload["follower_id"])
+    _notify(payload["followee_id"], NotificationKind.FOLLOW, actor_id=payload["follower_id"])
 
 
 @handles("post_liked")
 def notify_of_liked_post(payload: Payload) -> None:
-    """Somebody likes your post."""
-    notify_of_like(payload["post_id"], actor_id=payload["user_id"])
+    """The author, unless the post was deleted meanwhile."""
+    post = _post(payload["post_id"])
+    if post is not None and not who_muted(post.thread_id, [post.author_id]):
+        _notify(post.author_id, NotificationKind.LIKE, actor_id=payload["user_id"], post_id=post.id)
 
 
 @handles("post_published")
 def notify_of_published_post(payload: Payload) -> None:
-    """Somebody answers, quotes, reposts or mentions you."""
-    notify_of_post(payload["post_id"])
+    """The accounts that a new post answers, quotes, reposts or mentions, if they may see it; once each."""
+    if not concerns_others(payload["post_id"]):
+        return
+    post = _post(payload["post_id"])
+    if post is None:
+        return
+    for user_id, (kind, about) in _concerned(post).items():
+        visible = visible_posts(user_id, [about]).posts.get(about)
+        if visible is not None and not who_muted(visible.thread_id, [user_id]):
+            _notify(user_id, kind, actor_id=post.author_id, post_id=about)
 
 
 @handles("post_published")
-def notify_those_who_watch(payload: Payload) -> None:
-    """Somebody whose posts you want to be told of has published one."""
-    notify_watchers(payload["post_id"])
+def notify_watching_followers(payload: Payload) -> None:
+    """The followers who asked for it; not of reposts, nor of replies to other accounts."""
+    author_id = author_of(payload["post_id"])
+    if not Follower.objects.filter(owner=author_id, notifies=True).exists():
+        return
+    post = _post(payload["post_id"])
+    if post is None or post.is_repost or post.visibility not in _FOR_FOLLOWERS:
+        return
+    if post.reply_to_id is None or author_of(post.reply_to_id) == author_id:
+        _notify_many(_WATCHERS, post, NotificationKind.POST)
 
 
 @handles("post_edited")
 def notify_of_edited_post(payload: Payload) -> None:
-    """What you reposted says something else now."""
-    notify_of_edit(payload["post_id"])
+    """The reposters, of the first edit."""
+    if (post := _post(payload["post_id"])) is not None:
+        _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
 
 
 @handles("poll_ended")
 def notify_of_ended_poll(payload: Payload) -> None:
-    """The poll that you asked, or voted in, is over."""
-    notify_of_poll(payload["post_id"])
+    """The voters and the author."""
+    post = _post(payload["post_id"])
+    if post is None:
+        return
+    _notify_many(_VOTERS, post, NotificationKind.POLL)
+    _create(post.author_id, NotificationKind.POLL, post.author_id, post.id)
 
 
 @handles("follow_requested")
 def notify_of_follow_request(payload: Payload) -> None:
-    """Somebody asks to follow you."""
-    notify_of_request(payload["owner_id"], requester_id=payload["requester_id"])
+    """Unless it was answered or withdrawn meanwhile."""
+    owner_id, requester_id = payload["owner_id"], payload["requester_id"]
+    if FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
+        _notify(owner_id, NotificationKind.REQUEST, actor_id=requester_id)
 
 
 @handles("follow_request_ended")
 def delete_follow_request_notification(payload: Payload) -> None:
-    """It was answered, or withdrawn."""
-    delete_request_notification(payload["owner_id"], requester_id=payload["requester_id"])
+    """Of a request that was answered or withdrawn, unless it was repeated."""
+    owner_id, requester_id = payload["owner_id"], payload["requester_id"]
+    if not FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
+        rows = Notification.objects.filter(user=owner_id, kind=NotificationKind.REQUEST)
+        rows.filter(actor=requester_id).delete()
 
 
 @handles("post_deleted")
-def forget_deleted_post(payload: Payload) -> None:
-    """Nothing points at a post that is gone."""
-    forget_post(payload["post_id"])
+def delete_notifications_of_deleted_post(payload: Payload) -> None:
+    Notification.objects.filter(post=payload["post_id"]).delete()
 
 
 @handles("blocked")
 def delete_notifications_of_blocked(payload: Payload) -> None:
-    """A block takes back what both told each other."""
-    delete_notifications_between(payload["owner_id"], payload["blocked_id"])
+    """The notifications of both accounts about each other."""
+    owner_id, blocked_id = payload["owner_id"], payload["blocked_id"]
+    Notification.objects.filter(user=owner_id, actor=blocked_id).delete()
+    Notification.objects.filter(user=blocked_id, actor=owner_id).delete()
+
+
+@handles("post_published")
+def add_post_to_conversations(payload: Payload) -> None:
+    add_post(payload["post_id"])
+
+
+@handles("post_edited")
+def move_edited_post_between_conversations(payload: Payload) -> None:
+    """The edit may mention other people."""
+    update_last_post(payload["post_id"])
+    add_post(payload["post_id"])
+
+
+@handles("post_deleted")
+def remove_post_from_conversations(payload: Payload) -> None:
+    update_last_post(payload["post_id"])
+
+
+def _post(post_id: int) -> PostContent | None:
+    """A post that still exists, as its author sees it."""
+    return visible_posts(author_of(post_id), [post_id]).posts.get(post_id)
+
+
+def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
+    """Whom a post concerns: the kind of notification, and the post that it is about; the last reason counts."""
+    if post.is_repost and post.source_id is not None:
+        return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}
+    reasons = dict.fromkeys(post.mentions.values(), (NotificationKind.MENTION, post.id))
+    if post.kind == Kind.QUOTE and post.source_id is not None:
+        reasons[author_of(post.source_id)] = (NotificationKind.QUOTE, post.id)
+    if post.reply_to_id is not None:
+        reasons[author_of(post.reply_to_id)] = (NotificationKind.REPLY, post.id)
+    return reasons
+
+
+def _notify(
+    user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
+) -> None:
+    """Notify a user; not of their own actions, of blocked or muted accounts, or of kinds they turned off."""
+    if user_id == actor_id or UnwantedKind.objects.filter(user=user_id, kind=kind).exists():
+        return
+    relations = exact_relations(user_id, [actor_id])
+    if actor_id not in relations.severed | silenced_ids(user_id, relations.muting):
+        _create(user_id, kind, actor_id, post_id)
+
+
+def _create(user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None) -> None:
+    Notification.objects.bulk_create(
+        [Notification(user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id)],
+        ignore_conflicts=True,
+    )
+    announce("notified", user_id=user_id)
+
+
+def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> None:
+    """Notify the accounts that a SELECT of `recipients` returns of a post, a batch per statement."""
+    values: dict[str, int | str] = {
+        "thread": post.thread_id,
+        "author": post.author_id,
+        "post": post.id,
+        "kind": kind.value,
+        "limit": BATCH_SIZE,
+        "for_friends": post.visibility == Visibility.FRIENDS,
+    }
+    after, size = 0, BATCH_SIZE
+    with connection.cursor() as sql:
+        while size == BATCH_SIZE:
+            sql.execute(_CREATE_MANY.format(recipients=recipients), {**values, "after": after})
+            size, after, created_for = sql.fetchone() or (0, 0, [])
+            for user_id in created_for:
+                announce("notified", user_id=user_id)

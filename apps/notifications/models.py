@@ -1,4 +1,4 @@
-"""What happened to a user, one row per happening, and how far it has been read."""
+"""Notifications and how far they are read, conversations, and the announcements of staff."""
 
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,11 @@ from apps.posts.models import Post
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
+TEXT_MAX_CHARACTERS = 2000
+EMOJI_MAX_CHARACTERS = 32  # one grapheme: a family of four is eleven characters
+
 
 class NotificationKind(models.TextChoices):
-    """What happened."""
-
     FOLLOW = "follow", _("follow")
     LIKE = "like", _("like")
     REPOST = "repost", _("repost")
@@ -29,7 +30,7 @@ class NotificationKind(models.TextChoices):
 
 
 class Notification(models.Model):
-    """`actor` did something that `user` may want to know. `post` is the post to look at; a follow and a request have none."""
+    """`actor` did something that concerns `user`. `post` is the post to open; follows and follow requests have none."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -44,7 +45,7 @@ class Notification(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = _("notification"), _("notifications")
         constraints = [
-            # a follow has no post, and must be once all the same
+            # one notification of a follow too, which has no post
             models.UniqueConstraint(
                 "user", "kind", "actor", "post", name="notification_once", nulls_distinct=False
             )
@@ -52,7 +53,7 @@ class Notification(models.Model):
         indexes = [
             models.Index(fields=["user", "-id"], name="notification_list"),
             models.Index(fields=["post"], condition=~models.Q(post=None), name="notification_post"),
-            # one group of notifications: the same done to the same post within some hours
+            # a group: the same kind for the same post within twelve hours
             models.Index(fields=["user", "kind", "post", "created_at"], name="notification_group"),
         ]
 
@@ -61,7 +62,7 @@ class Notification(models.Model):
 
 
 class UnwantedKind(models.Model):
-    """`user` does not want to be told of things of one kind."""
+    """`user` gets no notifications of `kind`."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -77,28 +78,27 @@ class UnwantedKind(models.Model):
 
 
 class Verdict(models.TextChoices):
-    """What becomes of notifications of a kind that somebody did not ask for."""
+    """What a policy does with unsolicited notifications."""
 
     ACCEPT = "accept", _("accept")
     FILTER = "filter", _("hold back")
     DROP = "drop", _("hide")
 
 
-def verdict(name: "StrPromise") -> "models.CharField[str, str]":
-    """A choice about some notifications; they are shown unless something else is said."""
+def verdict_field(name: "StrPromise") -> "models.CharField[str, str]":
     return models.CharField(name, max_length=6, choices=Verdict.choices, default=Verdict.ACCEPT)
 
 
 class NotificationPolicy(models.Model):
-    """Which notifications a user wants held back or hidden; acts at every read, so changing one's mind loses nothing."""
+    """Which notifications of `user` are filtered or dropped; applied at every read, so a change loses nothing."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    for_not_following = verdict(_("by people you don't follow"))
-    for_not_followers = verdict(_("by people who don't follow you"))
-    for_new_accounts = verdict(_("by new accounts"))
-    for_private_mentions = verdict(_("private mentions by people you don't follow"))
+    for_not_following = verdict_field(_("by people you don't follow"))
+    for_not_followers = verdict_field(_("by people who don't follow you"))
+    for_new_accounts = verdict_field(_("by new accounts"))
+    for_private_mentions = verdict_field(_("private mentions by people you don't follow"))
 
     class Meta:
         verbose_name, verbose_name_plural = _("notification policy"), _("notification policies")
@@ -108,7 +108,7 @@ class NotificationPolicy(models.Model):
 
 
 class NotificationPermission(models.Model):
-    """`user` wants to be told what `actor` does, whatever the policy says."""
+    """The policy of `user` does not apply to `actor`."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -121,14 +121,14 @@ class NotificationPermission(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user_id} hears {self.actor_id}"
+        return f"{self.user_id} accepts {self.actor_id}"
 
 
 class ReadMarker(models.Model):
-    """Up to which id a user has read a timeline. `version` grows with every change, for clients that compare."""
+    """The id up to which a user has read a timeline. `version` grows with every change, for clients that compare."""
 
     class Timeline(models.TextChoices):
-        """What is read: the home timeline by post ids, the notifications by their own."""
+        """The home timeline is read by post id, notifications by their own id."""
 
         HOME = "home", _("home")
         NOTIFICATIONS = "notifications", _("notifications")
@@ -147,3 +147,82 @@ class ReadMarker(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id}: {self.timeline} {self.last_read_id}"
+
+
+class Conversation(models.Model):
+    """A thread in which `user` writes or is mentioned; `last_post` is its newest post for mentioned people.
+
+    The row grants nothing: visibility of the post is decided at every read.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    thread_id = models.BigIntegerField(_("thread"))
+    last_post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
+    is_unread = models.BooleanField(_("unread"), default=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("conversation"), _("conversations")
+        constraints = [models.UniqueConstraint("user", "thread_id", name="conversation_once")]
+        indexes = [
+            models.Index(fields=["user", "-last_post"], name="conversation_list"),
+            models.Index(fields=["last_post"], name="conversation_last"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.thread_id}"
+
+
+class Announcement(models.Model):
+    """A text for all members, from `published_at` until `ends_at`, if any; what it announces begins at `starts_at`."""
+
+    text = models.TextField(_("text"), max_length=TEXT_MAX_CHARACTERS)
+    published_at = models.DateTimeField(_("published at"), default=timezone.now)
+    starts_at = models.DateTimeField(_("what it is about starts"), null=True, blank=True)
+    ends_at = models.DateTimeField(_("ends"), null=True, blank=True)
+    is_all_day = models.BooleanField(_("days, not hours"), default=False)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("announcement"), _("announcements")
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class AnnouncementRead(models.Model):
+    """`user` has dismissed an announcement."""
+
+    announcement = models.ForeignKey(
+        Announcement, models.CASCADE, related_name="reads", db_index=False
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("user", "announcement", name="announcement_read_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.announcement_id}"
+
+
+class AnnouncementReaction(models.Model):
+    announcement = models.ForeignKey(
+        Announcement, models.CASCADE, related_name="reactions", db_index=False
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    emoji = models.CharField(_("emoji"), max_length=EMOJI_MAX_CHARACTERS)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("announcement", "emoji", "user", name="reaction_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.emoji}"

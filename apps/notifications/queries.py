@@ -1,4 +1,4 @@
-"""Reads of notifications: only what the viewer can open now."""
+"""Reads of notifications: only those whose post and actor the viewer may see now."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,32 +12,39 @@ from apps.accounts.queries import users_by_id
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.graph.models import Mute
-from apps.graph.queries import relations
-from apps.graph.relationships import silenced_ids
-from apps.notifications.held import kept_back, requested
+from apps.graph.queries import relations, silenced_ids
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
-from apps.paging import Cursor, Page, page_of_rows
+from apps.notifications.policy import filtered, filtered_or_dropped
+from apps.pagination import Cursor, Page, page_of_rows
 from apps.sql import rows_of
-from apps.timeline.pipeline.filters import apply_filters
-from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import FeedItem, hydrate
+from apps.timeline.pipeline.word_filters import apply_filters
 
 MAX_UNREAD = 100
-HELD_MOST, HELD_BATCH = 1000, 200
+MAX_FILTERED, FILTERED_BATCH = 1000, 200
 
-# `unread_rows` for the badge of every page, of those who hold nothing back.
+# `unread_notifications` for the badge of every page, of viewers without a policy.
 _UNREAD = """
 SELECT n.id FROM notifications_notification n JOIN accounts_user actor ON actor.id = n.actor_id
 WHERE n.user_id = %(viewer)s AND actor.suspended_at IS NULL
-  AND n.id > coalesce((SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'notifications'), 0)
+  AND n.id > coalesce((
+      SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'notifications'
+  ), 0)
   AND n.actor_id NOT IN (SELECT muted_id FROM graph_mute WHERE owner_id = %(viewer)s AND hides_notifications)
-LIMIT %(maximum)s
+LIMIT %(limit)s
 """
+
+
+# The same as a number, and the marker of home in the same statement.
+_UNREAD_AND_HOME = f"""
+SELECT (SELECT count(*) FROM ({_UNREAD}) AS unread), (
+    SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'home')
+"""  # noqa: S608 -- constants
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationItem:
-    """A notification with all that is needed to show it."""
+    """A notification with its actor and its post."""
 
     id: int
     kind: str
@@ -48,21 +55,20 @@ class NotificationItem:
 
     @property
     def post_id(self) -> int | None:
-        """The id of the post that it is about."""
         return self.item.id if self.item else None
 
 
-def listed(
+def notifications_of(
     viewer: User,
     *,
     kinds: list[str] | None = None,
     actor_id: int | None = None,
-    held: bool = False,
+    include_filtered: bool = False,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications, optionally of some kinds, or by one account only; those that are `held` back too on demand."""
+    """A viewer's notifications, optionally of some kinds or by one account only."""
     rows = Notification.objects.filter(user=viewer)
-    if viewer.counts.holds_notifications and not held:
-        rows = rows.exclude(kept_back(viewer))
+    if viewer.counts.holds_notifications and not include_filtered:
+        rows = rows.exclude(filtered_or_dropped(viewer))
     if kinds is not None:
         rows = rows.filter(kind__in=kinds)
     return rows if actor_id is None else rows.filter(actor=actor_id)
@@ -74,23 +80,27 @@ def notifications_page(
     *,
     kinds: list[str] | None = None,
     actor_id: int | None = None,
-    held: bool = False,
+    include_filtered: bool = False,
 ) -> Page[NotificationItem]:
-    """A page of a viewer's notifications, newest first, optionally of some kinds only; the cursor is their id."""
-    rows = listed(viewer, kinds=kinds, actor_id=actor_id, held=held)
+    """A page of a viewer's notifications, newest first; the cursor is a notification id."""
+    rows = notifications_of(
+        viewer, kinds=kinds, actor_id=actor_id, include_filtered=include_filtered
+    )
     page = page_of_rows(rows, cursor)
-    return page.mapped(items_of(viewer, page.items))
+    return page.mapped(notification_items(viewer, page.items))
 
 
-def one_notification(viewer: User, number: int) -> NotificationItem:
-    """One of a viewer's notifications, as it would be listed. NotFound."""
-    for item in items_of(viewer, list(listed(viewer, held=True).filter(pk=number))):
+def get_notification(viewer: User, number: int) -> NotificationItem:
+    """A notification of the viewer's. NotFound."""
+    for item in notification_items(
+        viewer, list(notifications_of(viewer, include_filtered=True).filter(pk=number))
+    ):
         return item
     raise NotFound(_("There is no such notification."))
 
 
-def items_of(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
-    """Up to 200 of a viewer's notifications with all that is needed, without those that are not to be seen any more."""
+def notification_items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
+    """Up to 200 of a viewer's notifications with actors and posts, without those that the viewer may no longer see."""
     actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
     revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
     related = relations(viewer.pk, list(actors), revision=revision)
@@ -115,75 +125,92 @@ def items_of(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
 
 
 def policy_of(viewer: User) -> NotificationPolicy:
-    """What a viewer wants held back; nothing, unless something was said."""
-    said = NotificationPolicy.objects.filter(user=viewer).first()
-    return said or NotificationPolicy(user=viewer)
+    """The viewer's policy, unsaved when they have none: it accepts everything."""
+    policy = NotificationPolicy.objects.filter(user=viewer).first()
+    return policy or NotificationPolicy(user=viewer)
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredNotifications:
-    """What one account did that a viewer's policy holds back, newest first."""
+    """The notifications by one account that a viewer's policy filters, newest first; at least one."""
 
     items: list[NotificationItem]
 
     @property
     def actor(self) -> User:
-        """Who did it."""
         return self.items[0].actor
 
 
-def held_back(viewer: User, *, actor_id: int | None = None) -> list[FilteredNotifications]:
-    """What is held back, by who did it, the newest first: of the newest thousand notifications that are."""
+def filtered_notifications(
+    viewer: User, *, actor_id: int | None = None
+) -> list[FilteredNotifications]:
+    """The newest thousand filtered notifications by actor, newest first."""
     if not viewer.counts.holds_notifications:
         return []
-    rows = listed(viewer, actor_id=actor_id, held=True).filter(requested(viewer))
-    newest = list(rows.order_by("-pk")[:HELD_MOST])
-    found: dict[int, list[NotificationItem]] = {}
-    for start in range(0, len(newest), HELD_BATCH):
-        for item in items_of(viewer, newest[start : start + HELD_BATCH]):
-            found.setdefault(item.actor.pk, []).append(item)
-    return [FilteredNotifications(items) for items in found.values()]
+    rows = notifications_of(viewer, actor_id=actor_id, include_filtered=True).filter(
+        filtered(viewer)
+    )
+    newest = list(rows.order_by("-pk")[:MAX_FILTERED])
+    by_actor: dict[int, list[NotificationItem]] = {}
+    for start in range(0, len(newest), FILTERED_BATCH):
+        for item in notification_items(viewer, newest[start : start + FILTERED_BATCH]):
+            by_actor.setdefault(item.actor.pk, []).append(item)
+    return [FilteredNotifications(items) for items in by_actor.values()]
 
 
-def markers_of(viewer: User) -> dict[str, ReadMarker]:
-    """How far a viewer has read, by timeline; of those that were ever marked."""
+def read_markers(viewer: User) -> dict[str, ReadMarker]:
+    """A viewer's read markers by timeline; none for timelines never marked."""
     return {marker.timeline: marker for marker in ReadMarker.objects.filter(user=viewer)}
 
 
 def latest_notification_id(user: User) -> int:
-    """The id of a user's newest notification, shown or not; 0 when there is none."""
+    """The id of a user's newest notification, visible or not; 0 without any."""
     newest = Notification.objects.filter(user=user).order_by("-pk")
     return newest.values_list("pk", flat=True).first() or 0
 
 
 def last_read_id(viewer: User) -> int:
-    """The id of the notification up to which the viewer has read."""
-    return _marked(viewer).values_list("last_read_id", flat=True).first() or 0
+    """The id of the notification up to which the viewer has read; 0 if never marked."""
+    return _read_marker(viewer).values_list("last_read_id", flat=True).first() or 0
 
 
-def _marked(viewer: User) -> QuerySet[ReadMarker]:
+def _read_marker(viewer: User) -> QuerySet[ReadMarker]:
     return ReadMarker.objects.filter(user=viewer, timeline=ReadMarker.Timeline.NOTIFICATIONS)
 
 
 def unread_count(
     viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
 ) -> int:
-    """How many notifications lie above the read marker, at most 100; one query."""
+    """How many notifications are above the read marker, at most 100; one query."""
     if kinds is None and actor_id is None and not viewer.counts.holds_notifications:
-        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "maximum": MAX_UNREAD}))
-    marker = Coalesce(Subquery(_marked(viewer).values("last_read_id")), 0)
-    rows = unread_rows(viewer, marker, kinds=kinds, actor_id=actor_id)
+        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "limit": MAX_UNREAD}))
+    marker = Coalesce(Subquery(_read_marker(viewer).values("last_read_id")), 0)
+    rows = unread_notifications(viewer, marker, kinds=kinds, actor_id=actor_id)
     return len(rows.values_list("pk")[:MAX_UNREAD])
 
 
-def unread_rows(
+def home_read_id(viewer: User) -> int | None:
+    """The id up to which the viewer has read home; None if never marked."""
+    markers = ReadMarker.objects.filter(user=viewer, timeline=ReadMarker.Timeline.HOME)
+    return markers.values_list("last_read_id", flat=True).first()
+
+
+def unread_count_and_home_read_id(viewer: User) -> tuple[int, int | None]:
+    """Both in one query, but for viewers whose policy holds notifications back."""
+    if viewer.counts.holds_notifications:
+        return unread_count(viewer), home_read_id(viewer)
+    [(unread, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk, "limit": MAX_UNREAD})
+    return unread, read_id
+
+
+def unread_notifications(
     viewer: User,
     above: int | Coalesce,
     *,
     kinds: list[str] | None = None,
     actor_id: int | None = None,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications above an id, without those by people who are muted or suspended."""
-    rows = listed(viewer, kinds=kinds, actor_id=actor_id).filter(pk__gt=above)
+    """A viewer's notifications above an id, without those by muted and suspended accounts."""
+    rows = notifications_of(viewer, kinds=kinds, actor_id=actor_id).filter(pk__gt=above)
     silenced = Mute.objects.filter(owner=viewer, hides_notifications=True).values("muted_id")
     return rows.filter(actor__suspended_at=None).exclude(actor__in=silenced)

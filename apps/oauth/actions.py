@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from oauth2_provider.models import AccessToken, Grant, RefreshToken, set_token_value
 
+from apps.accounts.cache import access_changed
 from apps.accounts.models import User
 from apps.accounts.profile import single_line
 from apps.errors import Invalid
-from apps.events.live import announce
 from apps.oauth.models import OUT_OF_BAND, Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.scopes import NAMES
@@ -99,9 +99,7 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, and applications
-    without any for a month; 1,000 rows of each.
-    """
+    """Delete expired codes and tokens, and applications without any for a month; 1,000 rows of each."""
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
     for model in (Grant, AccessToken, RefreshToken):
@@ -118,27 +116,13 @@ def purge() -> None:
         ).delete()
 
 
-def end_access(user_id: int, application_id: int) -> None:
-    """Revoke every code and token of an application for a user, at once."""
-    _end(user_id=user_id, application_id=application_id)
-
-
-def end_all_access(user_id: int) -> None:
-    """Revoke the codes and tokens of every application for a user."""
-    _end(user_id=user_id)
-
-
-def announce_end(user_id: int) -> None:
-    """Let the user's streams check their tokens at once; they also check from time to time."""
-    announce("tokens_ended", user_id=user_id)
-
-
 @transaction.atomic
-def _end(*, user_id: int, **filters: Any) -> None:
-    announce_end(user_id)
+def end_access(user_id: int, **application: int) -> None:
+    """Revoke every code and token that applications have for a user, or one with `application_id`."""
     # codes first, then refresh tokens: neither can issue a new token in between
     for model in (Grant, RefreshToken, AccessToken):
-        model.objects.filter(user_id=user_id, **filters).delete()
+        model.objects.filter(user_id=user_id, **application).delete()
+    access_changed(user_id)
 
 
 def _may_redirect_to(url: str) -> bool:

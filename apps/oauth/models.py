@@ -1,6 +1,4 @@
-"""OAuth applications, and codes that were used. Codes and
-tokens themselves are django-oauth-toolkit's tables.
-"""
+"""OAuth applications, and codes that were used. Codes and tokens themselves are django-oauth-toolkit's tables."""
 
 from hashlib import sha256
 from typing import ClassVar

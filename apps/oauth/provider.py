@@ -15,8 +15,8 @@ from oauthlib.oauth2.rfc6749 import errors
 from rest_framework.request import Request
 
 from apps.accounts.authentication.second_factor import is_on
+from apps.accounts.cache import access_changed
 from apps.accounts.models import User
-from apps.events.live import announce
 from apps.oauth.models import Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
 from apps.scopes import NAMES, covered_by
@@ -25,7 +25,6 @@ DEFAULT_SCOPES = ["read"]
 
 
 def new_token(_request: Any) -> str:
-    """An access or refresh token."""
     return APP_TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
@@ -57,9 +56,7 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Takes the password grant too: command line clients have
-    no other. Guesses count as failed logins.
-    """
+    """Takes the password grant too: command line clients have no other. Guesses count as failed logins."""
 
     def validate_grant_type(
         self,
@@ -114,7 +111,7 @@ class Validator(OAuth2Validator):
         if request.grant_type == "authorization_code":
             _remember_code(request.code, request.client, refresh_token=token["refresh_token"])
         elif request.grant_type == "refresh_token":
-            announce("tokens_ended", user_id=request.user.pk)
+            access_changed(request.user.pk)
 
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any
@@ -125,7 +122,7 @@ class Validator(OAuth2Validator):
         checksum = sha256(refresh_token.encode()).hexdigest()
         owners = RefreshToken.objects.filter(token_checksum=checksum).values_list("user", flat=True)
         for user_id in set(owners):
-            announce("tokens_ended", user_id=user_id)
+            access_changed(user_id)
         return False
 
     def revoke_token(
@@ -141,7 +138,7 @@ class Validator(OAuth2Validator):
         }
         super().revoke_token(token, token_type_hint, request, *args, **kwargs)
         for user_id in owners - {None}:
-            announce("tokens_ended", user_id=user_id)
+            access_changed(user_id)
 
 
 class Scopes(BaseScopes):
@@ -189,5 +186,5 @@ def _end_used_code(code: str, application: Application) -> None:
         return
     user_ids = RefreshToken.objects.filter(token_family=used.token_family).values_list("user", flat=True)  # fmt: skip
     for user_id in set(user_ids):
-        announce("tokens_ended", user_id=user_id)
+        access_changed(user_id)
     RefreshToken.revoke_family(used.token_family)

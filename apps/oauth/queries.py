@@ -1,6 +1,6 @@
 """Who is behind a bearer token, and the applications a user has connected."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -8,18 +8,21 @@ from typing import Any
 from django.utils import timezone
 from oauth2_provider.models import AccessToken
 
+from apps.accounts.cache import cached_viewer
 from apps.accounts.models import User
 from apps.accounts.queries import ACCOUNT, IS_ACTIVE, WITH_COUNTS, account_of, personal_token
 from apps.oauth.models import Application
 from apps.scopes import covered_by
 from apps.sql import Columns, rows_of
 
-APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- a public prefix: it tells tokens of applications from personal ones, for secret scanners too
+# Tells tokens of applications from personal ones, for secret scanners too.
+APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- a public prefix
 MAX_CONNECTIONS = 100
+MAX_CHECKED = 10_000  # tokens that a process remembers
 
 _APPLICATION = Columns(Application)
 _ISSUED = f"""
-SELECT t.id, t.scope, t.user_id, {_APPLICATION.of("a")}, {ACCOUNT}
+SELECT t.id, t.scope, t.user_id, t.expires, {_APPLICATION.of("a")}, {ACCOUNT}
 FROM oauth2_provider_accesstoken t
 JOIN oauth_application a ON a.id = t.application_id
 LEFT JOIN accounts_user u ON u.id = t.user_id {WITH_COUNTS}
@@ -72,20 +75,58 @@ def connections_of(user_id: int) -> list[Connection]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A token as it was read after its user's `Viewer` of this epoch: good while that is the cached one."""
+
+    epoch: str
+    user_id: int
+    bearer: Bearer  # its `user` is of that request
+    expires: datetime | None
+
+
+_checked: dict[str, _Checked] = {}  # by digest
+
+
 def bearer_of(token: str) -> Bearer | None:
-    """The bearer of a token, in one query; None when it is
-    unknown, expired, or of a suspended account.
+    """The bearer of a token; None when it is unknown, expired, or of a suspended account.
+
+    In one query, and in none once this process knows the token and its user is cached (docs/decisions/0116).
     """
-    if not token.startswith(APP_TOKEN_PREFIX):
-        row = personal_token(token)
-        if row is None:
+    digest = sha256(token.encode()).hexdigest()
+    known = _checked.get(digest)
+    viewer = cached_viewer(known.user_id) if known else None
+    if known and viewer and viewer.epoch == known.epoch:
+        if known.expires is not None and known.expires <= timezone.now():
             return None
-        return Bearer(f"p{row.id}", row.name, row.user, None, covered_by(row.scopes.split()))
-    checksum = sha256(token.encode()).hexdigest()
-    for id_, scope, user_id, *rest in rows_of(
+        user = viewer.user()
+        return replace(known.bearer, user=user) if user else None
+    bearer, expires = (
+        _personal(digest) if not token.startswith(APP_TOKEN_PREFIX) else _issued(digest)
+    )
+    if bearer is None:
+        _checked.pop(digest, None)
+    elif bearer.user is not None:
+        if len(_checked) >= MAX_CHECKED:
+            _checked.clear()
+        epoch = viewer.epoch if viewer else ""  # read before the token
+        _checked[digest] = _Checked(epoch, bearer.user.pk, replace(bearer, user=None), expires)
+    return bearer
+
+
+def _personal(digest: str) -> tuple[Bearer | None, None]:
+    row = personal_token(digest)
+    if row is None:
+        return None, None
+    return Bearer(f"p{row.id}", row.name, row.user, None, covered_by(row.scopes.split())), None
+
+
+def _issued(checksum: str) -> tuple[Bearer | None, datetime | None]:
+    for id_, scope, user_id, expires, *rest in rows_of(
         _ISSUED, {"checksum": checksum, "now": timezone.now()}
     ):
         application = _APPLICATION.instance(rest[: len(_APPLICATION)])
         user = None if user_id is None else account_of(tuple(rest[len(_APPLICATION) :]))
-        return Bearer(f"a{id_}", application.name, user, application, covered_by(scope.split()))
-    return None
+        scopes = covered_by(scope.split())
+        return Bearer(f"a{id_}", application.name, user, application, scopes), expires
+    return None, None

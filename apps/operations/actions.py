@@ -4,14 +4,16 @@ history in one transaction, publishes it after the commit.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from apps.errors import Conflict, Invalid, NotFound
-from apps.operations import changes
 from apps.operations.models import (
     ACTOR_MAX_CHARACTERS,
     DETAIL_MAX_CHARACTERS,
@@ -19,24 +21,48 @@ from apps.operations.models import (
     CacheNode,
     TopologyVersion,
 )
-from apps.operations.queries import latest, topology_in_force, topology_of
-from apps.operations.wording import messages
-from feedcache.health import probe
-from feedcache.memcached import topology_listener
-from feedcache.redis_servers.connections import RedisError
-from feedcache.redis_servers.flush import delete_keys
-from feedcache.topology import Place, Topology, is_address, problems
+from apps.operations.queries import (
+    CLUSTERS,
+    finding_texts,
+    fleet,
+    latest,
+    topology_in_force,
+    topology_of,
+)
+from feedcache.connections import RedisError, client_at
+from feedcache.redis_clients import cluster_of
+from feedcache.servers import topology_listener
+from feedcache.servers.flush import delete_keys, delete_outdated, outdated_keys
+from feedcache.servers.health import probe
+from feedcache.servers.slots import SlotError, migrate
+from feedcache.topology import (
+    CLASSES,
+    TENANTS,
+    Finding,
+    Group,
+    Node,
+    Place,
+    State,
+    Tenant,
+    Topology,
+    is_address,
+    is_redis_address,
+    problems,
+)
 
 logger = logging.getLogger(__name__)
+
+# Between the steps of a move: a process that has not heard of the last one for so long reports no more, so it is dead,
+# or cut off from the Redis of the topology.
+SETTLE_SECONDS = topology_listener.REPORT_TTL_SECONDS + 2
+SLOT_SECONDS = 5.0  # a request moves keys of a slot for so long
 
 Change = Callable[[Topology, int], Topology]  # of the current topology and the new version
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who changes the topology. `seen` is the version they looked
-    at: Conflict when it is no longer the current one.
-    """
+    """Who changes the topology. `seen` is the version they looked at: Conflict when it is no longer the current one."""
 
     name: str
     seen: int | None = None
@@ -49,7 +75,7 @@ def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> Topology
     return _commit(
         Action.ADD_L1,
         detail,
-        lambda now, version: changes.with_l1_group(now, urls, megabytes, version=version),
+        lambda now, version: with_l1_group(now, urls, megabytes, version=version),
         by=by,
     )
 
@@ -60,7 +86,7 @@ def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Au
     return _commit(
         Action.REPLACE,
         f"{place} is now {url}",
-        lambda now, version: changes.replaced(now, place, url, megabytes, version=version),
+        lambda now, version: replaced(now, place, url, megabytes, version=version),
         by=by,
     )
 
@@ -70,7 +96,7 @@ def drain_node(place: Place, *, by: Author) -> TopologyVersion:
     return _commit(
         Action.DRAIN,
         f"{place} is read no more",
-        lambda now, version: changes.drained(now, place, version=version),
+        lambda now, version: drained(now, place, version=version),
         by=by,
     )
 
@@ -79,7 +105,7 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
     return _commit(
         Action.DRAIN,
         f"L1 group {group} taken out",
-        lambda now, version: changes.without_l1_group(now, group, version=version),
+        lambda now, version: without_l1_group(now, group, version=version),
         by=by,
     )
 
@@ -92,7 +118,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
     row = _commit(
         Action.FLUSH,
         f"{name} begins anew",
-        lambda now, version: changes.flushed(now, name, version=version),
+        lambda now, version: flushed(now, name, version=version),
         by=by,
     )
     try:
@@ -110,9 +136,124 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
     return _commit(
         Action.ROLLBACK,
         f"as in version {version}",
-        lambda now, new: changes.rolled_back(now, earlier, version=new),
+        lambda now, new: rolled_back(now, earlier, version=new),
         by=by,
     )
+
+
+def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
+    """The first step of moving a class of data in Redis: from now on it is written to another server, too.
+
+    "" is the address of the settings. Invalid, Conflict.
+    """
+    if name not in TENANTS:
+        raise Invalid(
+            _("“%(name)s” moves with a restart only: change its address in the settings.")
+            % {"name": name}
+        )  # fmt: skip
+    if url and not is_redis_address(name, url):
+        raise Invalid(" ".join(finding_texts([Finding("bad_redis", {"name": name, "url": url})])))
+    tenant = topology_in_force().tenant(name)
+    if tenant.is_moving or tenant.url == url:
+        raise Conflict(_("“%(name)s” is there already, or on its way elsewhere.") % {"name": name})
+    _require_no_outdated_keys(name, url)
+    return _commit(
+        Action.MOVE,
+        f"{name}: also written to {url or 'the address of the settings'}",
+        lambda now, version: joined(now, name, url, version=version),
+        by=by,
+    )
+
+
+def switch_server(name: str, *, by: Author) -> TopologyVersion:
+    """The second step: read where it is written, too. The same again goes back. Conflict, Invalid."""
+    _require_settled()
+    return _commit(
+        Action.MOVE,
+        f"{name}: read from the other server",
+        lambda now, version: switched(now, name, version=version),
+        by=by,
+    )
+
+
+def leave_server(name: str, *, by: Author) -> TopologyVersion:
+    """The last step: the server that is not read is written no more, and forgets. Before the switch this gives up the
+    move. Conflict, Invalid.
+    """
+    _require_settled()
+    former = topology_in_force().tenant(name).also
+    row = _commit(
+        Action.MOVE,
+        f"{name}: the other server is left",
+        lambda now, version: left(now, name, version=version),
+        by=by,
+    )
+    try:
+        delete_outdated(name, former or "")
+    except RedisError as error:
+        logger.warning("%s: keys stay on the server that was left: %s", name, error)
+    return row
+
+
+def unsettled() -> str:
+    """Why the next step of a move has to wait; "" when every process has taken the last one."""
+    change = latest()
+    if change is None:
+        return ""
+    processes = fleet(change.topology())
+    if processes.processes is None:
+        return _("Redis does not answer: nobody knows what the processes do.")
+    if number := len(processes.lagging):
+        text = ngettext(
+            "%(number)d process has not taken the last step yet. Try again in a moment.",
+            "%(number)d processes have not taken the last step yet. Try again in a moment.",
+            number,
+        )
+        return text % {"number": number}
+    seconds = SETTLE_SECONDS - (timezone.now() - change.made_at).total_seconds()
+    if seconds > 0:  # a process that hangs is not in the reports any more
+        return _("The last step is too recent. Try again in %(seconds)d s.") % {
+            "seconds": ceil(seconds)
+        }
+    return ""
+
+
+def _require_settled() -> None:
+    if reason := unsettled():
+        raise Conflict(reason)
+
+
+def _require_no_outdated_keys(name: str, url: str) -> None:
+    try:
+        client_at(name, url).ping()
+        count = outdated_keys(name, url)
+    except RedisError as error:
+        message = _("The server %(url)s does not work: %(error)s.")
+        raise Invalid(message % {"url": url, "error": error}) from None
+    if count:
+        raise Invalid(
+            _(
+                "The server has %(count)d keys of “%(name)s” that nobody brings up to date: empty it."
+            )
+            % {"count": count, "name": name}
+        )
+
+
+def move_slot(name: str, slot: int, address: str) -> int:
+    """Move keys of a slot of the Redis Cluster of a class of data for some seconds; how many. Invalid.
+
+    To repeat it goes on, until the node at the address owns the slot.
+    """
+    cluster = cluster_of(CLUSTERS[name]())
+    if cluster is None:
+        raise Invalid(
+            _("“%(name)s” is not on a Redis Cluster: there are no slots.") % {"name": name}
+        )
+    try:
+        return migrate(cluster, slot, address, seconds=SLOT_SECONDS)
+    except (SlotError, RedisError) as error:
+        message = _("The slot was not moved: %(error)s.") % {"error": error}
+        raise Invalid(message) from None
 
 
 def republish() -> bool:
@@ -151,10 +292,10 @@ def _commit(action: Action, detail: str, change: Change, *, by: Author) -> Topol
 def _next(before: Topology, change: Change) -> Topology:
     try:
         after = change(before, _free_version(before))
-    except changes.ImpossibleError:
+    except ImpossibleError:
         raise NotFound(_("There is nothing like that in the topology.")) from None
     if findings := problems(after):
-        raise Invalid(" ".join(messages(findings)))
+        raise Invalid(" ".join(finding_texts(findings)))
     return after
 
 
@@ -184,3 +325,98 @@ def _require_answer(urls: Sequence[str]) -> None:
 
 def _changed_meanwhile() -> str:
     return _("Somebody else changed the caches meanwhile. Look again, and repeat if it is still right.")  # fmt: skip
+
+
+class ImpossibleError(ValueError):
+    """The place or class does not exist, or the move of a class is at another step."""
+
+
+def with_l1_group(
+    current: Topology, urls: Sequence[str], megabytes: int, *, version: int
+) -> Topology:
+    """The group is empty at first and filled from Main on reads."""
+    group = tuple(Node(f"l1-v{version}-{slot}", url, megabytes, version) for slot, url in enumerate(urls))  # fmt: skip
+    return replace(current, version=version, l1=(*current.l1, group))
+
+
+def replaced(
+    current: Topology, place: Place, url: str, megabytes: int | None, *, version: int
+) -> Topology:
+    """Another node in a slot, or the same node emptied and read again."""
+    node = _at(current, place)
+    name = node.name if url == node.url else f"{place.pool}-v{version}"
+    new = Node(name, url, node.megabytes if megabytes is None else megabytes, version)
+    return replace(current.with_node(place, new), version=version)
+
+
+def drained(current: Topology, place: Place, *, version: int) -> Topology:
+    node = _at(current, place)
+    return replace(current.with_node(place, replace(node, state=State.DRAINING)), version=version)
+
+
+def without_l1_group(current: Topology, group: int, *, version: int) -> Topology:
+    if not 0 <= group < len(current.l1):
+        raise ImpossibleError
+    return replace(current, version=version, l1=current.l1[:group] + current.l1[group + 1 :])
+
+
+def flushed(current: Topology, name: str, *, version: int) -> Topology:
+    """What the class held falls out of memory by age."""
+    if name not in CLASSES:
+        raise ImpossibleError
+    return replace(current, version=version, epochs={**current.epochs, name: version})
+
+
+def joined(current: Topology, name: str, url: str, *, version: int) -> Topology:
+    tenant = current.tenant(name)
+    if tenant.is_moving or tenant.url == url:
+        raise ImpossibleError
+    return _with_tenant(current, name, replace(tenant, also=url), version=version)
+
+
+def switched(current: Topology, name: str, *, version: int) -> Topology:
+    tenant = current.tenant(name)
+    if tenant.also is None:
+        raise ImpossibleError
+    return _with_tenant(current, name, Tenant(tenant.also, tenant.url), version=version)
+
+
+def left(current: Topology, name: str, *, version: int) -> Topology:
+    tenant = current.tenant(name)
+    if tenant.also is None:
+        raise ImpossibleError
+    return _with_tenant(current, name, Tenant(tenant.url), version=version)
+
+
+def _with_tenant(current: Topology, name: str, tenant: Tenant, *, version: int) -> Topology:
+    return replace(current, version=version, tenants={**current.tenants, name: tenant})
+
+
+def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topology:
+    """The nodes of an earlier topology. Only those that serve the same slot now keep their contents."""
+    return Topology(
+        version=version,
+        main=_as_of(earlier.main, current.main, version),
+        backup=_as_of(earlier.backup, current.backup, version),
+        l1=tuple(
+            _as_of(group, current.l1[number] if number < len(current.l1) else (), version)
+            for number, group in enumerate(earlier.l1)
+        ),
+        epochs=current.epochs,
+        tenants=current.tenants,  # Redis moves by steps of its own
+    )
+
+
+def _as_of(earlier: Group, current: Group, version: int) -> Group:
+    serving = {(slot, node) for slot, node in enumerate(current) if node.is_read}
+    return tuple(
+        node if (slot, node) in serving else replace(node, generation=version)
+        for slot, node in enumerate(earlier)
+    )
+
+
+def _at(topology: Topology, place: Place) -> Node:
+    node = topology.node_at(place)
+    if node is None:
+        raise ImpossibleError
+    return node

@@ -1,10 +1,10 @@
-"""Cache servers in the admin: nodes and their health,
-versions of the processes, changes and their history.
-"""
+"""Cache servers in the admin: nodes and their health, versions of the processes, changes and their history."""
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -14,17 +14,28 @@ from django.utils.translation import gettext_lazy
 
 from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList
-from apps.operations import actions, wording
+from apps.operations import actions
 from apps.operations.actions import Author
-from apps.operations.forms import FORMS, ChangeForm
+from apps.operations.forms import FORMS, REDIS_FORMS, ChangeForm, MoveSlotForm
 from apps.operations.models import CacheNode, TopologyVersion
-from apps.operations.queries import fleet, node_statuses, rates, topology_in_force
-from feedcache.health import redis_statuses
+from apps.operations.queries import (
+    class_statuses,
+    finding_texts,
+    fleet,
+    node_statuses,
+    rates,
+    redis_calls,
+    service_level,
+    slot_maps,
+    topology_in_force,
+)
+from feedcache.connections import RedisError
+from feedcache.servers import totals
+from feedcache.servers.health import redis_statuses
 from feedcache.topology import problems, warnings
 
-
-def author_of(request: HttpRequest, seen: int | None = None) -> Author:
-    return Author(request.user.get_username(), seen=seen)
+CONSOLE = "admin:operations_cachenode_changelist"
+REPR_MAX_CHARACTERS = 200  # Django's limit of LogEntry.object_repr
 
 
 @admin.register(CacheNode)
@@ -33,7 +44,16 @@ class CacheNodeAdmin(StaffList):
 
     def get_urls(self) -> list[URLPattern]:
         change = self.admin_site.admin_view(self.change_page)
-        return [path("change/<slug:name>/", change, name="topology_change"), *super().get_urls()]
+        level = self.admin_site.admin_view(self.service_level_page)
+        redis = self.admin_site.admin_view(self.redis_page)
+        move_slot = self.admin_site.admin_view(self.move_slot_page)
+        return [
+            path("change/<slug:name>/", change, name="operations_change"),
+            path("service-level/", level, name="operations_service_level"),
+            path("redis/", redis, name="operations_redis"),
+            path("redis/move-slot/", move_slot, name="operations_move_slot"),
+            *super().get_urls(),
+        ]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -47,39 +67,101 @@ class CacheNodeAdmin(StaffList):
             "opts": self.opts,
             "title": _("Caches"),
             "topology": topology,
-            "findings": wording.messages(
+            "findings": finding_texts(
                 [*problems(topology), *warnings(topology)] if topology.main else []
             ),
             "node_statuses": node_statuses(topology),
             "fleet": fleet(topology),
             "classes": classes,
             "tiers": tiers,
-            "servers": redis_statuses(),
             "changes": [(name, form.title) for name, form in FORMS.items()],
             "may_change": self.has_intervene_permission(request),
             "history": TopologyVersion.objects.all()[:5],
         }
-        return TemplateResponse(request, "topology/console.html", context)
+        return TemplateResponse(request, "operations/console.html", context)
 
-    def change_page(self, request: HttpRequest, name: str) -> HttpResponse:
-        """A form, then a confirmation, then the change."""
+    def service_level_page(self, request: HttpRequest) -> TemplateResponse:
+        """Requests, calls of backends and hit rates of the last hour, over all processes."""
+        if not self.has_view_permission(request):
+            raise NotAllowed(_("Only staff may go here."))
+        try:
+            level = service_level(totals.last_hour())
+        except RedisError:
+            level = None
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Service level"),
+            "level": level,
+            "targets": settings.SERVICE_TARGETS,
+        }
+        return TemplateResponse(request, "operations/service_level.html", context)
+
+    def redis_page(self, request: HttpRequest) -> TemplateResponse:
+        """Servers, classes of data, slots of clusters, and calls of the last hour. Opens without any Redis."""
+        if not self.has_view_permission(request):
+            raise NotAllowed(_("Only staff may go here."))
+        servers = redis_statuses()
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "Redis",
+            "servers": servers,
+            "down": [server for server in servers if not server.is_well],
+            "classes": class_statuses(servers, topology_in_force()),
+            "slot_maps": slot_maps(),
+            "calls": redis_calls(),
+            "targets": settings.SERVICE_TARGETS,
+            "may_change": self.has_intervene_permission(request),
+        }
+        return TemplateResponse(request, "operations/redis.html", context)
+
+    def move_slot_page(self, request: HttpRequest) -> HttpResponse:
+        """A form, then a confirmation, then some seconds of moving keys."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
-        if name not in FORMS:
-            raise Http404
-        form = FORMS[name](topology_in_force(), request.POST or None, initial=request.GET.dict())
+        form = MoveSlotForm(request.POST or None, initial=request.GET.dict())
         if form.is_valid() and "confirmed" in request.POST:
-            return self._change(request, form)
+            try:
+                text = form.act()
+            except DomainError as refusal:
+                self.message_user(request, refusal.message, messages.ERROR)
+            else:
+                user: Any = request.user
+                LogEntry.objects.create(
+                    user=user,
+                    object_repr=text[:REPR_MAX_CHARACTERS],
+                    action_flag=CHANGE,
+                )
+                self.message_user(request, text)
+            return HttpResponseRedirect(reverse("admin:operations_redis"))
+        return self._form_page(request, form, back="admin:operations_redis")
+
+    def _form_page(self, request: HttpRequest, form: Any, *, back: str) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": form.title,
             "form": form,
             "question": form.question() if form.is_valid() else "",
+            "back": reverse(back),
         }
-        return TemplateResponse(request, "topology/change.html", context)
+        return TemplateResponse(request, "operations/change.html", context)
 
-    def _change(self, request: HttpRequest, form: ChangeForm) -> HttpResponse:
+    def change_page(self, request: HttpRequest, name: str) -> HttpResponse:
+        """A form, then a confirmation, then the change."""
+        if not self.has_intervene_permission(request):
+            raise NotAllowed(_("You may look at the caches, but not change them."))
+        forms = FORMS | REDIS_FORMS
+        if name not in forms:
+            raise Http404
+        back = "admin:operations_redis" if name in REDIS_FORMS else CONSOLE
+        form = forms[name](topology_in_force(), request.POST or None, initial=request.GET.dict())
+        if form.is_valid() and "confirmed" in request.POST:
+            return self._change(request, form, back=back)
+        return self._form_page(request, form, back=back)
+
+    def _change(self, request: HttpRequest, form: ChangeForm, *, back: str) -> HttpResponse:
         try:
             row = form.act(form.author(request.user.get_username()))
         except DomainError as refusal:
@@ -88,7 +170,7 @@ class CacheNodeAdmin(StaffList):
             self.log_change(request, row, row.detail)
             text = _("Version %(version)d: %(detail)s.") % {"version": row.pk, "detail": row.detail}
             self.message_user(request, text)
-        return HttpResponseRedirect(reverse("admin:topology_cachenode_changelist"))
+        return HttpResponseRedirect(reverse(back))
 
 
 @admin.register(TopologyVersion)
@@ -110,8 +192,9 @@ class TopologyVersionAdmin(StaffList):
         question = _("Go back to the nodes of version %(version)d?") % {"version": rows[0].pk}
         if page := self.confirmation(request, rows, question=question):
             return page
-        author = author_of(request)
+        author = Author(request.user.get_username())
         done = self.attempt(request, rows, lambda row: actions.roll_back(row.pk, by=author), note=question)  # fmt: skip
         if done:
-            self.message_user(request, _("The nodes are those of version %(version)d again.") % {"version": rows[0].pk})  # fmt: skip
+            text = _("The nodes are those of version %(version)d again.") % {"version": rows[0].pk}
+            self.message_user(request, text)
         return None

@@ -1,10 +1,19 @@
 """The operations app."""
 
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
 from django.utils.translation import gettext_lazy as _
+
+from apps.sql import count_statements_of
+from feedcache.servers.topology_listener import read_stored_with
 
 
 class OperationsConfig(AppConfig):
     name = "apps.operations"
-    label = "topology"
     verbose_name = _("caches")
+
+    def ready(self) -> None:
+        from apps.operations.queries import stored_topology  # noqa: PLC0415 -- models are loaded by now
+
+        read_stored_with(stored_topology)
+        connection_created.connect(count_statements_of, dispatch_uid="operations.statements")

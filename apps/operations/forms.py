@@ -7,29 +7,27 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.models import TopologyVersion
-from apps.operations.wording import place_name
+from apps.operations.queries import place_code, place_name, slot_maps
+from feedcache.servers.slots import SLOTS
 from feedcache.topology import (
     CLASSES,
     L1_SHARES,
     MAX_MEGABYTES,
     MAX_URL_CHARACTERS,
+    TENANTS,
     Place,
     Pool,
     Topology,
     megabytes,
 )
 
+SETTINGS = "settings"  # the address of the settings
 Choices = list[tuple[str, str]]
-
-
-def place_code(place: Place) -> str:
-    """A place as in `main-0-1`: pool, group, slot."""
-    return f"{place.pool}-{place.group}-{place.slot}"
 
 
 def place_of(code: str) -> Place:
@@ -59,11 +57,9 @@ class ChangeForm(forms.Form):
             field.choices = choices
 
     def initial_values(self, topology: Topology) -> dict[str, Any]:
-        """Initial values of the fields."""
         return {}
 
     def field_choices(self, topology: Topology) -> dict[str, Choices]:
-        """The choices of the fields that have some."""
         return {}
 
     @abstractmethod
@@ -114,9 +110,11 @@ class ReplaceForm(ChangeForm):
     place = forms.ChoiceField(label=gettext_lazy("Slot"))
     address = forms.CharField(
         label=gettext_lazy("Address of the new node"),
-        help_text=gettext_lazy("host:port or unix:/path. The same address again empties the node and ends its draining."),
+        help_text=gettext_lazy(
+            "host:port or unix:/path. The same address again empties the node and ends its draining."
+        ),
         max_length=MAX_URL_CHARACTERS,
-    )  # fmt: skip
+    )
     megabytes = forms.IntegerField(
         label=gettext_lazy("Megabytes"),
         help_text=gettext_lazy("Empty: as many as the old one."),
@@ -143,8 +141,10 @@ class DrainForm(ChangeForm):
     title = gettext_lazy("Drain a node or an L1 group")
     target = forms.ChoiceField(
         label=gettext_lazy("What"),
-        help_text=gettext_lazy("An L1 group is taken out; a slot is answered for by the next layer until its node is replaced."),
-    )  # fmt: skip
+        help_text=gettext_lazy(
+            "An L1 group is taken out; a slot is answered for by the next layer until its node is replaced."
+        ),
+    )
 
     def field_choices(self, topology: Topology) -> dict[str, Choices]:
         groups = [
@@ -189,9 +189,94 @@ class FlushForm(ChangeForm):
         return actions.flush_class(self.cleaned_data["name"], by=by)
 
 
+class MoveForm(ChangeForm):
+    title = gettext_lazy("Move data to another Redis")
+    name = forms.ChoiceField(label=gettext_lazy("Data"))
+    address = forms.CharField(
+        label=gettext_lazy("Address of the new server"),
+        help_text=gettext_lazy(
+            "redis://host:port/db, unix:///path?db=1 or redis+cluster://host:port,host:port; the login is that of the "
+            "settings. “settings” is the address of the settings. First the data are written to both servers."
+        ),
+        max_length=MAX_URL_CHARACTERS,
+    )
+
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
+        return {"name": [(n, n) for n in TENANTS if not topology.tenant(n).is_moving]}
+
+    def clean_address(self) -> str:
+        address: str = self.cleaned_data["address"]
+        return "" if address == SETTINGS else address
+
+    def question(self) -> str:
+        return _("Write “%(name)s” to %(address)s, too?") % {
+            **self.cleaned_data, "address": self.cleaned_data["address"] or SETTINGS
+        }  # fmt: skip
+
+    def act(self, by: Author) -> TopologyVersion:
+        return actions.join_server(self.cleaned_data["name"], self.cleaned_data["address"], by=by)
+
+
+class SwitchForm(ChangeForm):
+    title = gettext_lazy("Read from the other server")
+    name = forms.ChoiceField(label=gettext_lazy("Data"))
+
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
+        return {"name": [(n, n) for n in TENANTS if topology.tenant(n).is_moving]}
+
+    def question(self) -> str:
+        return _("Read “%(name)s” from the other server? It fills as it is asked.") % self.cleaned_data  # fmt: skip
+
+    def act(self, by: Author) -> TopologyVersion:
+        return actions.switch_server(self.cleaned_data["name"], by=by)
+
+
+class LeaveForm(SwitchForm):
+    title = gettext_lazy("Leave the server that is not read")
+
+    def question(self) -> str:
+        return _("Write “%(name)s” no more to the server that is not read?") % self.cleaned_data
+
+    def act(self, by: Author) -> TopologyVersion:
+        return actions.leave_server(self.cleaned_data["name"], by=by)
+
+
+class MoveSlotForm(forms.Form):
+    title = gettext_lazy("Move a slot")
+    name = forms.ChoiceField(label=gettext_lazy("Data"))
+    slot = forms.IntegerField(label=gettext_lazy("Slot"), min_value=0, max_value=SLOTS - 1)
+    target = forms.ChoiceField(label=gettext_lazy("New owner"))
+
+    def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
+        super().__init__(data, initial=initial)
+        maps = slot_maps()
+        names: Any = self.fields["name"]
+        names.choices = [(name, name) for one in maps for name in one.classes]
+        targets: Any = self.fields["target"]
+        targets.choices = [(node.address, node.address) for one in maps for node in one.masters]
+
+    def question(self) -> str:
+        return _("Move slot %(slot)d of “%(name)s” to %(target)s?") % self.cleaned_data
+
+    def act(self) -> str:
+        """Move keys for some seconds; what was done. Invalid."""
+        moved = actions.move_slot(*(self.cleaned_data[name] for name in ("name", "slot", "target")))
+        text = ngettext(
+            "Slot %(slot)d: %(moved)d key went to %(target)s.",
+            "Slot %(slot)d: %(moved)d keys went to %(target)s.",
+            moved,
+        )
+        return text % {**self.cleaned_data, "moved": moved}
+
+
 FORMS: dict[str, type[ChangeForm]] = {
     "add-l1": AddL1Form,
     "replace": ReplaceForm,
     "drain": DrainForm,
     "flush": FlushForm,
+}
+REDIS_FORMS: dict[str, type[ChangeForm]] = {
+    "move": MoveForm,
+    "switch": SwitchForm,
+    "leave": LeaveForm,
 }

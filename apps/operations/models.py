@@ -28,6 +28,7 @@ class Action(models.TextChoices):
     DRAIN = "drain", _("drained")
     FLUSH = "flush", _("class flushed")
     ROLLBACK = "rollback", _("rolled back")
+    MOVE = "move", _("moved")
 
 
 class TopologyVersion(models.Model):
@@ -75,6 +76,3 @@ class CacheNode(models.Model):
             pool=place.pool.value, group=place.group, slot=place.slot, name=node.name, url=node.url,
             megabytes=node.megabytes, generation=node.generation, state=node.state.value,
         )  # fmt: skip
-
-    def place(self) -> Place:
-        return Place(Pool(self.pool), self.slot, self.group)

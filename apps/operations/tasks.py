@@ -5,7 +5,7 @@ import logging
 from celery import shared_task
 
 from apps.operations import actions
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 

@@ -1,8 +1,8 @@
 """Event handlers of posts."""
 
 from apps.accounts.counts_store import put_missed
-from apps.events.registry import Payload, handles
-from apps.posts.cache.entries import POST_COUNTS
+from apps.events.actions import Payload, handles
+from apps.posts.cache import POST_COUNTS
 
 
 @handles("counts_missed")

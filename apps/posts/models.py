@@ -1,4 +1,4 @@
-"""Posts, their counts, mentions, revisions, polls and pictures; muted threads; schedules."""
+"""Posts, their counts, mentions, revisions, polls and attachments; muted threads; schedules."""
 
 from typing import Any
 
@@ -20,6 +20,7 @@ class Kind(models.TextChoices):
     VIDEO = "video", _("video")
     REPOST = "repost", _("repost")
     QUOTE = "quote", _("quote")
+    AUDIO = "audio", _("sound")
 
 
 class Visibility(models.TextChoices):
@@ -28,6 +29,7 @@ class Visibility(models.TextChoices):
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
     FOLLOWERS = "followers", _("Followers")
+    FRIENDS = "friends", _("Friends")  # followers whom the author follows too
     MENTIONED = "mentioned", _("Mentioned people")
     CIRCLE = "circle", _("A circle")
 
@@ -41,15 +43,19 @@ class QuotePolicy(models.TextChoices):
 
 
 OPEN = (Visibility.PUBLIC, Visibility.UNLISTED)
-RESTRICTED = (Visibility.FOLLOWERS, Visibility.MENTIONED, Visibility.CIRCLE)
+RESTRICTED = (
+    Visibility.FOLLOWERS,
+    Visibility.FRIENDS,
+    Visibility.MENTIONED,
+    Visibility.CIRCLE,
+)
 
 
 class Post(models.Model):
     """A post; a repost is a post without a body whose source is the reposted one.
 
-    The id holds second, author and sequence (`feedcache.ids`). `version` grows with every edit and
-    is part of the content's cache key, so that no new key leads to an old body. A deleted post
-    leaves its row as a tombstone.
+    The id holds second, author and sequence (`feedcache.ids`). `version` grows with every edit and is part of the
+    content's cache key, so that no new key leads to an old body. A deleted post leaves its row as a tombstone.
     """
 
     id = models.BigIntegerField(primary_key=True, editable=False)
@@ -145,6 +151,18 @@ class Post(models.Model):
                 condition=models.Q(deleted_at=None) & ~models.Q(circle=None),
                 name="post_circle",
             ),
+            # the reposts of an author, of whom others have few: actions of followees are read from here
+            models.Index(
+                fields=["author", "-id"],
+                condition=models.Q(deleted_at=None, kind=Kind.REPOST),
+                name="post_reposts",
+            ),
+            # few posts are deleted: how many were on a page of the past is counted here
+            models.Index(
+                fields=["author", "-id"],
+                condition=~models.Q(deleted_at=None),
+                name="post_tombstones",
+            ),
             models.Index(fields=["thread_id", "id"], name="post_thread"),
             models.Index(
                 fields=["source", "id"], condition=~models.Q(source=None), name="post_source"
@@ -202,8 +220,7 @@ class Mention(models.Model):
 class Revision(models.Model):
     """A post before one of its edits. Deleted with the post: a tombstone has no text.
 
-    `pictures` holds `[id, description]` of each, in order; pictures that were removed later appear
-    in no version.
+    `pictures` holds `[id, description]` of each, in order; pictures that were removed later appear in no version.
     """
 
     post = models.ForeignKey(Post, models.CASCADE, related_name="revisions", db_index=False)
@@ -271,8 +288,7 @@ class IdempotencyKey(models.Model):
 class ScheduledPost(LeasedRow):
     """A post to be published later: a row that becomes due, never a delayed message.
 
-    It may be claimed from `due_at` on; its author chose `scheduled_at`. `post` is the published
-    post.
+    It may be claimed from `due_at` on; its author chose `scheduled_at`. `post` is the published post.
     """
 
     author = models.ForeignKey(
@@ -321,13 +337,32 @@ class Poll(models.Model):
         return " / ".join(self.options)
 
 
-class Attachment(models.Model):
-    """A picture, of a post or uploaded and waiting for one. Width and height keep a page from
-    moving while it loads.
+class Medium(models.TextChoices):
+    """What an attachment is."""
 
-    An upload has no post until its owner publishes it, and `scheduled` while a scheduled post needs
-    it. `preview` is smaller and never animated; both files have random names. `moves`: it is
-    animated. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1.
+    IMAGE = "image", _("picture")
+    VIDEO = "video", _("video")
+    AUDIO = "audio", _("sound")
+
+
+class MediaState(models.TextChoices):
+    """Pictures are ready at once; video and sound when a worker has transcoded them."""
+
+    PROCESSING = "processing", _("being prepared")
+    READY = "ready", _("ready")
+    FAILED = "failed", _("failed")
+
+
+class Attachment(models.Model):
+    """A picture, video or sound, of a post or uploaded and waiting for one. Width and height keep a page from moving
+    while it loads.
+
+    An upload has no post until its owner publishes it, and `scheduled` while a scheduled post needs it. `preview` is
+    smaller and never animated; both files have random names. `moves`: it is animated. `focus_x` and `focus_y` are the
+    point that crops keep: from -1 (left, bottom) to 1.
+
+    Of a video, `preview` is a frame, and `captions` a WebVTT file. Without a worker's result there is no `file` yet;
+    `error` is then the reason, if it failed (`apps.media.video.explained`).
     """
 
     post = models.ForeignKey(
@@ -350,6 +385,21 @@ class Attachment(models.Model):
         db_index=False,
     )
     position = models.PositiveSmallIntegerField(_("position"), default=0)
+    medium = models.CharField(
+        _("medium"),
+        max_length=5,
+        choices=Medium.choices,
+        default=Medium.IMAGE,
+        db_default=Medium.IMAGE.value,
+    )
+    state = models.CharField(
+        _("state"),
+        max_length=10,
+        choices=MediaState.choices,
+        default=MediaState.READY,
+        db_default=MediaState.READY.value,
+    )
+    error = models.CharField(_("error"), max_length=20, blank=True, default="", db_default="")
     file = models.FileField(_("file"), upload_to="pictures/")
     preview = models.FileField(_("preview"), upload_to="pictures/", blank=True, db_default="")
     width = models.PositiveIntegerField(_("width"), editable=False)
@@ -357,6 +407,10 @@ class Attachment(models.Model):
     alt = models.TextField(_("description"), max_length=1500, blank=True)
     blurhash = models.CharField(_("blurred"), max_length=40, blank=True, db_default="")
     moves = models.BooleanField(_("moving"), default=False, db_default=False, editable=False)
+    # of video and sound
+    duration_ms = models.PositiveIntegerField(_("milliseconds"), default=0, db_default=0)
+    size = models.PositiveBigIntegerField(_("bytes"), default=0, db_default=0)
+    captions = models.FileField(_("captions"), upload_to="pictures/", blank=True, db_default="")
     focus_x = models.FloatField(default=0, db_default=0)
     focus_y = models.FloatField(default=0, db_default=0)
     created_at = models.DateTimeField(_("since"), default=timezone.now)
@@ -370,6 +424,9 @@ class Attachment(models.Model):
             models.Index(fields=["file"], name="attachment_file"),
             models.Index(fields=["preview"], name="attachment_preview"),
             models.Index(
+                fields=["captions"], condition=~models.Q(captions=""), name="attachment_captions"
+            ),
+            models.Index(
                 fields=["created_at"], condition=models.Q(post=None), name="attachment_waiting"
             ),
             models.Index(
@@ -381,3 +438,23 @@ class Attachment(models.Model):
 
     def __str__(self) -> str:
         return self.alt or str(self.file)
+
+
+class Transcode(LeasedRow):
+    """An upload to transcode: `source` is its file in the private storage. The row goes when that is done."""
+
+    attachment = models.OneToOneField(Attachment, models.CASCADE, related_name="+")
+    source = models.CharField(max_length=80)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("transcoding"), _("transcodings")
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"],
+                condition=models.Q(state=State.PENDING),
+                name="transcode_due",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"transcoding of {self.attachment_id}"

@@ -1,25 +1,57 @@
-"""Reads of posts. `visible_posts` is the visibility check by PostgreSQL, which actions use; pages
-use `visibility`, which falls back to it for everything that caches must not decide.
+"""Reads of posts, and who may see them.
+
+`visible_posts` checks visibility in PostgreSQL; actions use it. Pages use `read_posts`, which decides within the page's
+batch of cache reads: about open posts by cache entries that are as current as rows (decision 0019), namely the posts,
+the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every restricted post at
+every read, and about everything while the caches may be stale.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
 
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext as _
 
-from apps.graph.circle_queries import circles_known
-from apps.graph.queries import Relations, exact_relations, relations
-from apps.posts.cache.entries import POST_COUNTS
-from apps.posts.cache.posts import load_contents, open_contents
-from apps.posts.content.post import PostContent
-from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
-from feedcache.ids import MAX_ID
+from apps.accounts.cache import CARDS, USER_COUNTS, load_cards, users_of
+from apps.accounts.models import User
+from apps.accounts.queries import user_ids_by_handle
+from apps.errors import NotFound
+from apps.graph.cache import GRAPH_REVISION, load_graph_revisions
+from apps.graph.groups.queries import circle_names
+from apps.graph.queries import (
+    ExactRelations,
+    Relations,
+    ask_relations,
+    exact_relations,
+    relations,
+)
+from apps.posts.cache import (
+    CACHED_POSTS,
+    MUTED_THREADS,
+    POST_COUNTS,
+    REPOSTED,
+    load_cached_posts,
+    load_contents,
+    load_reposted,
+    open_contents,
+)
+from apps.posts.content.post import CachedPost, Picture, PostContent, State
+from apps.posts.content.text import mentioned_handles
+from apps.posts.models import OPEN, Kind, Mention, Post, Revision, ThreadMute, Visibility
+from feedcache.ids import MAX_ID, author_of, authors_of
+from feedcache.read_through import Batch, NewestIds
+from feedcache.structures.counters.service import queue_in_batch
 
+T = TypeVar("T")
+
+MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
-# An array, not a join or an OR: with either the planner may scan all posts instead of looking up
-# keys.
+MAX_PAGE_IDS = 2 * MAX_IDS  # a page of reposts of quotes: the shared posts and what they quote
+# An array, not a join or an OR: with either the planner may scan all posts instead of looking up keys.
+
 _VISIBILITY = """
 SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id,
        (SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(viewer)s)
@@ -43,8 +75,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisiblePosts:
-    """The posts that a viewer may see and their sources, with counts and the relations to the
-    authors.
+    """The posts that a viewer may see and their sources, with counts and the relations to the authors.
 
     `circles` names the posts' circles to which the viewer belongs now.
     """
@@ -78,10 +109,9 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Missing are posts that do not exist, are deleted, restricted to others, or whose author is
-    suspended or blocked in either direction, and reposts of such posts: all look the same.
-    `preloaded` are contents of open posts that the caller has already; those of the right version
-    are not read again. ValueError beyond 200 ids.
+    Missing are posts that do not exist, are deleted, restricted to others, or whose author is suspended or blocked in
+    either direction, and reposts of such posts: all look the same. `preloaded` are contents of open posts that the
+    caller has already; those of the right version are not read again. ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
@@ -94,7 +124,7 @@ def visible_posts(
     unblocked = [row for row in rows if row.author_id not in known_relations.severed]
     restricted = [row for row in unblocked if row.visibility not in OPEN]
     named = _restricted_to(viewer_id, [row.id for row in restricted if row.circle_id is None])
-    circles = circles_known(viewer_id, {row.circle_id for row in restricted if row.circle_id})
+    circles = circle_names(viewer_id, {row.circle_id for row in restricted if row.circle_id})
     # relations from Redis are good enough to hide a post, never to show a restricted one
     exact = exact_relations(viewer_id, {row.author_id for row in restricted})
     allowed_rows = [row for row in unblocked if _may_see(row, viewer_id, exact, named, circles)]
@@ -108,11 +138,15 @@ def visible_posts(
     return VisiblePosts(visible, counts, known_relations, circles)
 
 
-def concerns_others(post_id: int) -> bool:
-    """Whether a post answers, quotes, reposts or names anybody, as few do; one query."""
-    names = Exists(Mention.objects.filter(post=OuterRef("pk")))
-    about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
-    return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()
+def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostContent:
+    """A post that the viewer may see, or the source when it is a repost; NotFound with the message `missing`."""
+    visible = visible_posts(viewer_id, [post_id]).posts
+    post = visible.get(post_id)
+    if post is not None and post.is_repost and post.source_id is not None:
+        post = visible.get(post.source_id)
+    if post is None:
+        raise NotFound(missing or _("This post isn't here."))
+    return post
 
 
 def _post_rows(ids: set[int], viewer_id: int | None) -> list[_PostRow]:
@@ -133,7 +167,7 @@ def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
 def _may_see(
     row: _PostRow,
     viewer_id: int | None,
-    exact: Relations,
+    exact: ExactRelations,
     named: set[int],
     circles: Collection[int],
 ) -> bool:
@@ -143,9 +177,10 @@ def _may_see(
         return False
     if row.visibility == Visibility.CIRCLE:  # also for mentioned people
         return row.circle_id in circles
-    if row.id in named:
-        return True
-    return row.visibility == Visibility.FOLLOWERS and row.author_id in exact.following
+    if row.visibility == Visibility.FRIENDS:  # so are mentioned people
+        return row.author_id in exact.friends
+    follows = row.visibility == Visibility.FOLLOWERS and row.author_id in exact.following
+    return follows or row.id in named
 
 
 def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostContent]:
@@ -163,6 +198,166 @@ def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostConte
     return current | open_contents(versions) | load_contents(restricted)
 
 
+@dataclass(slots=True)
+class ViewerContext:
+    """What a page must know of its viewer, read in the same batch as its ids; nothing of it outlives the page.
+
+    `viewer_id` is None for visitors. Empty until it has been read.
+    """
+
+    viewer_id: int | None
+    is_fresh: bool = False  # else PostgreSQL decides about everything on the page
+    revision: int = 0  # of the viewer's relations
+    reposted: NewestIds = field(default_factory=NewestIds)
+    muted: NewestIds = field(default_factory=NewestIds)  # threads
+
+
+@contextmanager
+def viewer_context_of(
+    viewer_id: int | None, *, batch: Batch | None = None
+) -> Iterator[ViewerContext]:
+    """A context that the end of the block fills, read together with what the block reads.
+
+    `batch` holds what else is to be read of the viewer; it is executed.
+    """
+    context, batch = ViewerContext(viewer_id), batch or Batch()
+    viewers = [] if viewer_id is None else [viewer_id]
+
+    def if_fresh(load: Callable[[list[int]], dict[int, T]]) -> Callable[[list[int]], dict[int, T]]:
+        return lambda user_ids: load(user_ids) if batch.is_current else {}  # stale: not used
+
+    revisions = batch.get_many(GRAPH_REVISION, viewers, if_fresh(load_graph_revisions))
+    reposted = batch.get_many(REPOSTED, viewers, if_fresh(load_reposted))
+    muted = batch.get_many(MUTED_THREADS, viewers, if_fresh(load_muted_threads))
+    batch.send(check_revisions=True)
+    try:
+        yield context
+    finally:
+        batch.collect()
+        context.is_fresh = batch.is_current
+        if viewer_id is not None:
+            context.revision = revisions().get(viewer_id, 0)
+            context.reposted = reposted().get(viewer_id, NewestIds())
+            context.muted = muted().get(viewer_id, NewestIds())
+
+
+@dataclass(frozen=True, slots=True)
+class HydratedPosts:
+    """The posts that the viewer may see, with their authors unless suspended, and the relations to them.
+
+    `circles` names the posts' circles to which the viewer belongs now. `parents` are the visible posts among the
+    `parents` requested, with the ids of their authors.
+    """
+
+    posts: dict[int, PostContent] = field(default_factory=dict)
+    entries: Mapping[int, CachedPost] = field(default_factory=dict)
+    counts: dict[int, Counts] = field(default_factory=dict)
+    authors: dict[int, User] = field(default_factory=dict)
+    relations: Relations = field(default_factory=Relations)
+    circles: dict[int, str] = field(default_factory=dict)
+    parents: dict[int, int] = field(default_factory=dict)
+
+    def __or__(self, other: "HydratedPosts") -> "HydratedPosts":
+        return HydratedPosts(
+            self.posts | other.posts,
+            {**self.entries, **other.entries},
+            self.counts | other.counts,
+            self.authors | other.authors,
+            self.relations | other.relations,
+            self.circles | other.circles,
+            self.parents | other.parents,
+        )
+
+
+def read_posts(
+    batch: Batch,
+    context: ViewerContext,
+    post_ids: Collection[int],
+    *,
+    parents: Collection[int] = (),
+    preloaded: Preloaded | None = None,
+) -> HydratedPosts:
+    """The posts among up to 400 ids that a viewer may see now, without their sources; executes the batch.
+
+    `parents` are up to 400 more ids, of posts that others answer, which are only checked for visibility. `preloaded`
+    are contents of open posts that the caller has just read from PostgreSQL or by the author's revision; they are not
+    read again. Only for a context that is fresh. ValueError beyond 400 ids.
+    """
+    ids = set(post_ids)
+    if len(ids) > MAX_PAGE_IDS:
+        raise ValueError(f"at most {MAX_PAGE_IDS} posts a call, not {len(ids)}")
+    parent_ids = set(parents) - ids
+    all_ids = ids | parent_ids
+    loaded = {
+        pk: CachedPost(State.OPEN, post) for pk, post in (preloaded or {}).items() if pk in all_ids
+    }
+    author_ids = authors_of(all_ids)
+    entries = batch.get_many(
+        CACHED_POSTS, all_ids - loaded.keys(), load_cached_posts, stage="content"
+    )
+    cards = batch.get_many(CARDS, author_ids, load_cards, stage="people")
+    counts = queue_in_batch(batch, {POST_COUNTS: ids, USER_COUNTS: author_ids}, stage="counts")
+    related = ask_relations(batch, context.viewer_id, author_ids, context.revision)
+    batch.execute()
+    of_posts, of_users = counts()
+    users = users_of(cards(), of_users)
+    return _visible(context, {**entries(), **loaded}, parent_ids, users, of_posts, related())
+
+
+def _visible(
+    context: ViewerContext,
+    entries: Mapping[int, CachedPost],
+    parent_ids: set[int],
+    users: dict[int, User],
+    counts: Mapping[int, tuple[int, ...]],
+    relations: Relations,
+) -> HydratedPosts:
+    visible_authors = users.keys() - relations.blocking - relations.blocked_by
+    open_posts = {
+        post_id: entry.content
+        for post_id, entry in entries.items()
+        if entry.content and entry.content.author_id in visible_authors
+    }
+    posts = {post_id: post for post_id, post in open_posts.items() if post_id not in parent_ids}
+    result = HydratedPosts(
+        posts,
+        {post_id: entries[post_id] for post_id in posts},
+        {post_id: Counts(*counts[post_id]) for post_id in posts},
+        users,
+        relations,
+        parents={pk: open_posts[pk].author_id for pk in parent_ids if pk in open_posts},
+    )
+    restricted = [
+        post_id
+        for post_id, entry in entries.items()
+        if entry.state is State.RESTRICTED and author_of(post_id) in visible_authors
+    ]
+    for start in range(0, len(restricted), MAX_IDS):
+        result |= _restricted(context, restricted[start : start + MAX_IDS], parent_ids)
+    return result
+
+
+def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) -> HydratedPosts:
+    """Restricted posts, at most 200, decided by PostgreSQL."""
+    exact = visible_posts(context.viewer_id, ids)
+    visible = exact.posts.keys() & set(ids)
+    requested = visible - parent_ids
+    return HydratedPosts(
+        {post_id: exact.posts[post_id] for post_id in requested},
+        counts={post_id: exact.counts[post_id] for post_id in requested},
+        relations=exact.relations,
+        circles=exact.circles,
+        parents={post_id: exact.posts[post_id].author_id for post_id in visible & parent_ids},
+    )
+
+
+def concerns_others(post_id: int) -> bool:
+    """Whether a post answers, quotes, reposts or names anybody, as few do; one query."""
+    names = Exists(Mention.objects.filter(post=OuterRef("pk")))
+    about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
+    return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()
+
+
 def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, int]:
     """The ids of a viewer's reposts, by the id of the reposted post."""
     if viewer_id is None or not post_ids:
@@ -178,5 +373,66 @@ def post_counts(post_ids: Collection[int]) -> dict[int, Counts]:
     return {post_id: Counts(*values) for post_id, values in POST_COUNTS.get_many(post_ids).items()}
 
 
-def counts_of(post_id: int) -> Counts:
-    return post_counts([post_id])[post_id]
+MAX_VERSIONS = 100
+
+
+def source_of(author: User, post_id: int) -> PostContent:
+    """One's own post as it was written; NotFound for reposts and for posts of others."""
+    post = visible_posts(author.pk, [post_id]).posts.get(post_id)
+    if post is None or post.author_id != author.pk or post.is_repost:
+        raise NotFound(_("This post isn't here."))
+    return post
+
+
+def versions_of(post: PostContent) -> list[PostContent]:
+    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Two queries.
+
+    `created_at` of each is the time it was written. Pictures that were removed since are in none of them.
+    """
+    rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MAX_VERSIONS - 1])
+    named = user_ids_by_handle(mentioned_handles(" ".join(row.body for row in rows)))
+    earlier = [_version(post, row, named) for row in reversed(rows)]
+    return [*earlier, replace(post, created_ms=post.edited_ms or post.created_ms)]
+
+
+def _version(post: PostContent, row: Revision, named: dict[str, int]) -> PostContent:
+    return replace(
+        post,
+        version=row.version,
+        body=row.body,
+        content_warning=row.content_warning,
+        sensitive=row.sensitive,
+        created_ms=round(row.created_at.timestamp() * 1000),
+        pictures=tuple(_pictures(post, row)),
+        mentions=named,
+    )
+
+
+def _pictures(post: PostContent, row: Revision) -> Iterator[Picture]:
+    pictures = {picture.id: picture for picture in post.pictures}
+    return (replace(pictures[pk], alt=alt) for pk, alt in row.pictures if pk in pictures)
+
+
+def load_muted_threads(user_ids: Collection[int]) -> dict[int, NewestIds]:
+    """The newest threads that users muted, from PostgreSQL; one index-only query for each user."""
+    return {user_id: _newest(user_id) for user_id in user_ids}
+
+
+def _newest(user_id: int) -> NewestIds:
+    rows = ThreadMute.objects.filter(user=user_id).order_by("-thread_id")
+    ids = list(rows.values_list("thread_id", flat=True)[:MAX_MUTED_THREADS])
+    return NewestIds(frozenset(ids), ids[-1] if len(ids) == MAX_MUTED_THREADS else 0)
+
+
+def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int]:
+    """The threads among these that a viewer muted, from PostgreSQL."""
+    if viewer_id is None or not thread_ids:
+        return set()
+    rows = ThreadMute.objects.filter(user=viewer_id, thread_id__in=thread_ids)
+    return set(rows.values_list("thread_id", flat=True))
+
+
+def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
+    """The users among these who muted a thread."""
+    rows = ThreadMute.objects.filter(user__in=user_ids, thread_id=thread_id)
+    return set(rows.values_list("user", flat=True))

@@ -3,14 +3,14 @@
 from celery import shared_task
 from django.conf import settings
 
-from apps.posts import uploads
-from apps.posts.actions import idempotency, polls
-from apps.posts.cache.entries import POST_COUNTS
+from apps.posts.actions import idempotency, polls, transcoding, uploads
+from apps.posts.cache import POST_COUNTS
 from feedcache.structures.counters import maintenance
 
 REBUILD_SECONDS = 20.0
 SWEEP_LIMIT = 20
 PURGE_LIMIT = 200
+TRANSCODE_SECONDS = settings.VIDEO_TRANSCODE_SECONDS + 120  # probing, the poster and copies
 
 
 @shared_task
@@ -42,6 +42,18 @@ def purge_pictures() -> None:
     """Delete uploads that no post used."""
     while uploads.purge_pictures(limit=PURGE_LIMIT) == PURGE_LIMIT:
         pass
+
+
+@shared_task(soft_time_limit=TRANSCODE_SECONDS, time_limit=TRANSCODE_SECONDS + 5)
+def transcode(transcode_id: int) -> None:
+    """Transcode an upload, unless another worker does; the lease of its row is renewed meanwhile."""
+    transcoding.run_due(limit=1, only=[transcode_id])
+
+
+@shared_task
+def sweep_transcodes() -> None:
+    """Enqueue uploads whose message was lost: the work takes too long for a sweeper."""
+    transcoding.sweep()
 
 
 @shared_task

@@ -1,1 +1,1 @@
-"""A user's data: exported as an archive, or erased with the account."""
+"""Personal data: the archive of a user (`export`, `archive`), and the deletion of accounts (`erasure`)."""

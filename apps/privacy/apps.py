@@ -6,5 +6,4 @@ from django.utils.translation import gettext_lazy as _
 
 class PrivacyConfig(AppConfig):
     name = "apps.privacy"
-    label = "personal"
     verbose_name = _("Personal data")

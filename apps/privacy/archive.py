@@ -1,11 +1,17 @@
-"""Writes the archive of a user's data: a ZIP file of CSV tables, JSON lines and pictures."""
+"""An archive of a user's data: its parts, and the zip file that holds them.
+
+Only data the user wrote or chose: of others there are handles and URLs of posts, never their texts
+(reliability: S41). Every part is read by primary key in batches, in bounded memory.
+"""
 
 import csv
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from dataclasses import dataclass
+from shutil import copyfileobj
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import orjson
@@ -13,21 +19,291 @@ from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import Storage, default_storage, storages
 from django.db.models import QuerySet
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp_webauthn.models import WebAuthnCredential
+from oauth2_provider.models import AccessToken as ApplicationToken
 
-from apps.accounts.models import User
-from apps.posts.models import Attachment
-from apps.privacy.archive_parts import PARTS, Part, Record, escape_formula, picture_name
+from apps.accounts.models import AccessToken, Login, User
+from apps.engagement.models import Bookmark, Like, Vote
+from apps.feeds.actions import RULES, SWITCHES
+from apps.feeds.models import Feed
+from apps.feeds.queries import handles_in
+from apps.filters.models import Filter
+from apps.graph import models as graph
+from apps.moderation.models import Report
+from apps.notifications.models import NotificationPermission, NotificationPolicy, UnwantedKind
+from apps.notifications.policy import CONDITIONS
+from apps.posts.models import Attachment, Post, ScheduledPost, ThreadMute
+from apps.promotions.models import OptOut, SegmentMembership, UserTrait
+from apps.tags.models import PastTagFollow, TagFollow
+from feedcache.ids import author_of
 
+Record = dict[str, Any]
+Progress = Callable[[int], None]
 BATCH = 500  # rows in memory
 COPY_BYTES = 1024 * 1024
-EPOCH = (
-    2015,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # modification time of every entry: the same data gives the same bytes
+# modification time of every entry: the same data gives the same bytes
+EPOCH = (2015, 1, 1, 0, 0, 0)
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate these
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file: the rows of a user, and how a batch is written. `.csv` needs the same keys in every record."""
+
+    file: str
+    rows: Callable[[User], QuerySet[Any]]
+    written: Callable[[Sequence[Any]], Iterable[Record]]
+
+
+def address_of(handle: str) -> str:
+    """As in Mastodon's files of follows: handle@host."""
+    return f"{handle}@{settings.SITE_URL.partition('://')[2]}"
+
+
+def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
+    """URLs of posts by id: the author is in the id, so one query of handles is enough."""
+    ids = {post_id for post_id in post_ids if post_id is not None}
+    authors = User.objects.filter(pk__in={author_of(post_id) for post_id in ids})
+    handles = dict(authors.values_list("pk", "handle"))
+    return {
+        post_id: f"{settings.SITE_URL}/@{handles[author_of(post_id)]}/{post_id}"
+        for post_id in ids
+        if author_of(post_id) in handles
+    }
+
+
+def escape_formula(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets a leading quote (reliability: S42)."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def post_records(posts: Sequence[Post]) -> Iterable[Record]:
+    urls = post_addresses(
+        post_id for post in posts for post_id in (post.pk, post.reply_to_id, post.source_id)
+    )
+    for post in posts:
+        yield {
+            "id": str(post.pk),
+            "address": urls.get(post.pk),
+            "published": post.created_at.isoformat(),
+            "edited": post.edited_at and post.edited_at.isoformat(),
+            "pinned": post.pinned_at is not None,
+            "kind": post.kind,
+            "for": post.visibility,
+            "circle": post.circle.name if post.circle else None,
+            "text": post.body,
+            "content_warning": post.content_warning,
+            "sensitive": post.sensitive,
+            "language": post.language,
+            "reply_to": urls.get(post.reply_to_id or 0),
+            "shares": urls.get(post.source_id or 0),
+            "pictures": [
+                {
+                    "file": picture_name(attachment),
+                    "description": attachment.alt,
+                    "captions": captions_name(attachment) if attachment.captions else None,
+                }
+                for attachment in sorted(
+                    post.attachments.all(), key=lambda attachment: attachment.position
+                )
+            ],
+            "poll": _poll(post),
+            "earlier_versions": [
+                {
+                    "text": revision.body,
+                    "content_warning": revision.content_warning,
+                    "since": revision.created_at.isoformat(),
+                }
+                for revision in sorted(post.revisions.all(), key=lambda revision: revision.version)
+            ],
+        }
+
+
+def picture_name(attachment: Any) -> str:
+    """The path of a picture in the archive, of numbers and a type that the site writes itself."""
+    extension = str(attachment.file.name).rpartition(".")[2]
+    return f"pictures/{attachment.pk}.{extension if extension.isalnum() else 'bin'}"
+
+
+def captions_name(attachment: Any) -> str:
+    return f"pictures/{attachment.pk}.vtt"
+
+
+def _poll(post: Post) -> Record | None:
+    if not post.has_poll:
+        return None
+    poll = post.poll
+    return {
+        "options": poll.options,
+        "votes": poll.votes,
+        "ends": poll.expires_at.isoformat(),
+        "several_choices": poll.multiple,
+    }
+
+
+def _posts(user: User) -> QuerySet[Any]:
+    return (
+        Post.objects.filter(author=user, deleted_at=None)
+        .select_related("circle", "poll")
+        .prefetch_related("attachments", "revisions")
+    )
+
+
+def _marks(marks: Sequence[Like | Bookmark]) -> Iterable[Record]:
+    urls = post_addresses(mark.post_id for mark in marks)
+    for mark in marks:
+        if mark.post_id in urls:
+            yield {"post": urls[mark.post_id], "since": mark.created_at.isoformat()}
+
+
+def _votes(votes: Sequence[Vote]) -> Iterable[Record]:
+    urls = post_addresses(vote.poll_id for vote in votes)
+    for vote in votes:
+        yield {
+            "post": urls.get(vote.poll_id, ""),
+            "choice": vote.choice + 1,
+            "at": vote.created_at.isoformat(),
+        }
+
+
+def _threads(mutes: Sequence[ThreadMute]) -> Iterable[Record]:
+    urls = post_addresses(mute.thread_id for mute in mutes)
+    return [{"thread": urls[mute.thread_id]} for mute in mutes if mute.thread_id in urls]
+
+
+def _of(model: Any, owner: str, *related: str, **more: Any) -> Callable[[User], QuerySet[Any]]:
+    return lambda user: model.objects.filter(**{owner: user}, **more).select_related(*related)
+
+
+def _each(record: Callable[[Any], Record]) -> Callable[[Sequence[Any]], Iterable[Record]]:
+    return lambda rows: map(record, rows)
+
+
+def _accounts(
+    file: str, rows: tuple[Any, str, str], record: Callable[[Any], Record] = lambda _row: {}
+) -> Part:
+    """A table of other accounts: of a model, by the field of the user and that of the others."""
+    model, owner, other = rows
+    return Part(
+        file,
+        _of(model, owner, other),
+        _each(
+            lambda row: {"Account address": address_of(getattr(row, other).handle), **record(row)}
+        ),
+    )
+
+
+def _since(row: Any) -> Record:
+    return {"Since": row.created_at.isoformat()}
+
+
+def _past(row: Any) -> Record:
+    return {"Since": row.began_at.isoformat(), "Until": row.ended_at.isoformat()}
+
+
+def _last_used(row: Any) -> Record:
+    return {"Last used": row.last_used_at and row.last_used_at.isoformat()}
+
+
+def _follow(row: graph.Followee) -> Record:  # in Mastodon's own columns: other sites can read these
+    return {
+        "Show boosts": str(row.shows_reposts).lower(),
+        "Notify on new posts": str(row.notifies).lower(),
+        "Languages": ", ".join(row.languages or ()),
+    }
+
+
+def _filter(row: Filter) -> Record:
+    words = [{"word": word.keyword, "whole_word": word.whole_word} for word in row.keywords.all()]
+    until = row.expires_at and row.expires_at.isoformat()
+    return {
+        "title": row.title,
+        "places": row.places,
+        "act": row.act,
+        "until": until,
+        "words": words,
+    }
+
+
+def _feeds(rows: Sequence[Feed]) -> Iterable[Record]:
+    handles = handles_in(rows)
+    for row in rows:
+        rules: Record = {name: getattr(row, name) for name in RULES}
+        for name in ("include_people", "exclude_people"):
+            rules[name] = [address_of(handles[pk]) for pk in rules[name] if pk in handles]
+        switches = {name: getattr(row, name) for name in SWITCHES}
+        yield {"name": row.name, "address": settings.SITE_URL + row.url, **rules, **switches}
+
+
+def _report(row: Report) -> Record:
+    return {
+        "about": address_of(row.target.handle),
+        "category": row.category,
+        "comment": row.comment,
+        "at": row.created_at.isoformat(),
+    }
+
+
+def _grants(user: User) -> QuerySet[Any]:
+    tokens = ApplicationToken.objects.filter(user=user).exclude(application=None)
+    rows: QuerySet[Any] = tokens.select_related("application")
+    return rows
+
+
+PARTS = [
+    Part("posts.jsonl", _posts, post_records),
+    Part("scheduled_posts.jsonl", _of(ScheduledPost, "author", post=None),
+         _each(lambda row: {"for": row.scheduled_at.isoformat(), "draft": row.draft})),
+    Part("likes.csv", _of(Like, "user", post__deleted_at=None), _marks),
+    Part("bookmarks.csv", _of(Bookmark, "user", post__deleted_at=None), _marks),
+    Part("votes.csv", _of(Vote, "user"), _votes),
+    Part("muted_threads.csv", _of(ThreadMute, "user"), _threads),
+    _accounts("following_accounts.csv", (graph.Followee, "owner", "followee"), _follow),
+    _accounts("followers.csv", (graph.Follower, "owner", "follower"), _since),
+    _accounts("follow_requests.csv", (graph.FollowRequest, "requester", "owner"), _since),
+    _accounts("blocked_accounts.csv", (graph.Block, "owner", "blocked")),
+    _accounts("muted_accounts.csv", (graph.Mute, "owner", "muted"),
+              lambda row: {"Hide notifications": str(row.hides_notifications).lower()}),
+    _accounts("notes.csv", (graph.AccountNote, "owner", "about"), lambda row: {"Note": row.text}),
+    _accounts("recommended_accounts.csv", (graph.Endorsement, "owner", "other")),
+    Part("lists.csv", _of(graph.UserList, "owner"),
+         _each(lambda row: {"List": row.name, "Replies": row.replies_policy, "Read by itself": row.is_exclusive})),
+    Part("list_members.csv", _of(graph.ListMember, "group__owner", "group", "member"),
+         _each(lambda row: {"List": row.group.name, "Account address": address_of(row.member.handle)})),
+    Part("circles.csv", _of(graph.Circle, "owner", deleted_at=None),
+         _each(lambda row: {"Circle": row.name, "Members may post": row.is_shared})),
+    Part("circle_members.csv", _of(graph.CircleMember, "group__owner", "group", "member"),
+         _each(lambda row: {"Circle": row.group.name, "Account address": address_of(row.member.handle)})),
+    Part("followed_tags.csv", _of(TagFollow, "user", "tag"), _each(lambda row: {"Tag": f"#{row.tag.name}"})),
+    _accounts("past_relations.csv", (graph.PastRelation, "owner", "other"),
+              lambda row: {"Kind": row.kind, **_past(row)}),
+    Part("past_followed_tags.csv", _of(PastTagFollow, "user", "tag"),
+         _each(lambda row: {"Tag": f"#{row.tag.name}", **_past(row)})),
+    Part("traits.csv", _of(UserTrait, "user", "trait"),
+         _each(lambda row: {"Trait": row.trait.name, **_since(row)})),
+    Part("segments.csv", _of(SegmentMembership, "user", "segment", segment__is_active=True),
+         _each(lambda row: {"Counted among": row.segment.description, **_since(row)})),
+    Part("no_promoted_posts.csv", _of(OptOut, "user"), _each(_since)),
+    Part("filters.jsonl", lambda user: Filter.objects.filter(owner=user).prefetch_related("keywords"), _each(_filter)),
+    Part("feeds.jsonl", _of(Feed, "owner", "owner"), _feeds),
+    Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda row: {"Kind": row.kind})),
+    Part("notification_policy.jsonl", _of(NotificationPolicy, "user"),
+         _each(lambda row: {name: getattr(row, name) for name in CONDITIONS})),
+    _accounts("accepted_notifications.csv", (NotificationPermission, "user", "actor")),
+    Part("reports.jsonl", _of(Report, "reporter", "target"), _each(_report)),
+    Part("logins.csv", _of(Login, "user"), _each(lambda row: {"Device": row.device, **_since(row)})),
+    # never a key or a code
+    Part("authenticator_apps.csv", _of(TOTPDevice, "user", confirmed=True),
+         _each(lambda row: {**_since(row), **_last_used(row)})),
+    Part("passkeys.csv", _of(WebAuthnCredential, "user"),
+         _each(lambda row: {"Name": row.name, **_since(row), **_last_used(row)})),
+    Part("access_tokens.csv", _of(AccessToken, "user"),
+         _each(lambda row: {"Name": row.name, "May": row.scopes, "Made": row.created_at.isoformat()})),
+    Part("applications.csv", _grants,
+         _each(lambda row: {"Name": row.application.name, "May": row.scope, "Since": row.created.isoformat()})),
+]  # fmt: skip
+
 
 README = """What {name} holds of @{handle}, made at their request.
 
@@ -38,15 +314,17 @@ likes.csv, bookmarks.csv, votes.csv, muted_threads.csv
 following_accounts.csv    can be imported on other sites; so can blocked_accounts.csv and muted_accounts.csv
 followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv
 lists.csv, list_members.csv, circles.csv, circle_members.csv
-followed_tags.csv, filters.jsonl
+followed_tags.csv, filters.jsonl, feeds.jsonl
+past_relations.csv        follows, mutes and blocks that are over, and past_followed_tags.csv: kept for some months, to
+                          say what the home page was
+traits.csv                what they say about themselves; segments.csv: the groups they are counted among, so that
+                          promoted posts are shown; no_promoted_posts.csv: since when they want none
 unwanted_notifications.csv
 reports.jsonl             what was reported to the moderators
 logins.csv, access_tokens.csv, applications.csv
-pictures/                 pictures of posts, of the profile, and those that wait for a post
+pictures/                 pictures, videos and sound of posts, of the profile, and those that wait for a post
 left_out.txt              pictures there was no room for, if any
 """
-
-Progress = Callable[[int], None]
 
 
 def private_storage() -> Storage:
@@ -62,8 +340,7 @@ def entries_of(user: User) -> int:
 def write_archive(user: User, name: str, progress: Progress) -> int:
     """Write a user's archive to the private storage, over an earlier attempt; its size in bytes.
 
-    `progress` is called with the number of entries written, after every batch; an exception from it
-    ends the work.
+    `progress` is called with the number of entries written, after every batch; an exception from it ends the work.
     """
     with tempfile.TemporaryFile() as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -96,7 +373,8 @@ def _account(user: User) -> Record:
         "handle", "email", "pending_email", "display_name", "bio", "lines", "is_bot", "is_discoverable", "is_indexable",
         "is_locked",
         "post_visibility", "post_sensitive", "post_language", "interface_language", "theme", "text_size",
-        "density", "loads_by_button", "keys", "asks_for_alt",
+        "density", "loads_by_button", "hides_read", "hides_replies", "groups_reposts", "hides_activity", "keys",
+        "asks_for_alt",
     )  # fmt: skip
     fields = {name: getattr(user, name) for name in names}
     counts = {name: getattr(user.counts, name) for name in ("posts", "followers", "following")}
@@ -138,6 +416,7 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
                 bytes_left -= _copy(archive, picture_name(row), row.file.name)
             else:
                 omitted.append(picture_name(row))
+            _copy(archive, captions_name(row), row.captions.name)
         yield len(rows)
     if omitted:
         _add(archive, "left_out.txt", "\n".join(omitted) + "\n")
@@ -151,15 +430,9 @@ def _copy(archive: ZipFile, name: str, stored: str | None) -> int:
         entry = _entry(name)
         entry.compress_type = ZIP_STORED  # already compressed
         with archive.open(entry, "w", force_zip64=True) as target:
-            return _copy_blocks(source, target)
+            copyfileobj(source, target, COPY_BYTES)
+        return int(source.size)
     return 0
-
-
-def _copy_blocks(source: Any, target: IO[bytes]) -> int:
-    size = 0
-    while block := source.read(COPY_BYTES):
-        size += target.write(block)
-    return size
 
 
 def _batches(rows: QuerySet[Any]) -> Iterator[Sequence[Any]]:

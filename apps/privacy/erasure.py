@@ -1,25 +1,78 @@
 """Deletion of accounts: hidden at once, erased within minutes, whatever is killed on the way.
 
-The request anonymizes the account's row (`accounts.leaving`) and adds an Erasure, in one
-transaction. The work erases a batch of every kind, again and again, until a whole round finds
-nothing.
+The request anonymizes the account's row (`accounts.actions.close_account`) and adds an Erasure, in one transaction. The
+work erases a batch of every kind, again and again, until a whole round finds nothing.
 """
 
 import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from importlib import import_module
+from typing import Any
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
+from oauth2_provider.models import AccessToken, DeviceGrant, Grant, IDToken, RefreshToken
 
 from apps.accounts.actions import close_account
-from apps.accounts.models import User
+from apps.accounts.authentication.second_factor import erase_second_factor
+from apps.accounts.models import Login, User
+from apps.engagement.actions import unbookmark_post, unlike_post, withdraw_vote
+from apps.engagement.models import Bookmark, Like, Vote
+from apps.errors import NotFound
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import State
-from apps.privacy.erasure_steps import STEPS
+from apps.feeds.actions import forget_person
+from apps.feeds.models import Feed
+from apps.filters.models import Filter
+from apps.graph import models as graph
+from apps.graph.actions import (
+    reject_request,
+    remove_follower,
+    unblock_user,
+    unfollow_user,
+    unmute_user,
+)
+from apps.graph.groups.actions import delete_group, leave_circle, remove_from_lists
+from apps.graph.groups.queries import joined_circle_ids
+from apps.moderation.models import Report
+from apps.notifications.models import (
+    AnnouncementReaction,
+    AnnouncementRead,
+    Conversation,
+    Notification,
+    NotificationPermission,
+    NotificationPolicy,
+    ReadMarker,
+    UnwantedKind,
+)
+from apps.oauth.models import Application
+from apps.posts.actions.attachments import discard
+from apps.posts.models import (
+    Attachment,
+    IdempotencyKey,
+    Mention,
+    Poll,
+    Post,
+    ScheduledPost,
+    ThreadMute,
+)
+from apps.privacy.export import discard_exports
 from apps.privacy.models import Erasure
+from apps.search.models import Dismissal, PersonEntry, PostEntry
+from apps.tags.models import PastTagFollow, TagFollow
 from apps.throttling import Origin
+from apps.timeline import publishing
+from apps.timeline.models import TimelineEntry, TimelineSpan
+from apps.timeline.ranking import rank_timeline
+from apps.timeline.ranking.models import RankingChoice, RankSession
+from apps.timeline.sources.home_cache import HOME, INBOX
+from apps.timeline.sources.second_level import ENTRIES
 
 TASK = "apps.privacy.tasks.erase"
 BATCH = 100  # rows of one kind between two looks at the clock
@@ -38,10 +91,10 @@ def delete_account(user: User, *, password: str, origin: Origin | None = None) -
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
     """Continue erasures that are due; the number claimed."""
-    return leases.work_off(Erasure, _erase, limit=limit, only=only)
+    return leases.run_due(Erasure, _erase, limit=limit, only=only)
 
 
-def look_again() -> None:
+def recheck() -> None:
     """Erase rows of requests that were still running when their account was deleted: rare."""
     since = timezone.now() - CHECKED_AGAIN_FOR
     for row in Erasure.objects.filter(state=State.DONE, finished_at__gt=since)[:BATCH]:
@@ -54,7 +107,7 @@ def _erase(row: Erasure) -> leases.Receipt:
     while _round(user, removed, deadline):
         Erasure.objects.filter(pk=row.pk).update(removed=removed)
         if time.monotonic() > deadline:
-            raise leases.Later("there is more to erase")
+            raise leases.RetryLater("there is more to erase")
     return {"removed": removed}
 
 
@@ -68,3 +121,203 @@ def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
         if time.monotonic() > deadline:
             return True
     return is_found
+
+
+Step = Callable[[User, int], int]
+
+
+def sessions(user: User, limit: int) -> int:
+    """All sessions. Nobody can log in any more; this is for the data the sessions hold."""
+    logins = list(Login.objects.filter(user=user)[:limit])
+    store = import_module(settings.SESSION_ENGINE).SessionStore
+    for login in logins:
+        store(login.session_key).delete()
+        login.delete()
+    return len(logins)
+
+
+def second_factor(user: User, limit: int) -> int:
+    """Authenticator app, recovery codes and passkeys: a few rows."""
+    del limit
+    return erase_second_factor(user)
+
+
+def posts(user: User, limit: int) -> int:
+    """Posts and reposts, deleted as by their author: pictures, counts, timelines and search follow."""
+    ids = Post.objects.filter(author=user, deleted_at=None).order_by("-pk")
+    return _each(
+        ids.values_list("pk", flat=True)[:limit], lambda pk: publishing.delete(pk, by=user)
+    )
+
+
+def tombstones(user: User, limit: int) -> int:
+    """What the rows of deleted posts hold besides numbers and times."""
+    rows = Post.objects.filter(author=user).exclude(application="", website="", language="")
+    ids = list(rows.exclude(deleted_at=None).values_list("pk", flat=True)[:limit])
+    Post.objects.filter(pk__in=ids).update(application="", website="", language="")
+    return len(ids)
+
+
+def pictures(user: User, limit: int) -> int:
+    """Uploads without a post."""
+    rows = list(Attachment.objects.filter(owner=user)[:limit])
+    discard(rows)
+    return len(rows)
+
+
+def likes(user: User, limit: int) -> int:
+    return _marks(Like, unlike_post, user, limit)
+
+
+def bookmarks(user: User, limit: int) -> int:
+    return _marks(Bookmark, unbookmark_post, user, limit)
+
+
+def votes(user: User, limit: int) -> int:
+    polls = Vote.objects.filter(user=user).values_list("poll", flat=True).distinct()
+    return _each(polls[:limit], lambda poll: withdraw_vote(user, poll))
+
+
+def follows(user: User, limit: int) -> int:
+    """Follows and follow requests, in both directions."""
+    return _relations(user, limit, (
+        (graph.Followee, "owner", "followee", lambda other: unfollow_user(user, other)),
+        (graph.FollowRequest, "requester", "owner", lambda other: unfollow_user(user, other)),
+        (graph.Follower, "owner", "follower", lambda other: remove_follower(user, other)),
+        (graph.FollowRequest, "owner", "requester", lambda other: reject_request(user, other)),
+    ))  # fmt: skip
+
+
+def blocks_and_mutes(user: User, limit: int) -> int:
+    """In both directions."""
+    return _relations(user, limit, (
+        (graph.Block, "owner", "blocked", lambda other: unblock_user(user, other)),
+        (graph.Block, "blocked", "owner", lambda other: unblock_user(other, user)),
+        (graph.Mute, "owner", "muted", lambda other: unmute_user(user, other)),
+        (graph.Mute, "muted", "owner", lambda other: unmute_user(other, user)),
+    ))  # fmt: skip
+
+
+def circles(user: User, limit: int) -> int:
+    """The account's circles that no post is for, and its membership in those of others."""
+    own = graph.Circle.of(user).values_list("pk", flat=True)
+    count = _each(own[:limit], lambda pk: delete_group(graph.Circle, user, pk))
+    joined = joined_circle_ids(user.pk)
+    count += _each(joined[: limit - count], lambda pk: leave_circle(user, pk))
+    owned = graph.Circle.objects.filter(owner=user).exclude(deleted_at=None).exclude(name="")
+    # posts of others may be for a circle that was shared: its row stays, without the name
+    return count + _rename(owned, limit - count)
+
+
+def lists(user: User, limit: int) -> int:
+    """Lists, and the account's membership in those of others."""
+    owners = graph.ListMember.objects.filter(member=user).values_list("group__owner", flat=True)
+    count = _each(owners.distinct()[:limit], lambda owner: remove_from_lists(owner, user.pk))
+    return count + _rows(graph.UserList.of(user), limit - count)
+
+
+def feed_rules(user: User, limit: int) -> int:
+    """The account in the rules of others' feeds."""
+    del limit
+    return forget_person(user.pk)
+
+
+def mine(user: User, limit: int) -> int:
+    """Rows that only the owner saw, and those that show others the account."""
+    count = discard_exports(user.pk)
+    for rows in (
+        Notification.objects.filter(Q(user=user) | Q(actor=user)),
+        Mention.objects.filter(Q(user=user) | Q(post__author=user)),
+        Poll.objects.filter(post__author=user),
+        ScheduledPost.objects.filter(author=user),
+        IdempotencyKey.objects.filter(user=user),
+        ThreadMute.objects.filter(user=user),
+        TagFollow.objects.filter(user=user),
+        PastTagFollow.objects.filter(user=user),
+        graph.PastRelation.objects.filter(Q(owner=user) | Q(other=user)),
+        Filter.objects.filter(owner=user),
+        Feed.objects.filter(owner=user),
+        graph.AccountNote.objects.filter(Q(owner=user) | Q(about=user)),
+        graph.Endorsement.objects.filter(Q(owner=user) | Q(other=user)),
+        Conversation.objects.filter(user=user),
+        ReadMarker.objects.filter(user=user),
+        UnwantedKind.objects.filter(user=user),
+        NotificationPolicy.objects.filter(user=user),
+        NotificationPermission.objects.filter(Q(user=user) | Q(actor=user)),
+        Report.objects.filter(reporter=user),
+        AnnouncementRead.objects.filter(user=user),
+        AnnouncementReaction.objects.filter(user=user),
+        Dismissal.objects.filter(Q(owner=user) | Q(other=user)),
+        PersonEntry.objects.filter(user_id=user.pk),
+        PostEntry.objects.filter(author_id=user.pk),
+        TimelineEntry.objects.filter(reader=user),
+        TimelineSpan.objects.filter(reader=user),
+        RankSession.objects.filter(viewer=user),
+        RankingChoice.objects.filter(user=user),
+    ):
+        count += _rows(rows, limit - count)
+    return count
+
+
+def access(user: User, limit: int) -> int:
+    """Codes and tokens of applications: codes first, then refresh tokens."""
+    models = (Grant, RefreshToken, AccessToken, IDToken, DeviceGrant, Application)
+    return sum(_rows(model.objects.filter(user=user), limit) for model in models)
+
+
+def windows(user: User, limit: int) -> int:
+    """Home cache, inbox and rank timeline in Redis; the second level, which may be in Cassandra."""
+    del limit
+    rank_timeline.drop(user.pk)
+    ENTRIES.drop_many([user.pk])
+    existing = [window for window in (HOME, INBOX) if window.exists(user.pk)]
+    for window in existing:
+        window.drop(user.pk)
+    return len(existing)
+
+
+# First what gives access, then what others see.
+STEPS: dict[str, Step] = {
+    step.__name__: step
+    for step in (
+        access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
+        blocks_and_mutes, circles, lists, feed_rules, mine, windows,
+    )
+}  # fmt: skip
+
+
+def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
+    count = 0
+    for item in list(items):
+        with suppress(NotFound):  # removed meanwhile
+            end(item)
+        count += 1
+    return count
+
+
+def _marks(model: Any, undo: Callable[[User, int], None], user: User, limit: int) -> int:
+    ids = model.objects.filter(user=user).values_list("post", flat=True)[:limit]
+    return _each(ids, lambda post_id: undo(user, post_id))
+
+
+def _relations(user: User, limit: int, ends: Iterable[Any]) -> int:
+    """End relations by the action of each kind: a model, the fields of the user and of the other, the action."""
+    count = 0
+    for model, mine, other, end in ends:
+        rows = model.objects.filter(**{mine: user}).select_related(other).order_by("pk")
+        count += _each([getattr(row, other) for row in rows[: max(limit - count, 0)]], end)
+    return count
+
+
+def _rows(rows: QuerySet[Any], limit: int) -> int:
+    if limit <= 0:
+        return 0
+    ids = list(rows.values_list("pk", flat=True)[:limit])
+    if ids:
+        rows.model._default_manager.filter(pk__in=ids).delete()
+    return len(ids)
+
+
+def _rename(rows: QuerySet[graph.Circle], limit: int) -> int:
+    ids = list(rows.values_list("pk", flat=True)[: max(limit, 0)])
+    return graph.Circle.objects.filter(pk__in=ids).update(name="")

@@ -61,7 +61,7 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
     """Build archives that are due, up to EXPORT_CONCURRENCY at once; the number claimed."""
     running = Export.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=timezone.now())
     free = settings.EXPORT_CONCURRENCY - running.count()
-    return leases.work_off(Export, _build, limit=min(limit, free), only=only) if free > 0 else 0
+    return leases.run_due(Export, _build, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def purge() -> int:
@@ -83,7 +83,7 @@ def _build(row: Export) -> leases.Receipt:
         # Progress renews the lease; a worker that has lost it must stop.
         claimed = Export.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
         if not claimed.update(done=done, total=total, due_at=timezone.now() + LEASE):
-            raise leases.Later("the archive was taken over, or is not wanted any more")
+            raise leases.RetryLater("the archive was taken over, or is not wanted any more")
 
     progress(0)
     size = write_archive(user, row.name, progress)

@@ -1,8 +1,4 @@
-"""Archives that users requested, and accounts that are being
-erased: leased rows, so a lost message loses nothing.
-"""
-
-from datetime import datetime
+"""Archives that users requested, and accounts that are being erased: leased rows, so a lost message loses nothing."""
 
 from django.conf import settings
 from django.db import models
@@ -49,12 +45,9 @@ class Export(LeasedRow):
     def __str__(self) -> str:
         return f"archive {self.pk} of {self.user_id}"
 
-    def is_ready(self, now: datetime | None = None) -> bool:
-        return (
-            self.state == State.DONE
-            and self.expires_at is not None
-            and self.expires_at > (now or timezone.now())
-        )
+    def is_ready(self) -> bool:
+        expires_at = self.expires_at
+        return self.state == State.DONE and expires_at is not None and expires_at > timezone.now()
 
 
 class Erasure(LeasedRow):

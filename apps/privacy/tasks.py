@@ -35,4 +35,4 @@ def sweep() -> None:
 def purge() -> None:
     """Delete expired archives, and check young erasures again."""
     export.purge()
-    erasure.look_again()
+    erasure.recheck()

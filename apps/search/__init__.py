@@ -1,1 +1,1 @@
-"""What is found without following: search, what is read most now, whom one may want to follow."""
+"""Search, trends, and suggestions of accounts to follow."""

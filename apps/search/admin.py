@@ -1,4 +1,4 @@
-"""Staff see what trends, and how far the index is; both are made by themselves, and there is nothing to change."""
+"""Staff see trending posts and the progress of the index; tasks maintain both."""
 
 from django.contrib import admin
 from django.utils.safestring import SafeString
@@ -11,22 +11,17 @@ from apps.search.models import IndexWalk, TrendingPost
 
 @admin.register(TrendingPost)
 class TrendingPostAdmin(StaffList):
-    """What many like and pass on now, most first."""
-
     list_display = ("post_link", "score")
     list_display_links = None
     ordering = ("-score", "-post_id")
 
     @admin.display(description=gettext_lazy("post"))
     def post_link(self, row: TrendingPost) -> SafeString | str:
-        """The post to look at."""
         return post_link(row.post_id)
 
 
 @admin.register(IndexWalk)
 class IndexWalkAdmin(StaffList):
-    """How far the posts from before the index have been indexed."""
-
     list_display = ("version", "after", "finished_at")
     list_display_links = None
     ordering = ("id",)

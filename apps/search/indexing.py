@@ -1,4 +1,4 @@
-"""Keeps what is searched up with posts and accounts. Everything here may run twice, late, and in any order."""
+"""Keeps the search index up to date. Everything here may run twice, late, and in any order."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,12 +10,12 @@ from apps.accounts.models import User
 from apps.posts.content.text import tag_names
 from apps.posts.models import Kind, Post, Visibility
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
-from apps.search.words import vector
+from apps.search.words import tsvector
 from apps.tags.actions import add_tags
 
 BATCH = 1_000
-OVERLAP = 1_000  # ids of accounts
-VERSION = 1  # of what is written for a post: another one has all of them indexed anew
+OVERLAP = 1_000  # account ids
+VERSION = 1  # of the entry of a post; a new version reindexes all posts
 
 _PUT_POSTS = """
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
@@ -31,73 +31,78 @@ ON CONFLICT (user_id) DO UPDATE SET words = excluded.words
 
 
 def index_posts(post_ids: Collection[int]) -> None:
-    """Write what is to be found of posts as they are now: nothing of those that are gone, and of reposts."""
+    """Index posts as they are now; entries of deleted posts and of reposts are deleted."""
     rows = Post.objects.filter(pk__in=post_ids, deleted_at=None).exclude(kind=Kind.REPOST)
     found = list(rows.only("author_id", "visibility", "body", "content_warning"))
-    gone = set(post_ids) - {post.pk for post in found}
-    if gone:
-        PostEntry.objects.filter(pk__in=gone).delete()
+    deleted = set(post_ids) - {post.pk for post in found}
+    if deleted:
+        PostEntry.objects.filter(pk__in=deleted).delete()
     if not found:
         return
     columns = (
         [post.pk for post in found],
         [post.author_id for post in found],
         [post.visibility == Visibility.PUBLIC for post in found],
-        [vector(f"{post.content_warning} {post.body}") for post in found],
+        [tsvector(f"{post.content_warning} {post.body}") for post in found],
     )
     with connection.cursor() as sql:
         sql.execute(_PUT_POSTS, columns)
 
 
 def index_people(users: Sequence[User]) -> None:
-    """Write what accounts are found by."""
+    """Index accounts by display name and handle."""
     columns = (
         [user.pk for user in users],
-        [vector(f"{user.display_name} {user.handle.replace('_', ' ')}") for user in users],
+        [tsvector(f"{user.display_name} {user.handle.replace('_', ' ')}") for user in users],
     )
     with connection.cursor() as sql:
         sql.execute(_PUT_PEOPLE, columns)
 
 
 def index_new_people() -> int:
-    """Go on behind the youngest account that is indexed; how many were new. Called until there are none.
+    """Index the next batch of new accounts; returns how many, 0 when all are indexed.
 
-    Ids are not given in the order of the commits: those shortly below it are looked at again.
+    Transactions do not commit in the order of their ids, so the last `OVERLAP` ids are checked again.
     """
     last = PersonEntry.objects.aggregate(last=Max("user_id"))["last"] or 0
     indexed = PersonEntry.objects.filter(user_id__gt=last - OVERLAP).values("user_id")
-    fresh = User.objects.filter(pk__gt=last - OVERLAP).exclude(pk__in=indexed)
-    users = list(fresh.order_by("pk")[:BATCH])
+    new = User.objects.filter(pk__gt=last - OVERLAP).exclude(pk__in=indexed)
+    users = list(new.order_by("pk")[:BATCH])
     if users:
         index_people(users)
     return len(users)
 
 
-def next_posts(after: int) -> list[int]:
-    """The ids of the next posts above one, for a walk through all."""
+def next_post_ids(after: int) -> list[int]:
+    """The ids of the next posts above an id, for a scan of all posts."""
     return list(
         Post.objects.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:BATCH]
     )
 
 
 def tag_and_index(post_ids: Collection[int]) -> None:
-    """Write the tags and the words of posts that may be older than both."""
+    """Tag and index posts that may be older than tags and index."""
     rows = Post.objects.filter(pk__in=post_ids, deleted_at=None, body__contains="#")
-    said = rows.exclude(kind=Kind.REPOST).only("visibility", "body")
-    add_tags((post.pk, tag_names(post.body), post.visibility == Visibility.PUBLIC) for post in said)
+    posts = rows.exclude(kind=Kind.REPOST).only("visibility", "body")
+    add_tags(
+        (post.pk, tag_names(post.body), post.visibility == Visibility.PUBLIC) for post in posts
+    )
     index_posts(post_ids)
 
 
 @transaction.atomic
 def index_older_posts() -> int:
-    """Index the next posts of the walk through all; how many. None once it is done in this version, and beside another worker."""
+    """Index the next batch of a scan of all posts; returns how many.
+
+    0 when it is complete in this version, or another worker holds it.
+    """
     IndexWalk.objects.get_or_create(pk=1)
-    walk = IndexWalk.objects.select_for_update(skip_locked=True).filter(pk=1).first()
-    if walk is None or (walk.version == VERSION and walk.finished_at):
+    progress = IndexWalk.objects.select_for_update(skip_locked=True).filter(pk=1).first()
+    if progress is None or (progress.version == VERSION and progress.finished_at):
         return 0
-    ids = next_posts(walk.after if walk.version == VERSION else 0)
+    ids = next_post_ids(progress.after if progress.version == VERSION else 0)
     tag_and_index(ids)
-    walk.version, walk.after = VERSION, ids[-1] if ids else walk.after
-    walk.finished_at = None if ids else timezone.now()
-    walk.save()
+    progress.version, progress.after = VERSION, ids[-1] if ids else progress.after
+    progress.finished_at = None if ids else timezone.now()
+    progress.save()
     return len(ids)

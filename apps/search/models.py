@@ -1,4 +1,4 @@
-"""What is searched: the words of posts and of people. Derived: all of it can be made again from posts and accounts."""
+"""The search index and trends, which are rebuildable from posts and accounts; and dismissed suggestions."""
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
@@ -8,15 +8,14 @@ from django.utils.translation import gettext_lazy as _
 
 
 class WordsField(models.Field):  # type: ignore[type-arg]  # it takes no parameter at run time
-    """A column of words with their places, written and read by PostgreSQL only."""
+    """A `tsvector`; only PostgreSQL reads and writes its values."""
 
     def db_type(self, connection: object) -> str:
-        """PostgreSQL's own type for them."""
         return "tsvector"
 
 
 class PostEntry(models.Model):
-    """The words of a post. Others find it when it is public; its author always does."""
+    """The words of a post. Everybody finds public posts, authors all their own."""
 
     post_id = models.BigIntegerField(primary_key=True)
     author_id = models.BigIntegerField()
@@ -34,7 +33,7 @@ class PostEntry(models.Model):
 
 
 class PersonEntry(models.Model):
-    """The words of an account's name and handle."""
+    """The words of an account's display name and handle."""
 
     user_id = models.BigIntegerField(primary_key=True)
     words = WordsField()
@@ -47,7 +46,7 @@ class PersonEntry(models.Model):
 
 
 class TrendingPost(models.Model):
-    """A public post that many like and pass on now; the whole table is made anew every few minutes."""
+    """A public post that many like and repost now; a task rewrites the table every few minutes."""
 
     post_id = models.BigIntegerField(primary_key=True)
     score = models.FloatField()
@@ -61,9 +60,9 @@ class TrendingPost(models.Model):
 
 
 class IndexWalk(models.Model):
-    """How far the posts that were there before the index have been indexed; one row."""
+    """How far the scan of all posts has indexed them; a single row."""
 
-    version = models.PositiveSmallIntegerField(default=0)  # of the form of the words
+    version = models.PositiveSmallIntegerField(default=0)  # `indexing.VERSION`
     after = models.BigIntegerField(_("up to post"), default=0)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
 
@@ -75,7 +74,7 @@ class IndexWalk(models.Model):
 
 
 class Dismissal(models.Model):
-    """`owner` does not want `other` to be suggested again."""
+    """`owner` has dismissed the suggestion to follow `other`."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

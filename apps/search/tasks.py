@@ -1,16 +1,16 @@
-"""Celery's entry points to the index and to the trends."""
+"""Celery tasks of index and trends."""
 
 from celery import shared_task
 
 from apps.search import indexing
 from apps.search.trends import rank_posts
 
-MAX_BATCHES = 10  # of one turn
+MAX_BATCHES = 10  # per run
 
 
 @shared_task
 def index_newcomers() -> None:
-    """Index the accounts that were made since the last turn."""
+    """Index the accounts created since the last run."""
     for _batch in range(MAX_BATCHES):
         if not indexing.index_new_people():
             return
@@ -18,7 +18,7 @@ def index_newcomers() -> None:
 
 @shared_task
 def index_older_posts() -> None:
-    """Index what was written before there was this index: after an upgrade nobody has to do it by hand."""
+    """Index posts older than the index, so that an upgrade needs no manual step."""
     for _batch in range(MAX_BATCHES):
         if not indexing.index_older_posts():
             return
@@ -26,5 +26,4 @@ def index_older_posts() -> None:
 
 @shared_task
 def rank_trends() -> None:
-    """Say anew which posts are read most."""
     rank_posts()

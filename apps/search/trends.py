@@ -1,47 +1,70 @@
-"""Which public posts are liked and passed on most now."""
+"""Trending posts: public posts that are liked and reposted most now; and recommended ones, each once for a reader."""
 
 import time
 
 from django.db import connection, transaction
 
+from apps.accounts.models import User
+from apps.engagement.actions import mark_recommended
+from apps.engagement.queries import recommended_earlier
+from apps.filters.models import FilterContext
 from apps.search.models import TrendingPost
-from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import not_muted
+from apps.timeline.pipeline.page import FeedItem, hydrate, without_muted
+from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import first_id_at
 
 HOURS = 48
 MAX_TRENDING = 200
 
-# A post loses half of its weight in about a day; each author has one.
+# The weight of a post halves in about a day. One post per author.
 _RANK = """
 INSERT INTO search_trendingpost (post_id, score)
 SELECT id, score FROM (
-    SELECT p.id, row_number() OVER (PARTITION BY p.author_id ORDER BY weight.score DESC, p.id DESC) AS place, weight.score
+    SELECT p.id, weight.score,
+           row_number() OVER (PARTITION BY p.author_id ORDER BY weight.score DESC, p.id DESC) AS place
     FROM posts_post p
     JOIN posts_postcounts c ON c.post_id = p.id
     CROSS JOIN LATERAL (
-        SELECT (c.likes + 2 * c.reposts + c.replies) / power(2 + extract(epoch FROM now() - p.created_at) / 3600, 1.2) AS score
+        SELECT (c.likes + 2 * c.reposts + c.replies)
+               / power(2 + extract(epoch FROM now() - p.created_at) / 3600, 1.2) AS score
     ) weight
     WHERE p.id >= %(first)s AND p.deleted_at IS NULL AND p.visibility = 'public' AND p.kind <> 'repost'
       AND p.reply_to_id IS NULL AND c.likes + c.reposts > 0
 ) ranked
 WHERE place = 1
-ORDER BY score DESC LIMIT %(kept)s
+ORDER BY score DESC LIMIT %(limit)s
 """
 
 
 def rank_posts() -> None:
-    """Rank the posts of the last two days anew: one scan of them, every few minutes."""
+    """Rank the posts of the last two days, in one scan of them."""
     first = first_id_at(int(time.time()) - HOURS * 3600)
     with transaction.atomic(), connection.cursor() as sql:
         sql.execute("DELETE FROM search_trendingpost")
-        sql.execute(_RANK, {"first": first, "kept": MAX_TRENDING})
+        sql.execute(_RANK, {"first": first, "limit": MAX_TRENDING})
 
 
-def trending_posts(viewer_id: int | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
-    """The posts that are liked and passed on most, as far as a viewer may see and wants to see them."""
+def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
+    """Trending posts that a viewer may see, has not muted, and hides on public pages by no filter."""
     rows = TrendingPost.objects.order_by("-score", "-post_id")
-    found = hydrate(viewer_id, list(rows.values_list("post_id", flat=True)[:MAX_TRENDING]))
-    shown = [item for item in found.items if not_muted(item, found.relations)]
-    return shown[offset : offset + limit]
+    ids = list(rows.values_list("post_id", flat=True)[:MAX_TRENDING])
+    found = hydrate(viewer.pk if viewer else None, ids)
+    visible = without_muted(found.items, found.relations)
+    return apply_filters(viewer, FilterContext.PUBLIC, visible)[offset : offset + limit]
+
+
+def recommended_posts(viewer: User, *, limit: int) -> list[FeedItem]:
+    """Trending posts of people whom a viewer does not follow, which the viewer has neither read nor liked.
+
+    Each is recommended once: what is returned is marked. One in a hundred is left out by mistake; while Redis is down
+    nothing is marked.
+    """
+    new = [
+        item
+        for item in trending_posts(viewer, limit=MAX_TRENDING)
+        if not (item.follows_author or item.flags.own or item.flags.read or item.flags.liked)
+    ]
+    earlier = recommended_earlier(viewer.pk, [item.id for item in new])
+    items = [item for item in new if item.id not in earlier][:limit]
+    mark_recommended(viewer.pk, [item.id for item in items])
+    return items

@@ -1,12 +1,10 @@
-"""One streaming client: its subscriptions and its queue of
-unsent events. Belongs to one event loop.
-"""
+"""One streaming client: its subscriptions and its queue of unsent events. Belongs to one event loop."""
 
 import asyncio
 from dataclasses import dataclass
 
 from apps.errors import NotAllowed
-from apps.streaming.queries import News
+from apps.streaming.queries import StreamEvent
 from apps.streaming.streams import Stream
 
 
@@ -46,7 +44,7 @@ class Connection:
     def drop(self, stream: Stream) -> None:
         self.streams.pop(stream, None)
 
-    def enqueue(self, item: News) -> None:
+    def enqueue(self, item: StreamEvent) -> None:
         """Queue an event for each subscribed stream it belongs to."""
         for stream in self.streams.keys() & item.streams:
             if self._queue.qsize() >= self._max_queue:

@@ -1,7 +1,7 @@
 """Announces changes of posts to the streaming processes, after the commit."""
 
+from apps.events.actions import Payload, handles
 from apps.events.live import announce
-from apps.events.registry import Payload, handles
 
 
 @handles("post_published")

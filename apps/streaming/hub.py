@@ -1,8 +1,7 @@
-"""The hub of a streaming process: receives announcements,
-finds who may see them, and queues the events.
+"""The hub of a streaming process: receives announcements, finds who may see them, and queues the events.
 
-Everything runs on one event loop; queries run in a few threads. Posts are handled one after the
-other, so that an edit never arrives before its post; the end of a token does not wait for them.
+Everything runs on one event loop; queries run in a few threads. Posts are handled one after the other, so that an edit
+never arrives before its post; the end of a token does not wait for them.
 """
 
 import asyncio
@@ -19,11 +18,12 @@ from django.db import close_old_connections
 from apps.accounts.models import User
 from apps.errors import TooMany, Unavailable
 from apps.events.live import read, subscribe
+from apps.notifications.queries import latest_notification_id
 from apps.streaming import queries
 from apps.streaming.connections import Connection
-from apps.streaming.queries import News
+from apps.streaming.queries import StreamEvent
 from apps.streaming.streams import Stream
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -42,17 +42,17 @@ class Hub:
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
         self._newest_notification: dict[int, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._is_hearing = asyncio.Event()
-        self._news: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
+        self._is_subscribed = asyncio.Event()
+        self._announcements: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
         self._ends: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
 
     def start(self) -> None:
         """Start the tasks of the hub; a second call does nothing."""
         if not self._tasks:
             coroutines = (
-                self._hear(),
+                self._listen(),
                 self._check(),
-                self._work(self._news),
+                self._work(self._announcements),
                 self._work(self._ends),
             )
             self._tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
@@ -64,10 +64,10 @@ class Hub:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
 
-    async def hears(self) -> bool:
+    async def is_subscribed(self) -> bool:
         """Whether announcements arrive; waits a second for a process that has just started."""
         try:
-            await asyncio.wait_for(self._is_hearing.wait(), PAUSE_SECONDS * 2)
+            await asyncio.wait_for(self._is_subscribed.wait(), PAUSE_SECONDS * 2)
         except TimeoutError:
             return False
         return True
@@ -86,8 +86,7 @@ class Hub:
     async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
         """Connect a user whose token is good, with its scopes.
 
-        TooMany or Unavailable when too many streams are open; Unavailable too while Redis does not
-        answer.
+        TooMany or Unavailable when too many streams are open; Unavailable too while Redis does not answer.
         """
         own = self._by_listener.get(listener.pk, ())
         if len(own) >= settings.STREAMING_CONNECTIONS_PER_USER:
@@ -97,16 +96,16 @@ class Hub:
         connection = Connection(listener.pk, token, scopes, max_queue=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)
         try:
-            await self._wait_for_news()
-            newest = await self.ask(queries.newest_notification, listener)
+            await self._wait_for_subscription()
+            newest = await self.ask(latest_notification_id, listener)
         except BaseException:
             self.leave(connection)
             raise
         self._newest_notification.setdefault(listener.pk, newest)
         return connection
 
-    async def _wait_for_news(self) -> None:
-        if not await self.hears():
+    async def _wait_for_subscription(self) -> None:
+        if not await self.is_subscribed():
             raise Unavailable("There is no news just now.")
 
     def leave(self, connection: Connection) -> None:
@@ -116,22 +115,22 @@ class Hub:
             del self._by_listener[connection.listener_id]
             self._newest_notification.pop(connection.listener_id, None)
 
-    async def _hear(self) -> None:
+    async def _listen(self) -> None:
         while True:
             try:
                 async for message in subscribe():
                     if message is None:
-                        self._is_hearing.set()
+                        self._is_subscribed.set()
                     else:
                         name, ids = read(message)
-                        queue = self._ends if name == "tokens_ended" else self._news
+                        queue = self._ends if name == "tokens_ended" else self._announcements
                         queue.put_nowait((name, ids))
             except (RedisError, OSError) as error:
                 logger.warning("no news for the streams: %s", error)
             except Exception:
                 logger.exception("the hub of the streams stumbled and goes on")
             # announcements may have been missed: clients that reconnect reload their pages first
-            self._is_hearing.clear()
+            self._is_subscribed.clear()
             self._end(self._connections(), "news may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)
 
@@ -143,26 +142,29 @@ class Hub:
         try:
             if name in {"post_published", "post_edited", "post_deleted"}:
                 self._deliver(
-                    await self.ask(self._news_of_post, name, ids["post_id"], self._listeners())
+                    await self.ask(self._events_of_post, name, ids["post_id"], self._listeners())
                 )
             elif name == "notified":
-                await self._tell_notifications(ids["user_id"])
+                await self._deliver_notifications(ids["user_id"])
             elif name == "conversed":
-                await self._tell_conversation(ids["user_id"], ids["post_id"])
+                await self._deliver_conversation(ids["user_id"], ids["post_id"])
+            elif name == "marked":
+                if ids["user_id"] in self._by_listener:
+                    self._deliver(await self.ask(queries.events_of_markers, ids["user_id"]))
             elif name == "tokens_ended":
                 await self._end_streams_of(list(self._by_listener.get(ids["user_id"], ())))
         except Exception:
-            logger.exception("%s was not told to the streams", name)
+            logger.exception("%s was not delivered to the streams", name)
 
-    def _news_of_post(
+    def _events_of_post(
         self, name: str, post_id: int, listeners: dict[Stream, list[int]]
-    ) -> list[News]:
+    ) -> list[StreamEvent]:
         if not listeners:
             return []
         if name == "post_deleted":
-            return list(queries.news_of_delete(post_id, listeners))
+            return list(queries.events_of_delete(post_id, listeners))
         event = "update" if name == "post_published" else "status.update"
-        return list(queries.news_of_post(post_id, event, listeners))
+        return list(queries.events_of_post(post_id, event, listeners))
 
     def _listeners(self) -> dict[Stream, list[int]]:
         listeners_by_stream: dict[Stream, set[int]] = defaultdict(set)
@@ -171,22 +173,22 @@ class Hub:
                 listeners_by_stream[stream].add(connection.listener_id)
         return {stream: list(user_ids) for stream, user_ids in listeners_by_stream.items()}
 
-    async def _tell_notifications(self, listener_id: int) -> None:
+    async def _deliver_notifications(self, listener_id: int) -> None:
         after = self._newest_notification.get(listener_id)
         if after is None:
             return
-        newest, news = await self.ask(queries.news_of_notifications, listener_id, after)
+        newest, events = await self.ask(queries.events_of_notifications, listener_id, after)
         if listener_id in self._newest_notification:
             self._newest_notification[listener_id] = newest
-        self._deliver(news)
+        self._deliver(events)
 
-    async def _tell_conversation(self, listener_id: int, post_id: int) -> None:
+    async def _deliver_conversation(self, listener_id: int, post_id: int) -> None:
         own = self._by_listener.get(listener_id, ())
         if any(queries.DIRECT in connection.streams for connection in own):
-            self._deliver(await self.ask(queries.news_of_conversation, listener_id, post_id))
+            self._deliver(await self.ask(queries.events_of_conversation, listener_id, post_id))
 
-    def _deliver(self, news: Iterable[News]) -> None:
-        for item in news:
+    def _deliver(self, events: Iterable[StreamEvent]) -> None:
+        for item in events:
             for connection in self._by_listener.get(item.listener_id, ()):
                 connection.enqueue(item)
 

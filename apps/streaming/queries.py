@@ -1,35 +1,33 @@
-"""The events that an announcement means for each listener,
-by the visibility and rules of their pages.
-"""
+"""The events that an announcement means for each listener, by the visibility and rules of their pages."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import orjson
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.api.entities.conversation import conversation_json
-from apps.api.entities.notification import notification_json
+from apps.api.entities.notification import markers_json, notification_json
 from apps.api.entities.status import status_json
-from apps.conversations.queries import conversation_about
+from apps.api.entities.timeline import conversation_json
 from apps.filters.models import FilterContext
-from apps.graph.circle_queries import circle_audience
-from apps.graph.queries import Relations, exact_relations
-from apps.lists.models import RepliesPolicy, UserList
-from apps.notifications.queries import latest_notification_id, notifications_page
+from apps.graph.groups.queries import circle_audience
+from apps.graph.models import RepliesPolicy, UserList
+from apps.graph.queries import ExactRelations, Relations, exact_relations
+from apps.notifications.conversations import conversation_with_last_post
+from apps.notifications.queries import notifications_page, read_markers
 from apps.oauth.queries import Bearer, bearer_of
-from apps.paging import Cursor
+from apps.pagination import Cursor
+from apps.posts.cache import load_open
 from apps.posts.content.text import tag_names
 from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
+from apps.posts.queries import Preloaded
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
 from apps.timeline.home import home_rule
-from apps.timeline.pipeline.filters import apply_filters, is_hidden
-from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import not_muted
+from apps.timeline.pipeline.page import FeedItem, hydrate, is_hidden, without_muted
+from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources.sql import list_ids
 
 MAX_NOTIFICATIONS = 40  # of one announcement; the page has the rest
@@ -42,10 +40,8 @@ Listeners = Mapping[Stream, Collection[int]]  # who listens to what, by the ids 
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """An event for some streams of one listener; `payload`
-    is JSON, or the bare id of a deleted post.
-    """
+class StreamEvent:
+    """An event for some streams of one listener; `payload` is JSON, or the bare id of a deleted post."""
 
     listener_id: int
     streams: frozenset[Stream]
@@ -53,62 +49,69 @@ class News:
     payload: str
 
 
-def news_of_post(post_id: int, event: str, listeners_by_stream: Listeners) -> Iterator[News]:
+def events_of_post(
+    post_id: int, event: str, listeners_by_stream: Listeners
+) -> Iterator[StreamEvent]:
     """A new (`update`) or edited (`status.update`) post, for every listener who may see it now."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
     audience = _audience(post, listeners_by_stream)
     listeners = users_by_id(audience)
+    # from PostgreSQL, once for all of them: a cache that missed the edit may go on saying the old text for a moment
+    content = load_open([post_id]) if listeners else {}
     for listener_id, streams in audience.items():
         if listener_id in listeners:
-            yield from _news_for(listeners[listener_id], streams, post_id, event)
+            yield from _events_for(listeners[listener_id], streams, post_id, event, content)
 
 
-def news_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[News]:
+def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
     """A deleted post, for those who could have it on a page: nobody across a block."""
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None).first()
     if post is None:
         return
     audience = _audience(post, listeners_by_stream)
-    severed = _severed(post.author_id, list(audience))
+    relations = _relations(post.author_id, audience)
+    severed = {user_id for related in relations for user_id in related.severed}
     for listener_id, streams in audience.items():
         if listener_id not in severed:
-            yield News(listener_id, frozenset(streams), "delete", str(post_id))
+            yield StreamEvent(listener_id, frozenset(streams), "delete", str(post_id))
 
 
-def news_of_notifications(listener_id: int, after: int) -> tuple[int, list[News]]:
+def events_of_notifications(listener_id: int, after: int) -> tuple[int, list[StreamEvent]]:
     """The notifications of a listener above an id, oldest first, and the id to continue from."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return after, []
     page = notifications_page(listener, Cursor(min_id=after, limit=MAX_NOTIFICATIONS))
     streams = frozenset({USER, NOTIFICATIONS})
-    news = [
-        News(listener_id, streams, "notification", _text(notification_json(item)))
+    events = [
+        StreamEvent(listener_id, streams, "notification", _text(notification_json(item)))
         for item in reversed(page.items)
     ]
-    return max(after, page.newer or 0), news
+    return max(after, page.newer or 0), events
 
 
-def news_of_conversation(listener_id: int, post_id: int) -> list[News]:
-    """The last message of a conversation; nothing when it is
-    hidden from the listener or not the last.
-    """
+def events_of_conversation(listener_id: int, post_id: int) -> list[StreamEvent]:
+    """The last message of a conversation; nothing when it is hidden from the listener or not the last."""
     listener = users_by_id([listener_id]).get(listener_id)
-    conversation = conversation_about(listener, post_id) if listener else None
+    conversation = conversation_with_last_post(listener, post_id) if listener else None
     if conversation is None:
         return []
     return [
-        News(
+        StreamEvent(
             listener_id, frozenset({DIRECT}), "conversation", _text(conversation_json(conversation))
         )
     ]
 
 
-def newest_notification(listener: User) -> int:
-    """The id above which notifications are new."""
-    return latest_notification_id(listener)
+def events_of_markers(listener_id: int) -> list[StreamEvent]:
+    """How far a listener has read now; Mastodon has no event for it."""
+    listener = users_by_id([listener_id]).get(listener_id)
+    if listener is None:
+        return []
+    payload = _text(markers_json(read_markers(listener)))
+    return [StreamEvent(listener_id, frozenset({USER}), "feedsite.markers", payload)]
 
 
 def ended_tokens(tokens: Iterable[str]) -> set[str]:
@@ -122,24 +125,24 @@ def listener_of(token: str) -> Bearer | None:
     return bearer if bearer and bearer.user else None
 
 
-def _news_for(
-    listener: User, streams: Collection[Stream], post_id: int, event: str
-) -> Iterator[News]:
-    page = hydrate(listener.pk, [post_id])
+def _events_for(
+    listener: User, streams: Collection[Stream], post_id: int, event: str, content: Preloaded
+) -> Iterator[StreamEvent]:
+    page = hydrate(listener.pk, [post_id], preloaded=content)
     for item in apply_filters(listener, None, page.items):  # one, or none when the gate hides it
         visible = {stream for stream in streams if _belongs(stream, listener, item, page.relations)}
         if visible:
-            yield News(listener.pk, frozenset(visible), event, _text(status_json(item)))
+            yield StreamEvent(listener.pk, frozenset(visible), event, _text(status_json(item)))
 
 
 def _belongs(stream: Stream, listener: User, item: FeedItem, relations: Relations) -> bool:
     if stream.is_media_only and not item.shown.post.pictures:
         return False
     at_home = stream == USER or stream.name == "list"
-    if is_hidden(FilterContext.HOME if at_home else FilterContext.PUBLIC, item):
+    if is_hidden(item, FilterContext.HOME if at_home else FilterContext.PUBLIC):
         return False
-    rule = home_rule(listener) if stream == USER else not_muted
-    return rule(item, relations)
+    rule = home_rule(listener) if stream == USER else without_muted
+    return bool(rule([item], relations))
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:
@@ -151,9 +154,8 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
         if stream == USER:
             user_ids: Collection[int] = _at_home(post, listeners)
         elif stream.name == "list":
-            user_ids = [
-                user_id for user_id in listeners if _in_list(post, user_id, int(stream.argument))
-            ]
+            list_id = int(stream.argument)
+            user_ids = [user_id for user_id in listeners if _in_list(post, user_id, list_id)]
         elif stream.is_public or stream.is_tag:
             tagged = stream.is_public or stream.argument in tags or post.deleted_at is not None
             user_ids = listeners if is_public and tagged else ()
@@ -165,14 +167,12 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 
 
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
-    """Listeners who may have a post on their home page: the
-    author, followers, the circle, tag followers.
-    """
+    """Listeners who may have a post on their home page: the author, followers or friends, the circle, tag followers."""
     user_ids = set[int]()
-    all_ids = list(listeners)
-    for start in range(0, len(all_ids), RELATED_BATCH_SIZE):
-        related = exact_relations(post.author_id, all_ids[start : start + RELATED_BATCH_SIZE])
-        user_ids |= related.followed_by - related.severed
+    for related in _relations(post.author_id, listeners):
+        is_for_friends = post.visibility == Visibility.FRIENDS
+        readers = related.friends if is_for_friends else related.followed_by
+        user_ids |= readers - related.severed
     if post.visibility == Visibility.MENTIONED:
         user_ids &= set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
     if post.circle_id is not None:
@@ -184,20 +184,15 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
     return user_ids
 
 
-def _severed(author_id: int, listeners: Sequence[int]) -> set[int]:
-    """Listeners with a block between them and the author, either way."""
-    user_ids = set[int]()
-    for start in range(0, len(listeners), RELATED_BATCH_SIZE):
-        user_ids |= exact_relations(
-            author_id, listeners[start : start + RELATED_BATCH_SIZE]
-        ).severed
-    return user_ids
+def _relations(author_id: int, listeners: Collection[int]) -> Iterator[ExactRelations]:
+    """The relations of an author to listeners, in batches."""
+    ids = list(listeners)
+    for start in range(0, len(ids), RELATED_BATCH_SIZE):
+        yield exact_relations(author_id, ids[start : start + RELATED_BATCH_SIZE])
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on the timeline of a list; of a
-    deleted one, whether its author is in the list.
-    """
+    """Whether a post is on the timeline of a list; of a deleted one, whether its author is in the list."""
     lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
     user_list = lists.first()
     if user_list is None or post.deleted_at is not None:

@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl
 import orjson
 
 from apps.errors import BadRequest, DomainError, NotAllowed, NotFound, TooMany, Unavailable
-from apps.http.problems import problem_json
-from apps.streaming import sockets, sse
+from apps.http.errors import problem_json
+from apps.streaming import transports
 from apps.streaming.connections import Connection
 from apps.streaming.hub import Hub
 from apps.streaming.queries import listener_of
-from apps.streaming.sse import Receive, Send
-from apps.streaming.streams import Stream, StreamError
+from apps.streaming.streams import NAMES, Stream, StreamError
+from apps.streaming.transports import Receive, Send
 
 ROOT = "/api/v1/streaming"
 TOKEN_MAX_CHARACTERS = 200
@@ -70,7 +70,7 @@ class Server:
         elif scope["method"] != "GET":
             await _refuse(scope, send, _wrong_method())
         elif path == f"{ROOT}/health":
-            is_ready = await self.hub.hears()
+            is_ready = await self.hub.is_subscribed()
             await _answer(
                 send, 200 if is_ready else 503, b"OK" if is_ready else b"no news", b"text/plain"
             )
@@ -87,7 +87,7 @@ class Server:
             return
         try:
             connection.add(stream, stream.labels_of(query))
-            await sse.serve(connection, receive, send, COMMON)
+            await transports.serve_sse(connection, receive, send, COMMON)
         except NotAllowed as refusal:
             await _refuse(scope, send, refusal)
         finally:
@@ -102,15 +102,15 @@ class Server:
             query = _query(scope)
             connection = await self._join(_token(scope, query) or protocol or "")
         except DomainError:
-            await send({"type": "websocket.close", "code": sockets.POLICY})
+            await send({"type": "websocket.close", "code": transports.POLICY})
             return
         try:
             if "stream" in query:
                 stream = Stream.parse(query["stream"], query)
                 connection.add(stream, stream.labels_of(query))
-            await sockets.serve(connection, receive, send, protocol=protocol)
+            await transports.serve_websocket(connection, receive, send, protocol=protocol)
         except (StreamError, NotAllowed):
-            await send({"type": "websocket.close", "code": sockets.POLICY})
+            await send({"type": "websocket.close", "code": transports.POLICY})
         finally:
             self.hub.leave(connection)
 
@@ -144,7 +144,7 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
     try:
         return Stream.parse(name, query)
     except StreamError as error:
-        exists = path.startswith(ROOT) and Stream.exists(name)
+        exists = path.startswith(ROOT) and name in NAMES
         raise (BadRequest if exists else NotFound)(str(error)) from None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apps.tags.names import normal
+from apps.tags.names import normalize
 from feedcache.ids import parse_id
 
 TAG_MAX_CHARACTERS = 100
@@ -38,10 +38,6 @@ class Stream:
         value = arguments.get(argument, "")
         return cls(name, _tag(value) if argument == "tag" else _list_id(value))
 
-    @staticmethod
-    def exists(name: str) -> bool:
-        return name in NAMES
-
     def labels_of(self, arguments: Mapping[str, str]) -> list[str]:
         """The name and the argument as the client wrote them; messages carry them."""
         argument = _ARGUMENTS.get(self.name)
@@ -71,12 +67,8 @@ class Stream:
         return self.name.endswith(":media")
 
 
-def fold_tag(text: str) -> str:
-    return normal(text) or ""
-
-
 def _tag(text: str) -> str:
-    tag = fold_tag(text)
+    tag = normalize(text) or ""
     if not tag or len(tag) > TAG_MAX_CHARACTERS:
         raise StreamError("Say which hashtag: tag=name.")
     return tag

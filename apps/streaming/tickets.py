@@ -1,5 +1,4 @@
-"""Tickets: how a page of the site authenticates a stream,
-where a browser sends neither headers nor cookies.
+"""Tickets: how a page of the site authenticates a stream, where a browser sends neither headers nor cookies.
 
 A ticket names a login, opens nothing else, and is good as long as that login is, at most an hour.
 """
@@ -28,9 +27,7 @@ def ticket_for(user: User, session_key: str | None) -> str | None:
 
 
 def bearer_of_ticket(ticket: str) -> Bearer | None:
-    """The bearer of a ticket, in two queries; None when it
-    is forged or old, or the login has ended.
-    """
+    """The bearer of a ticket, in two queries; None when it is forged or old, or the login has ended."""
     try:
         login_id = signing.loads(ticket.removeprefix(PREFIX), salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:

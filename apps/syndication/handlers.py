@@ -1,6 +1,6 @@
 """Deletes preview images whose post or author changed."""
 
-from apps.events.registry import Payload, handles
+from apps.events.actions import Payload, handles
 from apps.syndication.preview_image import delete_images_of_author, delete_images_of_post
 
 

@@ -1,9 +1,7 @@
-"""Preview images of public posts for links to them
-(og:image), rendered here and stored in bounded space.
+"""Preview images of public posts for links to them (og:image), rendered here and stored in bounded space.
 
-The font is `CARD_FONT`, else Noto Sans CJK where installed, else Pillow's own, which has Latin
-letters only. Characters it lacks are left out; a text that would lose most of its characters gets
-no image.
+The font is `CARD_FONT`, else Noto Sans CJK where installed, else Pillow's own, which has Latin letters only. Characters
+it lacks are left out; a text that would lose most of its characters gets no image.
 """
 
 import threading
@@ -23,7 +21,7 @@ from django.core.files.storage import storages
 from django.utils.translation import gettext as _
 from PIL import Image, ImageDraw, ImageFont
 
-from apps.accounts.palette import PALETTE
+from apps.accounts.profile import PALETTE
 from apps.errors import DomainError, Unavailable
 from feedcache.ids import author_of
 
@@ -55,8 +53,6 @@ _BLANK = regex.compile(r"[\p{Z}\p{C}\p{M}]")
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What an image shows."""
-
     handle: str
     name: str
     text: str
@@ -182,9 +178,7 @@ def _fit(text: str) -> tuple[int, list[str]]:
 
 
 def wrap(text: str, font: Font, width: int) -> list[str]:
-    """The lines of a text, broken at spaces, and between any
-    two CJK characters. Empty lines are dropped.
-    """
+    """The lines of a text, broken at spaces, and between any two CJK characters. Empty lines are dropped."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""

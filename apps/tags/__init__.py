@@ -1,1 +1,1 @@
-"""Hashtags: what posts are about, who follows which, and how much they are used."""
+"""Hashtags: which posts have them, who follows them, and how much they are used."""

@@ -1,69 +1,74 @@
-"""Writes of tags. Those of a post are part of the post's own transaction, and a bounded number of statements."""
+"""Writes of tags. The tags of a post are written in its transaction, in a bounded number of statements."""
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.accounts.cache import viewer_changed
 from apps.accounts.models import User, UserCounts
-from apps.errors import Invalid
-from apps.tags.models import Tag, TagFollow, TagUse
-from apps.tags.queries import forget_talk, in_use, tag_named
+from apps.errors import invalid
+from apps.tags.models import PastTagFollow, Tag, TagFollow, TagUse
+from apps.tags.queries import publicly_used, tag_named
+from apps.tags.trends import clear_cached_trending_tags
 
 BATCH = 5_000
-MAX_FOLLOWED = 200  # tags of one reader: each is one bounded scan for their home page
+MAX_FOLLOWED = 200  # tags per account: each adds one bounded scan to the home page
 
 
 def write_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None:
-    """Say which tags a new post bears: normal names, at most as many as a post may have."""
+    """Tag a new post with normalized names."""
     if names:
         TagUse.objects.bulk_create(
             TagUse(tag_id=tag_id, post_id=post_id, is_public=is_public)
-            for tag_id in tag_ids(names).values()
+            for tag_id in get_or_create_tag_ids(names).values()
         )
 
 
 def rewrite_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None:
-    """The same for a post that was edited."""
-    kept = dict(TagUse.objects.filter(post_id=post_id).values_list("tag__name", "tag_id"))
-    gone = [tag_id for name, tag_id in kept.items() if name not in names]
-    if gone:
-        TagUse.objects.filter(post_id=post_id, tag__in=gone).delete()
-        _forget_unused(gone)
-    write_tags(post_id, [name for name in names if name not in kept], is_public=is_public)
+    """Replace the tags of an edited post."""
+    present = dict(TagUse.objects.filter(post_id=post_id).values_list("tag__name", "tag_id"))
+    removed = [tag_id for name, tag_id in present.items() if name not in names]
+    if removed:
+        TagUse.objects.filter(post_id=post_id, tag__in=removed).delete()
+        _clear_cache_if_unused(removed)
+    write_tags(post_id, [name for name in names if name not in present], is_public=is_public)
 
 
-def drop_tags(post_id: int) -> None:
-    """A post is gone, and bears no tags any more."""
+def delete_tags(post_id: int) -> None:
+    """Delete the tags of a deleted post."""
     rows = TagUse.objects.filter(post_id=post_id)
     public = list(rows.filter(is_public=True).values_list("tag", flat=True))
     rows.delete()
-    _forget_unused(public)
+    _clear_cache_if_unused(public)
 
 
-def _forget_unused(tag_ids: Collection[int]) -> None:
-    """In the transaction that took uses away: a tag that has none left is shown beside no page from the commit on."""
-    if tag_ids and in_use(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
-        transaction.on_commit(forget_talk, robust=True)
+def _clear_cache_if_unused(tag_ids: Collection[int]) -> None:
+    """After uses were deleted: no page shows a tag without public uses from the commit on."""
+    if tag_ids and publicly_used(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
+        transaction.on_commit(clear_cached_trending_tags, robust=True)
 
 
-def tag_ids(names: Sequence[str]) -> dict[str, int]:
-    """The tags of normal names by name; those that are missing are made.
+def get_or_create_tag_ids(names: Sequence[str]) -> dict[str, int]:
+    """The ids of tags by normalized name; missing tags are created.
 
-    In the order of the names: who makes the same tags at the same moment waits, and never in a circle.
+    Created in the order of their names, so that concurrent transactions cannot deadlock.
     """
     found = dict(Tag.objects.filter(name__in=names).values_list("name", "pk"))
-    fresh = sorted(set(names) - found.keys())
-    if fresh:
-        Tag.objects.bulk_create((Tag(name=name) for name in fresh), ignore_conflicts=True)
-        found |= dict(Tag.objects.filter(name__in=fresh).values_list("name", "pk"))
+    missing = sorted(set(names) - found.keys())
+    if missing:
+        Tag.objects.bulk_create((Tag(name=name) for name in missing), ignore_conflicts=True)
+        found |= dict(Tag.objects.filter(name__in=missing).values_list("name", "pk"))
     return {name: found[name] for name in names}
 
 
 def add_tags(posts: Iterable[tuple[int, list[str], bool]]) -> int:
-    """For loaders, the tags of many posts: (id, normal names, whether it is public); those that are there stay. How many posts."""
+    """Tag many posts, as (id, normalized names, is public); present tags stay. Returns how many posts have tags."""
     rows = [post for post in posts if post[1]]
-    ids = tag_ids(list(dict.fromkeys(name for row in rows for name in row[1])))
+    ids = get_or_create_tag_ids(list(dict.fromkeys(name for row in rows for name in row[1])))
     uses = (
         TagUse(tag_id=ids[name], post_id=post_id, is_public=is_public)
         for post_id, names, is_public in rows
@@ -75,30 +80,36 @@ def add_tags(posts: Iterable[tuple[int, list[str], bool]]) -> int:
 
 @transaction.atomic
 def follow_tag(user: User, name: str) -> Tag:
-    """Read a tag's posts on the home page, from the next look on; twice is once. NotFound when it is no tag's name.
-
-    Invalid beyond 200 tags.
-    """
-    wanted = tag_named(name)
+    """Show a tag's posts on the home page. Idempotent. NotFound for an invalid name, Invalid beyond 200 tags."""
+    tag = tag_named(name)
     _lock(user)
-    if TagFollow.objects.filter(user=user, tag__name=wanted.name).exists():
+    if TagFollow.objects.filter(user=user, tag__name=tag.name).exists():
         return tag_named(name)
     if TagFollow.objects.filter(user=user).count() >= MAX_FOLLOWED:
-        message = _("At most %(count)d tags.") % {"count": MAX_FOLLOWED}
-        raise Invalid(message, errors={"name": message})
-    TagFollow.objects.create(user=user, tag_id=tag_ids([wanted.name])[wanted.name])
+        raise invalid("name", _("At most %(count)d tags.") % {"count": MAX_FOLLOWED})
+    TagFollow.objects.create(user=user, tag_id=get_or_create_tag_ids([tag.name])[tag.name])
     _count(user)
     return tag_named(name)
 
 
 @transaction.atomic
 def unfollow_tag(user: User, name: str) -> Tag:
-    """Read a tag's posts no more, from the next look on. NotFound when it is no tag's name."""
-    wanted = tag_named(name)
+    """Stop showing a tag's posts on the home page. NotFound for an invalid name."""
+    tag = tag_named(name)
     _lock(user)
-    TagFollow.objects.filter(user=user, tag__name=wanted.name).delete()
+    follow = TagFollow.objects.filter(user=user, tag__name=tag.name).first()
+    if follow is not None:
+        follow.delete()
+        PastTagFollow.objects.create(user=user, tag_id=follow.tag_id, began_at=follow.created_at)
     _count(user)
-    return wanted
+    return tag
+
+
+def purge_past_follows() -> None:
+    """Delete a batch of what ended longer ago than `HOME_HISTORY_DAYS`."""
+    until = timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS)
+    due = PastTagFollow.objects.filter(ended_at__lt=until).order_by("ended_at")
+    PastTagFollow.objects.filter(pk__in=list(due.values_list("pk", flat=True)[:BATCH])).delete()
 
 
 def _lock(user: User) -> None:
@@ -108,4 +119,5 @@ def _lock(user: User) -> None:
 def _count(user: User) -> None:
     number = TagFollow.objects.filter(user=user).count()
     UserCounts.objects.filter(pk=user.pk).update(followed_tags=number)
+    viewer_changed(user.pk)
     user.counts.followed_tags = number

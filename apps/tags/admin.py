@@ -1,4 +1,4 @@
-"""Staff see tags and how much they are used. Who follows a tag is nobody else's business: there is no list of that."""
+"""Staff see tags and how much they are used. Who follows a tag is private: staff pages do not list it."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from django.utils.translation import gettext_lazy
 
 from apps.events.admin import StaffList
 from apps.tags.models import Tag, TagDay
-from apps.tags.names import normal
+from apps.tags.names import normalize
 
 
 class NamedAdmin(StaffList):
     """Rows of tags, searched by the whole name of one."""
 
-    tag_name = "name"  # where a row has it
+    tag_name = "name"  # the field with the name of the tag
     search_fields = ("=name",)
     search_help_text = gettext_lazy("The whole name of a tag.")
     list_display_links = None
@@ -25,28 +25,25 @@ class NamedAdmin(StaffList):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """However it is written."""
+        """By the whole name, in any spelling that normalizes to it."""
         term = search_term.strip()
-        return (queryset.filter(**{self.tag_name: normal(term) or ""}) if term else queryset), False
+        return (
+            queryset.filter(**{self.tag_name: normalize(term) or ""}) if term else queryset
+        ), False
 
 
 @admin.register(Tag)
 class TagAdmin(NamedAdmin):
-    """Tags, the youngest first."""
-
     list_display = ("id", "link", "created_at")
     ordering = ("-id",)
 
     @admin.display(description=gettext_lazy("tag"))
     def link(self, tag: Tag) -> SafeString:
-        """To where it is read."""
         return format_html('<a href="{}">{}</a>', tag.url, str(tag))
 
 
 @admin.register(TagDay)
 class TagDayAdmin(NamedAdmin):
-    """Which tags were used by how many accounts, day by day."""
-
     tag_name = "tag__name"
     list_display = ("day", "tag", "accounts", "uses")
     list_select_related = ("tag",)

@@ -1,14 +1,14 @@
-"""What tags do when accounts change."""
+"""What happens to tags when accounts change."""
 
 from typing import Any
 
 from django.dispatch import receiver
 
 from apps.accounts.signals import visibility_changed
-from apps.tags.queries import forget_talk
+from apps.tags.trends import clear_cached_trending_tags
 
 
 @receiver(visibility_changed)
-def forget_trending_tags(**_more: Any) -> None:
-    """The tags of a suspended account are not shown beside pages any more."""
-    forget_talk()
+def forget_trending_tags(**_kwargs: Any) -> None:
+    """The tags of a suspended account may trend no longer."""
+    clear_cached_trending_tags()

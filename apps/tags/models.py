@@ -1,4 +1,4 @@
-"""Tags, which posts bear them, who follows them, and how often they are used."""
+"""Tags, which posts have them, who follows them, and how often they are used."""
 
 from django.conf import settings
 from django.db import models
@@ -9,7 +9,7 @@ from apps.tags.names import NAME_MAX_CHARACTERS, tag_address
 
 
 class Tag(models.Model):
-    """A tag, in the normal form of its name."""
+    """A tag, by its normalized name."""
 
     name = models.CharField(
         _("name"), max_length=NAME_MAX_CHARACTERS, unique=True, db_collation="C"
@@ -24,14 +24,13 @@ class Tag(models.Model):
 
     @property
     def url(self) -> str:
-        """Where it is read."""
         return tag_address(self.name)
 
 
 class TagUse(models.Model):
-    """A post bears a tag. Written in the transaction of the post, by its number: posts are a higher app's.
+    """A post has a tag. Without a foreign key to the post: the app `posts` is above this one.
 
-    `is_public`: the post is for everybody and may be found by the tag. The rows of a deleted post go with it.
+    `is_public`: the post is public, so its tag leads to it. The rows are deleted with the post.
     """
 
     tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
@@ -53,7 +52,7 @@ class TagUse(models.Model):
 
 
 class TagFollow(models.Model):
-    """`user` wants to read a tag's public posts on the home page."""
+    """`user` follows a tag: its public posts appear on their home page."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -70,8 +69,29 @@ class TagFollow(models.Model):
         return f"{self.user_id} -> {self.tag_id}"
 
 
+class PastTagFollow(models.Model):
+    """A follow of a tag that is over; kept for `settings.HOME_HISTORY_DAYS`."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
+    began_at = models.DateTimeField(_("since"))
+    ended_at = models.DateTimeField(_("until"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("past tag follow"), _("past tag follows")
+        indexes = [
+            models.Index(fields=["user", "ended_at"], name="past_tag_follow_of_user"),
+            models.Index(fields=["ended_at"], name="past_tag_follow_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} -> {self.tag_id} until {self.ended_at:%Y-%m-%d %H:%M:%S}"
+
+
 class TagDay(models.Model):
-    """How many public posts of a day (UTC) bear a tag, and of how many accounts; counted again while the day lasts."""
+    """How many public posts of a day (UTC) have a tag, and by how many accounts; recounted while the day lasts."""
 
     tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
     day = models.DateField()

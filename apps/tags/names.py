@@ -1,4 +1,4 @@
-"""The names of tags. Two ways to write a name are one tag when their normal forms are equal. Pure."""
+"""The names of tags. Two spellings are the same tag when their normalized forms are equal. Pure."""
 
 import unicodedata
 from urllib.parse import quote
@@ -6,32 +6,26 @@ from urllib.parse import quote
 import regex
 
 NAME_MAX_CHARACTERS = 100
-ROUNDS = 4  # more than the tables of Unicode ever need until nothing changes any more
+MAX_ROUNDS = 4  # more than Unicode needs for normalization to become stable
 _OTHER = regex.compile(r"[^\p{L}\p{M}\p{N}_]+")
-_SOMETHING = regex.compile(r"[\p{L}_]")
+_LETTER = regex.compile(r"[\p{L}_]")
 
 
-def normal(name: str) -> str | None:
-    """The form under which a tag is kept: compatible forms made one, no case; None when it is not a tag's name.
+def normalize(name: str) -> str | None:
+    """The stored form of a name, NFKC and case-folded; None if it cannot name a tag.
 
-    A name is at most 100 letters, digits and underscores, before and after, and not a number.
+    A name has at most 100 letters, digits and underscores, before and after normalization, and is not a number.
     """
     bare = name.removeprefix("#").removesuffix("#")
     if not 0 < len(bare) <= NAME_MAX_CHARACTERS or _OTHER.search(bare):
         return None
-    for _round in range(ROUNDS):
+    for _round in range(MAX_ROUNDS):
         again = _OTHER.sub("", unicodedata.normalize("NFKC", bare).casefold())
         if again == bare:
             break
         bare = again
-    return bare if len(bare) <= NAME_MAX_CHARACTERS and _SOMETHING.search(bare) else None
-
-
-def normal_many(names: list[str]) -> list[str]:
-    """The normal forms of names, each once, in order, without what is no name."""
-    return list(dict.fromkeys(filter(None, map(normal, names))))
+    return bare if len(bare) <= NAME_MAX_CHARACTERS and _LETTER.search(bare) else None
 
 
 def tag_address(name: str) -> str:
-    """Where a tag is read."""
     return f"/tags/{quote(name, safe='')}"

@@ -2,10 +2,10 @@
 
 from celery import shared_task
 
-from apps.tags.counting import count_days
+from apps.tags.trends import count_days
 
 
 @shared_task
 def count_tags() -> None:
-    """Count today's and yesterday's uses again."""
+    """Recount today's and yesterday's uses."""
     count_days()

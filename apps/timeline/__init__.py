@@ -1,1 +1,7 @@
-"""Timelines: home, profile, public, tags, lists and threads; publishing and fan-out."""
+"""Timelines: home, profile, public, tags, lists and threads; publishing and fan-out.
+
+pipeline.page      how any of them becomes a page: who reads, ids, one batch of reads, rules, filters
+sources            where ids come from; `home_cache` rebuilds a reader's list of newest ids
+policy             which authors are pushed and which are pulled; `fanout.switch` changes it
+Why a post is on a home page, or is not: `apps.audit.explain`.
+"""

@@ -1,13 +1,14 @@
 """What the timelines do when a lower app reports a change."""
 
+from apps.events.actions import Payload, handles
 from apps.events.queries import pending_events
-from apps.events.registry import Payload, handles
 from apps.posts.actions.publish import delete_reposts_of
-from apps.posts.cache.posts import repair_deleted, repair_edited, repair_published
-from apps.timeline.fanout import dispatch
+from apps.posts.cache import repair_deleted, repair_edited, repair_published
+from apps.timeline.fanout import backfill, dispatch
 from apps.timeline.sources import outbox, replica, second_level
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.second_level import ENTRIES
+from apps.timeline.sources.square import EVERYBODY, SQUARE
 from feedcache.ids import author_of
 from feedcache.structures.home_window import mark_deleted
 
@@ -44,6 +45,7 @@ def refresh_pinned_post(payload: Payload) -> None:
 def mark_deleted_post(payload: Payload) -> None:
     """Stop the deliveries of a deleted post and delete its reposts, a batch at a time."""
     mark_deleted(payload["post_id"])
+    SQUARE.remove(EVERYBODY, [payload["post_id"]])
     repair_deleted(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     while delete_reposts_of(payload["post_id"]):
@@ -53,23 +55,49 @@ def mark_deleted_post(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def update_home_caches(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's home cache, or remove those of a former one: reads skip them already."""
-    dispatch.follow_changed(payload["follower_id"], payload["followee_id"])
+    """Add a new followee's posts to the follower's home cache, or remove a former one's: reads skip them already.
+
+    The follow may also begin or end a friendship: the followee reads the follower's posts to friends, or no more.
+    """
+    backfill.follow_changed(payload["follower_id"], payload["followee_id"])
+    backfill.friendship_changed(payload["followee_id"], payload["follower_id"])
+
+
+@handles("virtual_follow_changed")
+def update_promoted_posts(payload: Payload) -> None:
+    """The same for virtual follows of an account."""
+    backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 
 @handles("followed")
 @handles("unfollowed")
 def update_second_level(payload: Payload) -> None:
-    """Bring the follower's second level to the present follows; while other changes are pending it stays a miss."""
-    reader_id, author_id = payload["follower_id"], payload["followee_id"]
+    _sync_second_level(payload["follower_id"], payload["followee_id"])
+
+
+@handles("virtual_follow_changed")
+def update_second_levels(payload: Payload) -> None:
+    for reader_id in second_level.readers_with_span(payload["user_ids"]):
+        _sync_second_level(reader_id, payload["account_id"])
+
+
+def _sync_second_level(reader_id: int, author_id: int) -> None:
+    """Bring a reader's second level to the present follows; while other changes are pending it stays a miss."""
     follows = pending_events(
         ["followed", "unfollowed"], f"{__name__}.{update_second_level.__name__}"
     )
-    others = follows.filter(payload__follower_id=reader_id).exclude(payload__followee_id=author_id)
+    follows = follows.filter(payload__follower_id=reader_id)
+    follows = follows.exclude(payload__followee_id=author_id)
+    virtual = pending_events(
+        ["virtual_follow_changed"], f"{__name__}.{update_second_levels.__name__}"
+    )
+    virtual = virtual.filter(payload__user_ids__contains=[reader_id])
+    virtual = virtual.exclude(payload__account_id=author_id)
     loads = pending_events(["graph_loaded"], f"{__name__}.{drop_home_caches.__name__}")
     loads = loads.filter(payload__user_ids__contains=[reader_id])
+    others = (follows, virtual, loads)
     second_level.sync_follow(
-        reader_id, author_id, is_last=lambda: not (others.exists() or loads.exists())
+        reader_id, author_id, is_last=lambda: not any(events.exists() for events in others)
     )
 
 
@@ -91,4 +119,4 @@ def drop_home_caches(payload: Payload) -> None:
 def update_inboxes(payload: Payload) -> None:
     """Add a circle's posts to the inboxes of new members, and remove them from those of former ones."""
     for user_id in payload["user_ids"]:
-        dispatch.circle_changed(user_id, payload["circle_id"])
+        backfill.circle_changed(user_id, payload["circle_id"])

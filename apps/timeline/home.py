@@ -1,40 +1,64 @@
 """The home timeline: posts of the viewer's followees, of the viewer, and of the viewer's circles; newest first.
 
+Open posts of virtual followees come from the same sources, and pass only while they are promoted to the viewer.
+
 Skeleton: the reader's home window (open posts) and inbox (restricted posts) in Redis, each rebuilt when it is missing,
-merged with the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Below the higher of their ends,
-and when Redis does not answer, ids come from PostgreSQL (`sources.older`). Then hydrate, rules, top up (`pipeline.page`).
+merged with the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Below the higher of their
+ends, and when Redis does not answer, ids come from PostgreSQL (`sources.older`). Then hydrate, rules, top up
+(`pipeline.page`).
 """
 
+import json
 import re
 import time
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
-from typing import Self
+from itertools import count as counter
+from typing import Any, Self
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
+from apps import deadline
 from apps.accounts.models import User
 from apps.errors import BadRequest
-from apps.graph.queries import Relations, chosen_languages
-from apps.lists.queries import kept_off_home
-from apps.paging import Cursor, Page
+from apps.filters.models import FilterContext
+from apps.graph.groups.queries import exclusive_member_ids
+from apps.graph.queries import Relations, ask_recent_follows, chosen_languages
+from apps.pagination import Cursor, Page
 from apps.posts.models import Visibility
 from apps.posts.queries import Preloaded
+from apps.promotions.queries import ask_promotions
 from apps.tags.queries import followed_names
 from apps.timeline import policy
-from apps.timeline.pipeline import samples
-from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import Rule, Source, fill_page, not_muted_nor_hidden
+from apps.timeline.fanout import lag
+from apps.timeline.pipeline.page import (
+    FeedItem,
+    Reader,
+    Rule,
+    Source,
+    fill_page,
+    hydrate,
+    without_muted_or_hidden,
+)
+from apps.timeline.pipeline.promoted import (
+    Promotions,
+    no_promotions,
+    promotions_for,
+    without_promoted,
+)
+from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import merge, older, pulled_authors, sql
-from apps.timeline.sources.home_cache import HOME, INBOX
-from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
-from feedcache.ids import MAX_ID
-from feedcache.structures.home_window import WindowRange, late_arrivals
-from feedcache.structures.merge import (
-    Merged,
+from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
+from feedcache.connections import RedisError, timelines
+from feedcache.ids import MAX_ID, answers_another, author_of
+from feedcache.read_through import Batch, Future
+from feedcache.structures.home_window import (
+    WindowRange,
     WindowReads,
+    late_arrivals,
     merge_down,
     merge_up,
     read_windows,
@@ -44,17 +68,43 @@ from feedcache.structures.merge import (
 MAX_POLICY_RELOADS = 2
 
 
-def home_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
+def home_timeline(
+    viewer: User, cursor: Cursor, *, exclude_read: bool | None = None, promoted: bool = True
+) -> Page[FeedItem]:
+    """A page of the viewer's home. `exclude_read`: without what the viewer has read; None: as the viewer chose.
+
+    `promoted=False` leaves promoted posts out, for programs that may not show their label.
+    """
+    exclude_read = viewer.hides_read if exclude_read is None else exclude_read
     preloaded: Preloaded = {}
+    batch = Batch()
+    rule = home_rule(
+        viewer,
+        ask_promotions(batch, viewer.pk) if promoted else no_promotions,
+        ask_recent_follows(batch, viewer.pk, viewer.counts.graph_revision),
+    )
     page = fill_page(
         candidates(viewer, preloaded=preloaded),
-        viewer_id=viewer.pk,
+        Reader(viewer, FilterContext.HOME),
         cursor=cursor,
-        rule=home_rule(viewer),
+        rule=without_read(rule) if exclude_read else rule,
         preloaded=preloaded,
+        batch=batch,
     )
-    samples.sample_home(viewer.pk, cursor, page)
+    if cursor.max_id is None and (behind := lag.latest().behind_for(viewer.pk)):
+        deadline.note_behind(behind)
+    sample_home(viewer.pk, cursor, page, exclude_read=exclude_read, promoted=promoted)
     return page
+
+
+def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
+    """Those of up to 200 posts that belong on the viewer's home now, in the order given; what was read included."""
+    if not post_ids:
+        return []
+    hydrated = hydrate(viewer.pk, post_ids)
+    rule = home_rule(viewer, promotions_for(viewer.pk) if promoted else no_promotions)
+    items = rule(hydrated.items, hydrated.relations)
+    return apply_filters(viewer, FilterContext.HOME, items)
 
 
 def candidates(viewer: User, *, preloaded: Preloaded | None = None) -> Source:
@@ -85,19 +135,28 @@ def home_ids(
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order.
 
-    `revision` is the reader's `graph_revision`, if the caller has just read it. Puts the contents of open posts below the
-    home cache into `preloaded`.
+    `revision` is the reader's `graph_revision`, if the caller has just read it. Puts the contents of open posts below
+    the home cache into `preloaded`.
     """
-    ranges, policies = _cached_ranges(reader_id, cursor, count)
+    ascending = cursor.ascending
+    read = read_windows_up if ascending else read_windows
+    ranges, policies = _cached_ranges(reader_id, cursor, count, read)
     if None in ranges and _rebuild_missing(reader_id, ranges):
-        ranges, policies = _cached_ranges(reader_id, cursor, count)
-    if None not in ranges and (policies.pulls_all or policies.pulled):
+        ranges, policies = _cached_ranges(reader_id, cursor, count, read)
+    present = [part for part in ranges if part is not None]
+    if len(present) < len(ranges):
+        return older.home_ids(reader_id, cursor, count, preloaded=preloaded)
+    if policies.pulls_all or policies.pulled:
         pulled = pulled_authors.ids_within_deadline(
             reader_id, policies, cursor, count, revision=revision
         )
-        ranges = [*ranges, WindowRange(pulled, complete=True)]
-    merged = _merge(ranges, cursor, count)
-    if merged is None:
+        present.append(WindowRange(pulled, complete=True))
+    merged = (
+        merge_up(present, count=count)
+        if ascending
+        else merge_down(present, newest=cursor.max_id, count=count)
+    )
+    if merged is None:  # not all windows reach down to the start
         return older.home_ids(reader_id, cursor, count, preloaded=preloaded)
     if not merged.end:
         return merged.ids
@@ -107,35 +166,32 @@ def home_ids(
 
 
 def _cached_ranges(
-    reader_id: int, cursor: Cursor, count: int
+    reader_id: int, cursor: Cursor, count: int, read: Callable[..., WindowReads] = read_windows
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
     """The range in the home window and in the inbox, None for a missing one; with the policies of the same moment.
 
     While all authors are pulled the range of the home window is empty: it misses pushes.
     """
-    batch, policies = _read(reader_id, cursor, count)
+
+    def windows_under(policies: policy.PoliciesInForce) -> WindowReads:
+        return read(
+            (HOME.of(policies.generation), INBOX),
+            reader_id,
+            oldest=cursor.floor,
+            newest=cursor.max_id,
+            count=count,
+            extra_key=policy.VERSION_KEY,
+        )
+
+    batch = windows_under(policies := policy.cached())
     for _reload in range(MAX_POLICY_RELOADS):
         if not batch.answered or policies.is_current(batch.extra):
             break
-        policy.load()  # and read again: the windows must be at least as new as the policies
-        batch, policies = _read(reader_id, cursor, count)
+        policies = policy.load()  # the windows must be at least as new as the policies
+        batch = windows_under(policies)
     if batch.answered and policies.pulls_all:
         return [WindowRange([], complete=True), *batch.parts[1:]], policies
     return batch.parts, policies
-
-
-def _read(reader_id: int, cursor: Cursor, count: int) -> tuple[WindowReads, policy.PoliciesInForce]:
-    policies = policy.cached()
-    read = read_windows_up if cursor.ascending else read_windows
-    batch = read(
-        (HOME.of(policies.generation), INBOX),
-        reader_id,
-        oldest=cursor.floor,
-        newest=cursor.max_id,
-        count=count,
-        extra_key=policy.VERSION_KEY,
-    )
-    return batch, policies
 
 
 def _rebuild_missing(reader_id: int, ranges: list[WindowRange | None]) -> bool:
@@ -145,46 +201,52 @@ def _rebuild_missing(reader_id: int, ranges: list[WindowRange | None]) -> bool:
     )
 
 
-def _merge(ranges: list[WindowRange | None], cursor: Cursor, count: int) -> Merged | None:
-    """All ranges as one list; None when one is missing, so that PostgreSQL has to answer."""
-    present = [part for part in ranges if part is not None]
-    if len(present) < len(ranges):
-        return None
-    if cursor.ascending:
-        return merge_up(present, count=count)
-    return merge_down(present, newest=cursor.max_id, count=count)
+def home_rule(
+    viewer: User,
+    promotions: Promotions = no_promotions,
+    recent_follows: Future[Mapping[int, float]] = dict,
+) -> Rule:
+    """The rule that keeps those posts, of all that a viewer may see, that belong on the home timeline.
+
+    An open post of a virtual followee passes with the `promotion` that brings it; only these call `promotions`. Posts
+    that came by a followed tag, or are older than the follow, say so.
+    """
+    counts = viewer.counts  # of what most have nothing
+    in_exclusive_lists = exclusive_member_ids(viewer) if counts.exclusive_lists else ()
+    tags = followed_names(viewer) if counts.followed_tags else ()
+    languages = chosen_languages(viewer) if counts.choosy_follows else {}
+
+    def belonging(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
+        # the home cache may still hold former followees; hydration has checked the membership in circles
+        followed = relations.following | {viewer.pk}
+        belonging_items = []
+        for item in without_muted_or_hidden(items, relations):
+            author_id = item.post.author_id
+            if (
+                author_id in in_exclusive_lists
+                or (languages and is_unwanted_language(item, languages))
+                or (viewer.hides_replies and is_reply_to_stranger(item, followed))
+            ):
+                continue
+            if author_id in followed or item.post.visibility == Visibility.CIRCLE:
+                since = recent_follows().get(author_id)
+                belonging_items.append(_older_than_follow(item, since) if since else item)
+            elif tags and (tag := _followed_tag(item, tags)):
+                belonging_items.append(replace(item, followed_tag=tag))
+            elif item.post.is_open and (promotion := promotions().get(author_id)):
+                belonging_items.append(replace(item, promotion=promotion))
+        return belonging_items
+
+    return belonging
 
 
-def home_rule(viewer: User) -> Rule:
-    """Which of the posts that a viewer may see belong on the home timeline."""
-    return partial(
-        _belongs,
-        viewer_id=viewer.pk,
-        in_exclusive_lists=kept_off_home(viewer),
-        tags=followed_names(viewer),
-        languages=chosen_languages(viewer),
-    )
+def without_read(rule: Rule) -> Rule:
+    """The rule, and nothing that the viewer has read; one unread post in a hundred counts as read."""
 
+    def unread(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
+        return [item for item in rule(items, relations) if not item.shown.flags.read]
 
-def _belongs(
-    item: FeedItem,
-    relations: Relations,
-    *,
-    viewer_id: int,
-    in_exclusive_lists: Collection[int],
-    tags: Collection[str],
-    languages: Mapping[int, Collection[str]],
-) -> bool:
-    author_id = item.post.author_id
-    if author_id in in_exclusive_lists:
-        return False
-    if languages and is_unwanted_language(item, languages):
-        return False
-    # the home cache may still hold former followees; hydration has checked the membership in circles
-    followed = author_id == viewer_id or author_id in relations.following
-    in_circle = item.post.visibility == Visibility.CIRCLE
-    belongs = followed or in_circle or _has_tag(item, tags)
-    return belongs and not_muted_nor_hidden(item, relations)
+    return unread
 
 
 def is_unwanted_language(item: FeedItem, languages: Mapping[int, Collection[str]]) -> bool:
@@ -199,19 +261,47 @@ def is_unwanted_language(item: FeedItem, languages: Mapping[int, Collection[str]
     return language not in chosen and language.partition("-")[0] not in chosen
 
 
-def _has_tag(item: FeedItem, tags: Collection[str]) -> bool:
-    """Whether an item is public, and has one of these tags."""
-    return item.post.visibility == Visibility.PUBLIC and not item.post.tags.keys().isdisjoint(tags)
+def is_reply_to_stranger(item: FeedItem, followed: Collection[int]) -> bool:
+    """Whether a post answers somebody whom its reader does not follow; `followed` includes the reader.
+
+    False for the reader's own posts, for reposts, and for replies of authors to themselves. The id of a deleted or
+    hidden parent still says whose it was.
+    """
+    parent_id = item.post.reply_to_id
+    if parent_id is None or item.flags.own or not answers_another(parent_id, item.post.author_id):
+        return False
+    return author_of(parent_id) not in followed
+
+
+def _followed_tag(item: FeedItem, tags: Collection[str]) -> str:
+    """The first of these tags that a public item has, as it spells it; else empty."""
+    if item.post.visibility != Visibility.PUBLIC:
+        return ""
+    return next((spelled for name, spelled in item.post.tags.items() if name in tags), "")
+
+
+def _older_than_follow(item: FeedItem, since: float) -> FeedItem:
+    """The item with the time of the follow (Unix seconds), if that came later."""
+    if item.post.created_ms >= since * 1000:
+        return item
+    return replace(item, followed_at=datetime.fromtimestamp(since, UTC))
 
 
 def newer_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
-    """The number of candidates above an id, at most `maximum`; 0 when the viewer has no home cache."""
+    """The number of candidates above an id, at most `maximum`, without promoted ones; 0 without a home cache.
+
+    For readers who hide replies to strangers the number of posts: candidates do not say what they are.
+    """
+    if viewer.hides_replies:
+        above = Cursor(since_id=since_id, limit=maximum)
+        return len(home_timeline(viewer, above, promoted=False).items)
     above = Cursor(since_id=since_id, limit=maximum)
     ranges, policies = _cached_ranges(viewer.pk, above, maximum)
     ids = {post_id for part in ranges if part for post_id in part.ids}
+    revision = viewer.counts.graph_revision
     if ranges[0] is not None and (policies.pulls_all or policies.pulled):
-        revision = viewer.counts.graph_revision
         ids.update(pulled_authors.ids(viewer.pk, policies, above, maximum, revision=revision))
+    ids = without_promoted(viewer.pk, ids, revision=revision)
     if viewer.counts.followed_tags:
         ids.update(sql.followed_tag_ids(viewer.pk, above, maximum))
     return min(maximum, len(ids))
@@ -247,26 +337,30 @@ class ReadPosition:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Unread items, newest first. `last_id` is the position to continue from; `more`: there are unread items above it."""
+    """Unread items, newest first. `last_id` is the position to continue from; `more`: there are more above it."""
 
     items: list[FeedItem]
     last_id: str
     more: bool = False
 
 
-def get_activity(viewer: User, last_id: str | None = None, *, limit: int = 20) -> Activity:
+def get_activity(
+    viewer: User, last_id: str | None = None, *, limit: int = 20, promoted: bool = True
+) -> Activity:
     """About `limit` unread items, newest first: all late arrivals, and the lowest items above the position.
 
-    Without a position the newest page. Continuing from `last_id` skips nothing. BadRequest for a malformed position.
+    Without a position the newest page. Continuing from `last_id` skips nothing. `promoted` as for `home_timeline`.
+    BadRequest for a malformed position.
     """
     began_ms = round(time.time() * 1000)
     if not last_id:
-        page = home_timeline(viewer, Cursor(limit=limit))
+        page = home_timeline(viewer, Cursor(limit=limit), promoted=promoted)
         return Activity(page.items, str(ReadPosition(page.newer or 0, began_ms)))
     position = ReadPosition.parse(last_id)
-    late = _late_items(viewer, position)
+    late = _late_items(viewer, position, promoted=promoted)
     room = max(limit - len(late), 1)
-    above = home_timeline(viewer, Cursor(min_id=position.newest_id, limit=room))
+    cursor = Cursor(min_id=position.newest_id, limit=room)
+    above = home_timeline(viewer, cursor, promoted=promoted)
     items = above.items + late  # late arrivals all lie below the position
     newest = max(position.newest_id, above.newer or 0)
     return Activity(items, str(ReadPosition(newest, began_ms)), more=len(above.items) >= room)
@@ -277,13 +371,65 @@ def may_have_unread(viewer: User, position: ReadPosition) -> bool:
     return bool(newer_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position))
 
 
-def _late_items(viewer: User, position: ReadPosition) -> list[FeedItem]:
-    hydrated = hydrate(viewer.pk, _late_ids(viewer, position))
-    rule = home_rule(viewer)
-    return [item for item in hydrated.items if rule(item, hydrated.relations)]
+def _late_items(viewer: User, position: ReadPosition, *, promoted: bool) -> list[FeedItem]:
+    items = home_items(viewer, _late_ids(viewer, position), promoted=promoted)
+    return [item for item in items if not (viewer.hides_read and item.shown.flags.read)]
 
 
 def _late_ids(viewer: User, position: ReadPosition) -> list[int]:
     since = max(position.at_ms - MAX_SKEW_MS, 0)
     late = late_arrivals((HOME, INBOX), viewer.pk, since_ms=since)
     return [post_id for post_id in late if post_id <= position.newest_id]
+
+
+# Samples of home pages in Redis, for the auditor: ids and bounds, no texts. One read in `AUDIT_SAMPLE_RATE` per
+# process.
+SAMPLES_KEY = "audit:reads"
+MAX_SAMPLES = 200
+SAMPLE_TTL_SECONDS = 3600
+
+_reads = counter(1)
+
+
+def sample_home(
+    viewer_id: int,
+    cursor: Cursor,
+    page: Page[Any],
+    *,
+    exclude_read: bool = False,
+    promoted: bool = True,
+) -> None:
+    """Store every `AUDIT_SAMPLE_RATE`th page, unless a source was missing from it. Never fails a page."""
+    rate = settings.AUDIT_SAMPLE_RATE
+    if not rate or next(_reads) % rate or deadline.missing():
+        return
+    sample = {
+        "viewer": viewer_id,
+        "at": time.time(),
+        "max_id": cursor.max_id,
+        "since_id": cursor.since_id,
+        "min_id": cursor.min_id,
+        "limit": cursor.limit,
+        "ids": [item.id for item in page.items],
+        "older": page.older,
+        "newer": page.newer,
+        "exclude_read": exclude_read,
+        "promoted": promoted,
+    }
+    try:
+        pipeline = timelines().pipeline(transaction=False)
+        pipeline.lpush(SAMPLES_KEY, json.dumps(sample))
+        pipeline.ltrim(SAMPLES_KEY, 0, MAX_SAMPLES - 1)
+        pipeline.expire(SAMPLES_KEY, SAMPLE_TTL_SECONDS)
+        pipeline.execute()
+    except RedisError:
+        return
+
+
+def pop_samples(maximum: int) -> list[dict[str, Any]]:
+    """Remove and return up to `maximum` samples, oldest first; none when Redis does not answer."""
+    try:
+        texts: Any = timelines().rpop(SAMPLES_KEY, maximum)
+    except RedisError:
+        return []
+    return [json.loads(text) for text in texts or ()]

@@ -1,20 +1,68 @@
-"""A list's timeline: posts of its members that the owner may see, newest first; always from PostgreSQL.
+"""What a viewer has put together: the timelines of lists, of bookmarks and of favourites; always from PostgreSQL.
 
 A list has at most 500 members, one bounded index scan each; nothing is pushed to lists.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 
 from apps.accounts.models import User
-from apps.lists.models import RepliesPolicy, UserList
-from apps.paging import Cursor, Page
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import fill_page, not_muted_nor_hidden
+from apps.engagement.models import Bookmark, Like
+from apps.engagement.queries import bookmarks_page, likes_page
+from apps.filters.models import FilterContext
+from apps.graph.models import RepliesPolicy, UserList
+from apps.pagination import Cursor, Page, to_page
+from apps.timeline.pipeline.page import (
+    MAX_ROUNDS,
+    FeedItem,
+    Reader,
+    fill_page,
+    hydrate,
+    without_muted_or_hidden,
+)
+from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import sql
 
 
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:
+    """Posts of a list's members that its owner may see, newest first."""
     policy = RepliesPolicy(user_list.replies_policy)
-
     source = partial(sql.list_ids, owner.pk, user_list.pk, policy)
-    return fill_page(source, viewer_id=owner.pk, cursor=cursor, rule=not_muted_nor_hidden)
+    return fill_page(
+        source,
+        Reader(owner, FilterContext.HOME),
+        cursor=cursor,
+        rule=without_muted_or_hidden,
+    )
+
+
+def bookmarks_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
+    return _posts(viewer, cursor, bookmarks_page)
+
+
+def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
+    return _posts(viewer, cursor, likes_page)
+
+
+def _posts(
+    viewer: User, cursor: Cursor, read: Callable[[int, Cursor], Page[Bookmark] | Page[Like]]
+) -> Page[FeedItem]:
+    """A page of the posts of marks, by the ids of the marks; full as those of `fill_page` where posts are gone."""
+    found: list[tuple[int, FeedItem]] = []  # the mark and its post, in reading order
+    position, more = replace(cursor, limit=cursor.limit + 1), True
+    for _round in range(MAX_ROUNDS):
+        marks = read(viewer.pk, position).items[:: -1 if cursor.ascending else 1]
+        hydrated = hydrate(viewer.pk, [mark.post_id for mark in marks])
+        items = {item.id: item for item in hydrated.items}
+        found += [(mark.pk, items[mark.post_id]) for mark in marks if mark.post_id in items]
+        more = len(marks) > cursor.limit
+        if not more or len(found) > cursor.limit:
+            break
+        position = position.beyond(marks[-1].pk)
+    page = to_page(found, cursor, id_of=itemgetter(0))
+    if more and len(found) <= cursor.limit:
+        older, newer = position.max_id or page.older, position.min_id or page.newer
+        page = Page(page.items, older, newer, ends_early=True)
+    return page.mapped(apply_filters(viewer, None, [item for _mark, item in page.items]))

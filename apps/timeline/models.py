@@ -20,33 +20,55 @@ class Mode(models.TextChoices):
 
 
 class FollowerScan(LeasedRow):
-    """A follower list being split into chunks: pending until it is split to its end.
+    """A follower list being split into chunks: pending until it is split to its end. Virtual followers come last.
 
-    `cut_to` is the last edge in a chunk, so that another dispatcher can continue there. `followers` is their number at the
-    beginning, for the estimate of the rest.
+    `scanned_to` is the last edge in a chunk, so that another dispatcher can continue there; virtual follows have edges
+    of their own. `followers` is the number of both at the beginning, for the estimate of the rest; `parts` is how many
+    chunks were made.
     """
 
-    cut_to = models.BigIntegerField(_("cut up to edge"), default=0)
+    scanned_to = models.BigIntegerField(_("cut up to edge"), default=0)
+    virtual_scanned_to = models.BigIntegerField(_("cut up to virtual edge"), default=0)
     followers = models.PositiveIntegerField(_("followers at the beginning"), default=0)
+    parts = models.PositiveIntegerField(_("chunks"), default=0)
 
     class Meta:
         abstract = True
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="%(class)s_due")
+        ]
 
 
 class Chunk(LeasedRow):
     """A range of a follower list, by edge ids, with its receipt. The subclass names its `job`.
 
-    When done, `expected = delivered + dormant`; dormant readers have no home cache and rebuild it on return.
+    `is_virtual`: the edges are virtual follows. When done, `expected = delivered + dormant + lost`; dormant readers
+    have no home cache and rebuild it on return; those of a chunk that staff gave up are lost.
     """
 
     first_edge = models.BigIntegerField(_("first edge"))
     last_edge = models.BigIntegerField(_("last edge"))
+    is_virtual = models.BooleanField(_("virtual follows"), default=False)
     expected = models.PositiveIntegerField(_("followers"))
     delivered = models.PositiveIntegerField(_("delivered"), default=0)
     dormant = models.PositiveIntegerField(_("dormant"), default=0)
+    lost = models.PositiveIntegerField(_("given up"), default=0)
 
     class Meta:
         abstract = True
+        constraints = [
+            models.UniqueConstraint("job", "first_edge", "is_virtual", name="%(class)s_once"),
+            models.CheckConstraint(
+                condition=~Q(state=State.DONE)
+                | Q(expected=F("delivered") + F("dormant") + F("lost")),
+                name="%(class)s_adds_up",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"], condition=Q(state=State.PENDING), name="%(class)s_due"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.pk}: {self.first_edge}..{self.last_edge}"
@@ -56,39 +78,46 @@ class FanoutJob(FollowerScan):
     """The delivery of one post to its author's followers at the time of publication, or to its addressees.
 
     `mode` stays as it was at delivery when the author's policy changes; a pulled post has no chunks.
+
+    `receipts` is how many chunks have a receipt, and `seal` that of the newest one (`fanout.receipts`). `lost` counts
+    the followers of a list that staff gave up before it was split to its end.
     """
 
     post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="fanout")
     mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, default=Mode.ONLINE)
+    receipts = models.PositiveIntegerField(_("receipts"), default=0)
+    seal = models.BinaryField(_("seal"), default=b"")
+    lost = models.PositiveIntegerField(_("given up"), default=0)
 
-    class Meta:
+    class Meta(FollowerScan.Meta):
         verbose_name, verbose_name_plural = _("fan-out job"), _("fan-out jobs")
-        indexes = [
-            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="fanout_due")
-        ]
 
     def __str__(self) -> str:
         return str(self.post_id)
 
 
 class FanoutChunk(Chunk):
-    """A chunk of a delivery; its edges are 0..0 for the addressees of a post."""
+    """A chunk of a delivery; its edges are 0..0 for the addressees of a post.
+
+    The receipt has the place `number` among those of its job. `reached` are the ids of the readers whose page the post
+    was put on, packed (`fanout.receipts`); null after `RECEIPT_DAYS`, when only its `digest` is left.
+    """
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
+    number = models.PositiveIntegerField(_("place of the receipt"), default=0)
+    reached = models.BinaryField(_("readers reached"), null=True)
+    digest = models.BinaryField(_("digest"), default=b"")
+    seal = models.BinaryField(_("seal"), default=b"")
 
-    class Meta:
+    class Meta(Chunk.Meta):
         verbose_name, verbose_name_plural = _("fan-out chunk"), _("fan-out chunks")
-        constraints = [
-            models.UniqueConstraint("job", "first_edge", name="chunk_once"),
-            models.CheckConstraint(
-                condition=~Q(state=State.DONE) | Q(expected=F("delivered") + F("dormant")),
-                name="chunk_adds_up",
-            ),
-        ]
         indexes = [
+            *Chunk.Meta.indexes,
             models.Index(
-                fields=["due_at", "id"], condition=Q(state=State.PENDING), name="chunk_due"
-            )
+                fields=["finished_at"],
+                condition=Q(reached__isnull=False),
+                name="fanoutchunk_reached",
+            ),
         ]
 
 
@@ -101,11 +130,8 @@ class Backfill(FollowerScan):
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     post_ids = models.JSONField(_("posts"))
 
-    class Meta:
+    class Meta(FollowerScan.Meta):
         verbose_name, verbose_name_plural = _("backfill"), _("backfills")
-        indexes = [
-            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="backfill_due")
-        ]
 
     def __str__(self) -> str:
         return f"{self.author_id}: {len(self.post_ids)}"
@@ -114,22 +140,8 @@ class Backfill(FollowerScan):
 class BackfillChunk(Chunk):
     job = models.ForeignKey(Backfill, models.CASCADE, related_name="chunks")
 
-    class Meta:
+    class Meta(Chunk.Meta):
         verbose_name, verbose_name_plural = _("backfill chunk"), _("backfill chunks")
-        constraints = [
-            models.UniqueConstraint("job", "first_edge", name="backfill_chunk_once"),
-            models.CheckConstraint(
-                condition=~Q(state=State.DONE) | Q(expected=F("delivered") + F("dormant")),
-                name="backfill_chunk_adds_up",
-            ),
-        ]
-        indexes = [
-            models.Index(
-                fields=["due_at", "id"],
-                condition=Q(state=State.PENDING),
-                name="backfill_chunk_due",
-            )
-        ]
 
 
 class Policy(models.TextChoices):
@@ -145,9 +157,10 @@ class Policy(models.TextChoices):
 class SitePolicy(models.Model):
     """The single row of the site's policy; without it posts are pushed to those online.
 
-    `mode` is in force for authors without a mode of their own. `pulls_all`: readers pull all their followees. `generation`
-    is part of the keys of home windows: windows that have missed pushes are never read again. `version` grows with every
-    change that readers must notice.
+    `mode` is in force for authors without a mode of their own. `pulls_all`: readers pull all their followees.
+    `generation` is part of the keys of home windows: windows that have missed pushes are never read again. `version`
+    grows with every change that readers must notice. `canary` is the policy of `canary_percent` of the authors, 0 while
+    there is none (`fanout.switch`).
     """
 
     policy = models.CharField(
@@ -157,6 +170,10 @@ class SitePolicy(models.Model):
     pulls_all = models.BooleanField(_("merged at reading"), default=False)
     generation = models.PositiveIntegerField(_("generation"), default=0)
     version = models.PositiveBigIntegerField(_("version"), default=0)
+    canary = models.CharField(
+        _("policy of the canary"), max_length=6, choices=Policy.choices, blank=True, default=""
+    )
+    canary_percent = models.PositiveSmallIntegerField(_("canary, % of authors"), default=0)
 
     class Meta:
         verbose_name = verbose_name_plural = _("policy of the site")
@@ -169,8 +186,9 @@ class SitePolicy(models.Model):
 class AuthorPolicy(models.Model):
     """The delivery policy of one author.
 
-    `mode` is in force now; null means that of the site. `merged_since`: since when readers pull the author. It is set before
-    pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`.
+    `mode` is in force now; null means that of the site. `pulled_since`: since when readers pull the author. It is set
+    before pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`. `in_canary`: the
+    policy is that of the site's canary, and goes with it.
     """
 
     author = models.OneToOneField(
@@ -180,7 +198,8 @@ class AuthorPolicy(models.Model):
         _("policy"), max_length=6, choices=Policy.choices, default=Policy.SITE
     )
     mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, null=True, blank=True)  # noqa: DJ001 -- none is not a mode
-    merged_since = models.DateTimeField(_("merged at reading since"), null=True, blank=True)
+    in_canary = models.BooleanField(_("in the canary"), default=False)
+    pulled_since = models.DateTimeField(_("merged at reading since"), null=True, blank=True)
     reason = models.TextField(_("why"), blank=True, default="")
     measured = models.JSONField(_("measured"), default=dict, blank=True)
     measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)
@@ -189,7 +208,7 @@ class AuthorPolicy(models.Model):
         verbose_name, verbose_name_plural = _("policy of an author"), _("policies of authors")
         indexes = [
             models.Index(
-                fields=["author"], condition=Q(merged_since__isnull=False), name="policy_merged"
+                fields=["author"], condition=Q(pulled_since__isnull=False), name="policy_pulled"
             )
         ]
 
@@ -198,13 +217,17 @@ class AuthorPolicy(models.Model):
 
 
 class PolicyChange(models.Model):
-    """One change of a policy, with its author and reason; without `author` the change of the site's policy."""
+    """One change of a policy, with its author and reason; without `author` the change of the site's policy.
+
+    With `percent` it is a change of the canary: so many percent of the authors got `after`, 0 when it ended.
+    """
 
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", null=True, blank=True
     )
     before = models.CharField(_("before"), max_length=6)
     after = models.CharField(_("after"), max_length=6)
+    percent = models.PositiveSmallIntegerField(_("canary, % of authors"), null=True, blank=True)
     reason = models.TextField(_("why"), blank=True, default="")
     made_by = models.CharField(_("made by"), max_length=150)
     made_at = models.DateTimeField(_("made at"), default=timezone.now)
@@ -244,8 +267,9 @@ class TimelineEntry(models.Model):
 class TimelineSpan(models.Model):
     """The range in which a reader's entries are complete: all open posts of the followees and the reader's own.
 
-    Both bounds are exclusive; `floor` is 0 when nothing older exists. Valid at `graph_revision` only, and until the entries
-    expire: those in it are never older than `filled_at`. `length` bounds its growth.
+    Both bounds are exclusive; `floor` is 0 when nothing older exists. Valid at `graph_revision` only, and until the
+    entries expire: those in it are never older than `filled_at`. `length` bounds its growth. `stamp` is that of the
+    rows in Cassandra; NULL: they are in PostgreSQL.
     """
 
     reader = models.OneToOneField(
@@ -256,6 +280,7 @@ class TimelineSpan(models.Model):
     graph_revision = models.PositiveIntegerField()
     length = models.PositiveIntegerField()
     filled_at = models.DateTimeField(default=timezone.now)
+    stamp = models.BigIntegerField(null=True)
 
     def __str__(self) -> str:
         return f"{self.reader_id}: {self.floor}..{self.ceiling}"

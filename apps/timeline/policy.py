@@ -1,10 +1,10 @@
-"""The delivery policies in force, cached in every process.
+"""Which authors are pushed and which are pulled: the delivery policies in force, cached in every process.
 
-Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so it may go on too long
-or for too many authors, but never for too few: the set must contain every author with a post that home caches lack.
-So a switch announces, then acts (`fanout.switch`), and readers notice: the version of the set is a small key beside the
-home caches, read in the same moment and the same round trip. A process with a set of another version, or without
-the key, loads the set from PostgreSQL before it uses what it has read.
+Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so it may go on too
+long or for too many authors, but never for too few: the set must contain every author with a post that home caches
+lack. So a switch announces, then acts (`fanout.switch`), and readers notice: the version of the set is a small key
+beside the home caches, read in the same moment and the same round trip. A process with a set of another version, or
+without the key, loads the set from PostgreSQL before it uses what it has read.
 """
 
 import logging
@@ -15,8 +15,8 @@ from django.db import connection
 
 from apps.posts.models import OPEN
 from apps.timeline.models import Mode
-from feedcache.redis_servers.clients import evalsha, execute
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.connections import RedisError, timelines, written
+from feedcache.redis_clients import run_script
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ VERSION_KEY = "policies:1:version"
 
 _LOAD = """
 SELECT coalesce(max(version), 0), coalesce(bool_or(pulls_all), false), coalesce(max(generation), 0),
-    ARRAY(SELECT author_id FROM timeline_authorpolicy WHERE merged_since IS NOT NULL)
+    ARRAY(SELECT author_id FROM timeline_authorpolicy WHERE pulled_since IS NOT NULL)
 FROM timeline_sitepolicy
 """
 
@@ -102,13 +102,15 @@ def refresh() -> PoliciesInForce:
 
 def announce(version: int) -> None:
     """Tell all processes of a new version. Raises RedisError: a switch must not go on without its announcement."""
-    execute(timelines(), [evalsha(_ANNOUNCE, [VERSION_KEY], [version])])
+    for client in written("timelines"):
+        run_script(client, _ANNOUNCE, [VERSION_KEY], [version])
 
 
 def mode_for(author_id: int, visibility: str) -> Mode:
     """The mode for a post, read in the transaction that records its delivery.
 
-    The rows stay locked against a switch until that commits: a switch that has ended a pull can see every post of the pull.
+    The rows stay locked against a switch until that commits: a switch that has ended a pull can see every post of the
+    pull.
     """
     if visibility not in OPEN:
         return Mode.ONLINE  # restricted posts go to inboxes under every policy

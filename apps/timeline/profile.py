@@ -1,27 +1,46 @@
 """The profile timeline: one author's posts as a viewer sees them.
 
-Open posts come from the author's last two weeks and outbox, the same for every viewer; restricted posts for this viewer come
-from PostgreSQL, if the author ever wrote any.
+Open posts come from the author's last two weeks and outbox, the same for every viewer; restricted posts for this viewer
+come from PostgreSQL, if the author ever wrote any.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.graph.queries import Relations, exact_relations
-from apps.paging import Cursor, Page
-from apps.posts.cache.recent import recent_posts
+from apps.accounts.queries import ACCOUNT, WITH_COUNTS, account_of
+from apps.errors import NotFound
+from apps.filters.models import FilterContext
+from apps.graph.queries import (
+    RELATIONSHIP,
+    Relations,
+    Relationship,
+    exact_relations,
+    relationship_of,
+)
+from apps.pagination import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.queries import Preloaded
-from apps.tags.names import normal
-from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import Source, accept_all, fill_page
+from apps.posts.recent import recent_posts
+from apps.sql import rows_of
+from apps.tags.names import normalize
+from apps.timeline.pipeline.page import FeedItem, Reader, Source, fill_page, hydrate
+from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import merge, outbox, sql
 
+_HEAD = f"""
+SELECT {ACCOUNT},
+    ARRAY(SELECT id FROM posts_post WHERE author_id = u.id AND deleted_at IS NULL AND pinned_at IS NOT NULL
+        ORDER BY pinned_at DESC LIMIT %(pinned)s),
+    {RELATIONSHIP}
+FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
+"""  # noqa: S608 -- constants
+_WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 _PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
 
 
@@ -34,6 +53,7 @@ class ProfileFilter:
     mentioned: bool = True  # posts for mentioned people
     only_pictures: bool = False
     tag: str = ""  # a hashtag without its #
+    pinned: bool = True
 
     @property
     def is_narrow(self) -> bool:
@@ -41,36 +61,71 @@ class ProfileFilter:
         return self.only_pictures or not self.reposts or not self.mentioned
 
 
+@dataclass(frozen=True, slots=True)
+class ProfileHead:
+    """Whose profile it is, what is between the viewer and them, the ids of their pinned posts, the last one first."""
+
+    owner: User
+    relationship: Relationship
+    pinned_ids: list[int]
+
+
+def profile_head(handle: str, viewer_id: int | None) -> ProfileHead:
+    """One query. NotFound."""
+    values = {"handle": handle.lower(), "viewer": viewer_id, "pinned": settings.PINNED_POSTS_MAX}
+    for *account, pinned_ids, related in rows_of(_HEAD, values):
+        owner = account_of(tuple(account))
+        return ProfileHead(owner, relationship_of(owner.pk, related), pinned_ids)
+    raise NotFound(_("There is no account with this handle."))
+
+
 def profile_timeline(
-    author: User, viewer_id: int | None, cursor: Cursor, only: ProfileFilter
+    author: User, viewer: User | None, cursor: Cursor, only: ProfileFilter
 ) -> Page[FeedItem]:
     """A page of an author's posts and reposts; mutes do not apply here."""
     preloaded: Preloaded = {}
     source: Source
-    replies = only.replies
+    replies, viewer_id = only.replies, viewer.pk if viewer else None
     if only.is_narrow:
         source = partial(_filtered_ids, author, viewer_id, only)
     elif viewer_id is None:
         source = partial(_open_ids, author, preloaded, replies=replies)
     else:
         source = partial(profile_ids, author, viewer_id, replies=replies)
-    rule = partial(_has_tag, normal(only.tag)) if only.tag else accept_all
-    page = fill_page(source, viewer_id=viewer_id, cursor=cursor, rule=rule, preloaded=preloaded)
+    page = fill_page(
+        source,
+        Reader(viewer, FilterContext.ACCOUNT),
+        cursor=cursor,
+        rule=partial(_belonging, only),
+        preloaded=preloaded,
+    )
     if not page.items and author.pk in exact_relations(viewer_id, [author.pk]).severed:
         return Page()  # its cursor would name a post that the viewer may not see
     return page
 
 
-def pinned_posts(author: User, viewer_id: int | None) -> list[FeedItem]:
+def pinned_posts(author: User, viewer: User | None) -> list[FeedItem]:
     """The author's pinned posts that the viewer may see, the last pinned first."""
     pinned = Post.objects.filter(author=author, deleted_at=None).exclude(pinned_at=None)
     newest = pinned.order_by("-pinned_at")[: settings.PINNED_POSTS_MAX]
-    ids = list(newest.values_list("pk", flat=True))
-    return hydrate(viewer_id, ids).items if ids else []
+    return pinned_items(viewer, list(newest.values_list("pk", flat=True)))
 
 
-def _has_tag(tag: str | None, item: FeedItem, _relations: Relations) -> bool:
-    return tag in item.post.tags
+def pinned_items(viewer: User | None, ids: Sequence[int]) -> list[FeedItem]:
+    """Those of the pinned posts that the viewer may see."""
+    items = hydrate(viewer.pk if viewer else None, ids).items if ids else []
+    return apply_filters(viewer, FilterContext.ACCOUNT, items)
+
+
+def _belonging(
+    only: ProfileFilter, items: Sequence[FeedItem], _relations: Relations
+) -> list[FeedItem]:
+    tag = normalize(only.tag)
+    return [
+        item
+        for item in items
+        if (not only.tag or tag in item.post.tags) and (only.pinned or not item.post.pinned)
+    ]
 
 
 def _filtered_ids(
@@ -81,7 +136,7 @@ def _filtered_ids(
     )
     conditions = Q()
     if only.only_pictures:
-        conditions &= Q(kind=Kind.PICTURE) | Q(Q(kind=Kind.QUOTE), Exists(_PICTURES))
+        conditions &= Q(kind__in=_WITH_MEDIA) | Q(Q(kind=Kind.QUOTE), Exists(_PICTURES))
     if not only.reposts:
         conditions &= ~Q(kind=Kind.REPOST)
     if not only.mentioned:

@@ -6,7 +6,6 @@ authors see the change on their very next page; the event repeats them, so a pro
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -33,16 +32,20 @@ def publish(
     Invalid, NotFound, NotAllowed, TooMany.
     """
     post = actions.publish_post(
-        author, draft, idempotency_key=idempotency_key, content_digest=content_digest
+        author,
+        draft,
+        idempotency_key=idempotency_key,
+        content_digest=content_digest,
+        more_writes=dispatch.own_timeline_writes,
     )
-    _show_to_author(post)
+    outbox.add(post)
     return post
 
 
 def repost(author: User, post_id: int) -> Post:
     """Repost a public post; idempotent. NotFound, NotAllowed, TooMany."""
-    post = actions.repost(author, post_id)
-    _show_to_author(post)
+    post = actions.repost(author, post_id, more_writes=dispatch.own_timeline_writes)
+    outbox.add(post)
     return post
 
 
@@ -97,7 +100,7 @@ def publish_instead(
 
 def publish_due(*, limit: int) -> int:
     """Publish scheduled posts that are due; the number claimed."""
-    return leases.work_off(ScheduledPost, _publish_scheduled, limit=limit)
+    return leases.run_due(ScheduledPost, _publish_scheduled, limit=limit)
 
 
 def _publish_scheduled(row: ScheduledPost) -> None:
@@ -115,10 +118,5 @@ def _publish_scheduled(row: ScheduledPost) -> None:
             key = f"scheduled:{row.pk}"  # a worker that dies after this publishes nothing twice
             post = publish(author, Draft.restored(row.draft), idempotency_key=key)
     except TooMany as error:  # the author is busy: the limit is not the row's fault
-        raise leases.Later(error.message) from error
+        raise leases.RetryLater(error.message) from error
     ScheduledPost.objects.filter(pk=row.pk).update(post=post)
-
-
-def _show_to_author(post: Post) -> None:
-    outbox.add(post)
-    transaction.on_commit(partial(dispatch.push_to_author, post))

@@ -4,11 +4,12 @@ from functools import partial
 
 from celery import shared_task
 
-from apps.events.sweeping import UNHEARD
-from apps.events.sweeping import sweep as sweep_with_helpers
+from apps.events import actions as events
+from apps.graph.actions import purge_past_relations
+from apps.tags.actions import purge_past_follows
 from apps.timeline import publishing
-from apps.timeline.fanout import backfill, cost, dispatch, switch
-from apps.timeline.sources import older, replica, second_level
+from apps.timeline.fanout import cost, dispatch, switch
+from apps.timeline.sources import older, replica, second_level, square
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
 SCHEDULED_LIMIT = 20
@@ -30,13 +31,13 @@ def deliver_chunk(chunk_id: int) -> None:
 @shared_task
 def split_backfill(backfill_id: int) -> None:
     """Split the follower list of a backfill, unless another worker has claimed it."""
-    backfill.run_splits(limit=1, only=[backfill_id])
+    switch.split_backfills(limit=1, only=[backfill_id])
 
 
 @shared_task
 def deliver_backfill(chunk_id: int) -> None:
     """Deliver one chunk of a backfill, unless another worker has claimed it."""
-    backfill.run_due(limit=1, only=[chunk_id])
+    switch.run_backfills(limit=1, only=[chunk_id])
 
 
 @shared_task
@@ -46,14 +47,16 @@ def maintain_policies() -> None:
 
 @shared_task
 def measure_policies() -> None:
+    """Choose again for authors whose policy is `auto`, and bring new authors into the canary."""
+    switch.apply_canary()
     cost.measure_all()
 
 
 @shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
     """Run the jobs and chunks whose message was lost."""
-    run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=UNHEARD)
-    sweep_with_helpers(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
+    run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=events.SWEEP_OVERDUE)
+    events.sweep(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
 
 @shared_task
@@ -70,6 +73,18 @@ def maintain_second_level() -> None:
 
 
 @shared_task
-def fill_second_level(reader_id: int, newest: int) -> None:
-    """Store the next pages of a reader who pages down."""
+def purge_history() -> None:
+    """Delete what home pages of long ago were made of; a batch per run."""
+    purge_past_relations()
+    purge_past_follows()
+
+
+@shared_task
+def repair_square() -> None:
+    square.repair()
+
+
+@shared_task
+def fill_second_level(reader_id: int, newest: int | None = None) -> None:
+    """Store the next pages of a reader who pages down, or without an id those of one who is back."""
     older.fill_second_level(reader_id, newest)

@@ -1,40 +1,58 @@
-"""A thread: a post with its ancestors and descendants."""
+"""A post with its ancestors and descendants, which replies hide behind "Show 4 more replies", and who reacted to it."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.engagement.queries import likers_page
 from apps.errors import NotFound
+from apps.filters.models import FilterContext
+from apps.graph.models import Block
+from apps.graph.queries import exact_relations
+from apps.pagination import Cursor, Page, page_of_rows
 from apps.posts.content.post import PostContent
-from apps.posts.models import Post
-from apps.posts.viewer_context import viewer_context_of
+from apps.posts.models import Kind, Post
+from apps.posts.queries import viewer_context_of
 from apps.sql import rows_of
-from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
-from apps.timeline.pipeline.items import FeedItem, Thread, ViewerFlags
-from apps.timeline.pipeline.page import not_muted
+from apps.timeline.pipeline.page import (
+    FeedItem,
+    Reader,
+    Thread,
+    ViewerFlags,
+    fill_page,
+    hydrate,
+    hydrate_for,
+    without_muted,
+)
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
+MAX_OPEN_LEVEL = 2  # a reply, and the replies to it, are open; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 CLOCK_SLACK_SECONDS = 60
 
-_ANCESTORS = """
+# What is above a post, with its distance, and what may be below it.
+_THREAD = """
 WITH RECURSIVE above (id, reply_to_id, depth) AS (
     SELECT id, reply_to_id, 0 FROM posts_post WHERE id = %(post)s
     UNION ALL
     SELECT p.id, p.reply_to_id, depth + 1 FROM posts_post p JOIN above ON p.id = above.reply_to_id
-    WHERE depth < %(maximum)s
+    WHERE depth < %(ancestors)s
+), younger AS (
+    SELECT id, reply_to_id FROM posts_post
+    WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s
+    ORDER BY id LIMIT %(posts)s
 )
-SELECT id FROM above WHERE depth > 0 ORDER BY depth DESC
-"""
-
-
-_YOUNGER = """
-SELECT id, reply_to_id FROM posts_post
-WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s
-ORDER BY id LIMIT %(maximum)s
+SELECT id, reply_to_id, depth FROM above WHERE depth > 0
+UNION ALL
+SELECT id, reply_to_id, 0 FROM younger
 """
 
 
@@ -72,12 +90,11 @@ def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
 
 
 def thread(viewer_id: int | None, post_id: int) -> Thread:
-    """A post with its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it."""
+    """A post, its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it."""
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
     with viewer_context_of(viewer_id) as viewer_context:
-        parents = _parents(post_id)
-        above = _ancestor_ids(post_id) if parents.get(post_id, post_id) else []
+        above, parents = _around(post_id)
         below = _in_reading_order(post_id, parents)
     hydrated = hydrate_for(viewer_context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     items = {item.id: item for item in hydrated.items}
@@ -87,21 +104,28 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
     return Thread(
         ancestors=[items.get(above_id) for above_id in above],
         focus=items[post_id],
-        descendants=[item for item in descendants if not_muted(item, hydrated.relations)],
+        descendants=without_muted(descendants, hydrated.relations),
         more=len(below) > MAX_DESCENDANTS,
     )
 
 
-def _ancestor_ids(post_id: int) -> list[int]:
-    """The nearest `MAX_ANCESTORS` ancestors of a post, from the top down."""
-    return [row[0] for row in rows_of(_ANCESTORS, {"post": post_id, "maximum": MAX_ANCESTORS})]
+def _around(post_id: int) -> tuple[list[int], dict[int, int | None]]:
+    """The nearest `MAX_ANCESTORS` ancestors of a post, from the top down; and what the posts of its thread answer.
 
-
-def _parents(post_id: int) -> dict[int, int | None]:
-    """Parent ids of a post and of the `MAX_THREAD` oldest posts of its thread that may descend from it."""
+    The latter of the `MAX_THREAD` oldest posts that may descend from it. One query.
+    """
     # inside one second ids are not in order, and the clocks of two machines differ a little
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
-    return dict(rows_of(_YOUNGER, {"post": post_id, "earliest": earliest, "maximum": MAX_THREAD}))
+    values = {
+        "post": post_id,
+        "earliest": earliest,
+        "ancestors": MAX_ANCESTORS,
+        "posts": MAX_THREAD,
+    }
+    rows = rows_of(_THREAD, values)
+    above = sorted(((depth, above_id) for above_id, _parent, depth in rows if depth), reverse=True)
+    parents = {below_id: parent for below_id, parent, depth in rows if not depth}
+    return [above_id for _depth, above_id in above], parents
 
 
 def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]:
@@ -121,3 +145,102 @@ def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]
         )
         stack.extend(reversed(children))
     return order
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRow:
+    """A reply on the page of its thread.
+
+    `in_thread`: it replies to the post above it or to the post of the page, so the card need not name whom; `joined`: a
+    line leads to the next row; `folded`: the number of hidden replies below it.
+    """
+
+    item: FeedItem
+    in_thread: bool
+    joined: bool
+    folded: int
+
+
+def fold_replies(focus: FeedItem, replies: Sequence[FeedItem]) -> list[ReplyRow]:
+    """The rows below a post, given its replies in reading order: two levels, and the author's own thread in full.
+
+    A single reply is not folded: the link in its place would take as much room.
+    """
+    folds = _folds(focus, replies)
+    hidden = {item.id for below in folds.values() if len(below) > 1 for item in below}
+    visible = [item for item in replies if item.id not in hidden]
+    follows = [after.post.reply_to_id == item.id for item, after in pairwise([focus, *visible])]
+    return [
+        ReplyRow(
+            item,
+            in_thread=follows[index] or item.post.reply_to_id == focus.id,
+            joined=follows[index + 1] if index + 1 < len(visible) else False,
+            folded=len(folds[item.id]) if len(folds[item.id]) > 1 else 0,
+        )
+        for index, item in enumerate(visible)
+    ]
+
+
+def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedItem]]:
+    """The replies below `MAX_OPEN_LEVEL`, by the nearest reply above them that is not too deep."""
+    level, folded_into, own_thread = {focus.id: 0}, {focus.id: focus.id}, {focus.id}
+    folds: dict[int, list[FeedItem]] = defaultdict(list)
+    for item in replies:
+        parent_id = item.post.reply_to_id or 0
+        if parent_id in own_thread and item.author.pk == focus.author.pk:
+            own_thread.add(item.id)
+            level[item.id] = 1
+        else:  # a reply to a post that this reader cannot see starts at level 1
+            level[item.id] = level.get(parent_id, 0) + 1
+        folded_into[item.id] = item.id
+        if level[item.id] > MAX_OPEN_LEVEL:
+            folded_into[item.id] = folded_into[parent_id]
+            folds[folded_into[parent_id]].append(item)
+    return folds
+
+
+def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
+    """Who likes a post, or the source of a repost, the last first. The cursor is the like's id. NotFound."""
+    shown = visible_item(viewer_id, post_id).shown
+    page = likers_page(shown.id, cursor)
+    return page.mapped(_people(viewer_id, [like.user_id for like in page.items]))
+
+
+def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
+    """Who reposted a post, the last first; the cursor is the repost's id. NotFound."""
+    shown = visible_item(viewer_id, post_id).shown
+    reposts = Post.objects.filter(
+        source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
+    )
+    if viewer_id is not None:  # the cursor would name a repost that the viewer may not see
+        blocked = Block.objects.filter(owner=viewer_id, blocked=OuterRef("author"))
+        blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)
+        reposts = reposts.exclude(Exists(blocked) | Exists(blocking))
+    page: Page[Post] = page_of_rows(reposts, cursor)
+    return page.mapped(_people(viewer_id, [post.author_id for post in page.items]))
+
+
+def quotes_timeline(viewer: User | None, post_id: int, cursor: Cursor) -> Page[FeedItem]:
+    """The quotes of a post that the viewer may see, newest first. NotFound."""
+    shown = visible_item(viewer.pk if viewer else None, post_id).shown
+
+    def quotes(bounds: Cursor, count: int) -> Sequence[int]:
+        rows = Post.objects.filter(source=shown.id, kind=Kind.QUOTE, deleted_at=None)
+        rows = rows.filter(pk__gt=bounds.floor).order_by("pk" if bounds.ascending else "-pk")
+        if bounds.max_id is not None:
+            rows = rows.filter(pk__lt=bounds.max_id)
+        return list(rows.values_list("pk", flat=True)[:count])
+
+    return fill_page(
+        quotes, Reader(viewer, FilterContext.PUBLIC), cursor=cursor, rule=without_muted
+    )
+
+
+def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:
+    """The users in that order, without suspended accounts, mutes, and blocks in either direction."""
+    hidden = set[int]()
+    if viewer_id is not None:
+        related = exact_relations(viewer_id, user_ids)
+        hidden = set(related.severed | related.muting)
+    people = users_by_id(user_ids)
+    return [people[pk] for pk in user_ids if pk in people and pk not in hidden]

@@ -7,16 +7,17 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from apps.accounts.models import Theme
-from apps.deadline import missing
+from apps.deadline import behind, missing
 from apps.http.requests import viewer_of
 from apps.notifications.queries import unread_count
-from feedcache.redis_servers.connections import has_open_breaker
+from feedcache.connections import has_open_breaker
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """The site, the viewer, the theme, and the state of this page.
 
-    `is_partial`: parts are missing; `is_slow`: a cache server is down; `return_url`: where the
+    `is_partial`: parts are missing; `behind`: deliveries to it are late by so many seconds;
+    `is_slow`: a cache server is down; `return_url`: where the
     page's forms lead back to.
     """
     viewer = viewer_of(request)
@@ -25,6 +26,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "site_url": settings.SITE_URL,
         "viewer": viewer,
         "is_partial": bool(missing()),
+        "behind": behind(),
         "is_slow": has_open_breaker(),
         "return_url": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "theme": viewer.theme if viewer else _theme_of(request),

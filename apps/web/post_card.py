@@ -1,8 +1,7 @@
 """The card of a post as HTML, from a fragment cache in this process.
 
-`PostCard` is both the cache key and the whole context of the card's template, so a card rendered
-for another viewer is served only where it would be the same. Cards of restricted posts are never
-cached.
+`PostCard` is both the cache key and the whole context of the card's template, so a card rendered for another viewer is
+served only where it would be the same. Cards of restricted posts are never cached.
 """
 
 from collections.abc import Sequence
@@ -14,18 +13,20 @@ from django.conf import settings
 from django.template import Context, Engine
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from apps.accounts.models import User
 from apps.dates import age
 from apps.engagement.queries import PollResult
 from apps.posts.content.post import PostContent
 from apps.posts.queries import Counts
-from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from apps.promotions.queries import Promotion
+from apps.timeline.detours import older_than_follow
+from apps.timeline.pipeline.page import FeedItem, ViewerFlags
 
 MAX_CARDS = 4096  # of about 4 KB
 LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
-CARD, ACTIONS = "timeline/_card.html", "timeline/_acts.html"
+CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 
 
 class Appearance(NamedTuple):
@@ -45,6 +46,7 @@ class QuotedPost(NamedTuple):
     post: PostContent
     author: Appearance
     url: str
+    mutes_author: bool
 
 
 class CardItem(NamedTuple):
@@ -53,6 +55,7 @@ class CardItem(NamedTuple):
     post: PostContent
     author: Appearance
     url: str
+    short_url: str
     counts: Counts
     flags: ViewerFlags
     reply_to_handle: str
@@ -85,8 +88,7 @@ class PostCard(NamedTuple):
 
     anchor: str  # the id of the feed item: a repost has another id than its post
     item: CardItem
-    reposter: Appearance | None
-    is_own_repost: bool
+    reposters: tuple[Appearance, ...]  # the last one first
     is_member: bool
     language: str | None
     ages: tuple[str, ...]  # as the template's `ago` renders them now
@@ -98,6 +100,9 @@ class PostCard(NamedTuple):
     is_pinned: bool = False
     in_thread: bool = False  # below the post it answers
     hidden_replies: int = 0
+    promotion: Promotion | None = None
+    because: str = ""  # the rules of the viewer's feed, or the followed tag
+    older: str = ""  # that the post is older than the follow
     below: SafeString = SafeString()
 
     @property
@@ -119,8 +124,7 @@ def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
     return PostCard(
         anchor=str(item.id),
         item=_card_item(shown),
-        reposter=Appearance.of(item.author) if item.is_repost else None,
-        is_own_repost=item.is_repost and item.flags.own,
+        reposters=(reposter_of(item),) if item.is_repost else (),
         is_member=viewer.is_member,
         language=viewer.language,
         ages=tuple(age(at, now=viewer.now, language=viewer.language) for at in _times(shown)),
@@ -128,7 +132,15 @@ def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
         is_ballot=is_ballot,
         is_open=all(post.is_open for post in posts),
         csrf_token=viewer.csrf_token if is_ballot else "",
+        promotion=item.promotion,
+        because=", ".join(item.because) or (item.followed_tag and f"#{item.followed_tag}"),
+        older=older_than_follow(item),
     )
+
+
+def reposter_of(item: FeedItem) -> Appearance:
+    appearance = Appearance.of(item.author)
+    return appearance._replace(name=gettext("You")) if item.flags.own else appearance
 
 
 def render_actions(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeString:
@@ -144,12 +156,15 @@ def _card_item(item: FeedItem) -> CardItem:
         post=item.post,
         author=Appearance.of(item.author),
         url=item.url,
+        short_url=item.short_url,
         counts=Counts(counts.replies, counts.reposts, counts.likes, reads=reads),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
         warnings=item.warnings,
-        quoted=QuotedPost(quoted.post, Appearance.of(quoted.author), quoted.url)
+        quoted=QuotedPost(
+            quoted.post, Appearance.of(quoted.author), quoted.url, quoted.mutes_author
+        )
         if quoted
         else None,
         lost_quote=item.lost_quote,

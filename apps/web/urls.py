@@ -2,23 +2,39 @@
 
 from django.urls import URLPattern, path, register_converter
 
-from apps.syndication.formats import FORMS
+from apps.syndication.feeds import FORMS
+from apps.web import streaming
 from apps.web.account import (
     applications,
     auth,
     email,
     filters,
     personal_data,
-    privacy,
+    promotions,
     second_factor,
     settings,
+    sign_up,
 )
-from apps.web.notifications import announcements, conversations, notifications
-from apps.web.people import circles, follows, lists, reports
-from apps.web.posts import compose, edit, post_lists, reactions, scheduled
+from apps.web.notifications import conversations, notifications
+from apps.web.people import groups, profile, relationships, reports
+from apps.web.posts import compose, edit, post, reactions, scheduled
 from apps.web.syndication import discovery, feeds, previews, sitemaps
-from apps.web.timelines import explain, pages, ranked, search, tags
-from feedcache.ids import parse_id
+from apps.web.timelines import (
+    aggregate,
+    bookmarks,
+    catch_up,
+    check,
+    explain,
+    home,
+    lists,
+    past,
+    public,
+    ranked,
+    search,
+    tags,
+)
+from apps.web.timelines import feeds as rule_feeds
+from feedcache.ids import from_base36, parse_id, to_base36
 
 
 class PostIdConverter:
@@ -33,12 +49,29 @@ class PostIdConverter:
         return str(value)
 
 
+class ShortPostIdConverter:
+    """A post id in base 36."""
+
+    regex = "[0-9A-Z]{14}"
+
+    def to_python(self, value: str) -> int:
+        return from_base36(value)
+
+    def to_url(self, value: int) -> str:
+        return to_base36(value)
+
+
 register_converter(PostIdConverter, "post")
+register_converter(ShortPostIdConverter, "short")
 
 urlpatterns: list[URLPattern] = [
     # syndication
     *[path(f"@<str:handle>.{form}", feeds.account, {"form": form}) for form in FORMS],
     *[path(f"tags/<str:name>.{form}", feeds.tag, {"form": form}) for form in FORMS],
+    *[
+        path(f"@<str:handle>/feeds/<str:slug>.{form}", feeds.rule_feed, {"form": form})
+        for form in FORMS
+    ],
     *[path(f"public.{form}", feeds.everybody, {"form": form}) for form in FORMS],
     path("@<str:handle>/<post:post_id>/card.png", previews.card, name="card"),
     path("oembed", previews.oembed, name="oembed"),
@@ -50,27 +83,42 @@ urlpatterns: list[URLPattern] = [
     path(".well-known/webfinger", discovery.webfinger, name="webfinger"),
     path(".well-known/host-meta", discovery.host_meta, name="host_meta"),
     path(".well-known/security.txt", discovery.security, name="security_txt"),
+    path(".well-known/feedsite-page-key.pem", discovery.page_key, name="page_key"),
     path(".well-known/change-password", discovery.change_password),
     # timeline
-    path("", pages.front, name="front"),
-    path("home", pages.home, name="home"),
-    path("home/new", pages.home_new, name="home_new"),
-    path("public", pages.public, name="public"),
-    path("local", pages.public),
-    path("lists/<int:list_id>", pages.of_list, name="list"),
-    path("tags/<str:name>", pages.of_tag, name="tag"),
-    path("bookmarks", pages.bookmarks, name="bookmarks"),
-    path("likes", pages.likes, name="likes"),
+    path("", home.front, name="front"),
+    path("home", home.home, name="home"),
+    path("home/new", home.home_new, name="home_new"),
+    path("home/read", home.hide_read, name="hide_read"),
+    path("home/marker", home.mark_home, name="home_marker"),
+    path("home/catch-up", catch_up.catch_up, name="catch_up"),
+    path("home/as-of", past.as_of, name="home_as_of"),
+    path("home/check", check.check, name="home_check"),
+    path("home/page.zip", check.download, name="home_page_zip"),
+    path("home/tour", home.end_tour, name="end_tour"),
+    path("public", public.public, name="public"),
+    path("local", public.public),
+    path("aggregate", aggregate.aggregate, name="aggregate"),
+    path("lists/<int:list_id>", lists.list_page, name="list"),
+    path("tags/<str:name>", tags.tag_page, name="tag"),
+    path("bookmarks", bookmarks.bookmarks, name="bookmarks"),
+    path("likes", bookmarks.likes, name="likes"),
     path("compose", compose.compose, name="compose"),
     path("posts", compose.publish, name="publish"),
     path("pictures", compose.upload, name="upload_picture"),
     path("pictures/<int:number>", compose.uploaded, name="uploaded_picture"),
     path("scheduled", scheduled.scheduled, name="scheduled"),
     path("scheduled/<int:number>/move", scheduled.move, name="move_scheduled"),
-    path("scheduled/<int:number>/cancel", scheduled.cancel, name="cancel_scheduled"),
     path("scheduled/<int:number>/edit", scheduled.rewrite, name="rewrite_scheduled"),
-    path("scheduled/<int:number>/retry", scheduled.retry, name="retry_scheduled"),
-    path("scheduled/<int:number>/discard", scheduled.discard, name="discard_scheduled"),
+    *[
+        path(
+            f"scheduled/<int:number>/{verb}",
+            scheduled.act,
+            {"verb": verb},
+            name=f"{verb}_scheduled",
+        )
+        for verb in scheduled.ACTS
+    ],
     path("posts/<post:post_id>/edit", edit.edit, name="edit_post"),
     path("posts/<post:post_id>/delete", edit.delete, name="delete_post"),
     *[
@@ -78,24 +126,26 @@ urlpatterns: list[URLPattern] = [
         for verb in reactions.ACTS
     ],
     path("posts/<post:post_id>/vote", reactions.vote, name="vote"),
-    path("@<str:handle>", pages.profile, name="profile"),
-    path("@<str:handle>/with_replies", pages.profile, {"tab": "replies"}, name="with_replies"),
-    path("@<str:handle>/media", pages.profile, {"tab": "media"}, name="media"),
-    path("@<str:handle>/<post:post_id>", pages.post, name="post"),
-    path("@<str:handle>/<post:post_id>/history", post_lists.history, name="history"),
+    path("@<str:handle>", profile.profile, name="profile"),
+    path("@<str:handle>/with_replies", profile.profile, {"tab": "replies"}, name="with_replies"),
+    path("@<str:handle>/media", profile.profile, {"tab": "media"}, name="media"),
+    path("@<str:handle>/<post:post_id>", post.post, name="post"),
+    path("p/<short:post_id>", post.short, name="short_post"),
+    path("@<str:handle>/<post:post_id>/history", post.history, name="history"),
     *[
         path(
             f"@<str:handle>/<post:post_id>/{tab}",
-            post_lists.people,
+            post.people,
             {"tab": tab},
             name=f"post_{tab}",
         )
-        for tab in post_lists.PEOPLE
+        for tab in post.PEOPLE
     ],
-    path("@<str:handle>/<post:post_id>/quotes", post_lists.quotes, name="post_quotes"),
-    path("@<str:handle>/<post:post_id>/embed", post_lists.embed, name="embed"),
+    path("@<str:handle>/<post:post_id>/quotes", post.quotes, name="post_quotes"),
+    path("@<str:handle>/<post:post_id>/receipt", post.receipt, name="post_receipt"),
+    path("@<str:handle>/<post:post_id>/embed", post.embed, name="embed"),
     # accounts
-    path("join", auth.join, name="join"),
+    path("join", sign_up.sign_up, name="join"),
     path("login", auth.log_in, name="login"),
     path("login/code", second_factor.code, name="login_code"),
     path("login/passkey", second_factor.passkey_login, name="passkey_login"),
@@ -132,8 +182,10 @@ urlpatterns: list[URLPattern] = [
     path("settings/tokens", settings.token_new, name="token_new"),
     path("settings/tokens/<int:token_id>/revoke", settings.token_revoke, name="token_revoke"),
     path("settings/appearance", settings.appearance, name="settings_appearance"),
-    path("settings/writing", settings.writing, name="settings_writing"),
-    path("settings/reading", settings.reading, name="settings_reading"),
+    *[
+        path(f"settings/{tab}", settings.preferences, {"tab": tab}, name=f"settings_{tab}")
+        for tab in settings.PREFERENCES
+    ],
     path("appearance", settings.quick_appearance, name="appearance"),
     # oauth
     path("oauth/authorize", applications.authorize),
@@ -171,37 +223,55 @@ urlpatterns: list[URLPattern] = [
     path("conversations/<int:number>", conversations.open_conversation, name="conversation"),
     path("conversations/<int:number>/remove", conversations.remove, name="conversation_remove"),
     # streaming
-    path("streams/ticket", pages.stream_ticket, name="stream_ticket"),
+    path("streams/ticket", streaming.stream_ticket, name="stream_ticket"),
     # graph
-    path("@<str:handle>/followers", follows.followers, name="followers"),
-    path("@<str:handle>/following", follows.following, name="following"),
-    path("@<str:handle>/block", follows.block, name="block"),
-    path("@<str:handle>/mute", privacy.mute, name="mute"),
-    path("@<str:handle>/languages", privacy.languages, name="languages"),
     *[
-        path(f"@<str:handle>/{verb}", follows.act, {"verb": verb}, name=verb)
-        for verb in follows.ACTS
+        path(f"@<str:handle>/{tab}", relationships.people, {"tab": tab}, name=tab)
+        for tab in relationships.PEOPLE
     ],
-    path("follow_requests", privacy.follow_requests, name="follow_requests"),
+    path("@<str:handle>/block", relationships.block, name="block"),
+    path("@<str:handle>/mute", relationships.mute, name="mute"),
+    path("@<str:handle>/languages", relationships.languages, name="languages"),
     *[
-        path(f"@<str:handle>/{verb}", privacy.answer, {"verb": verb}, name=verb)
-        for verb in privacy.ANSWERS
+        path(f"@<str:handle>/{verb}", relationships.act, {"verb": verb}, name=verb)
+        for verb in relationships.ACTS
     ],
-    path("settings/privacy", privacy.privacy, name="settings_privacy"),
-    path("settings/blocks", privacy.blocked, name="settings_blocks"),
-    path("settings/mutes", privacy.muted, name="settings_mutes"),
-    path("settings/circles", circles.circles, name="settings_circles"),
-    path("settings/circles/<int:circle_id>", circles.circle, name="circle"),
-    path("settings/circles/<int:circle_id>/add", circles.add, name="circle_add"),
-    path("settings/circles/<int:circle_id>/remove", circles.remove, name="circle_remove"),
-    path("settings/circles/<int:circle_id>/delete", circles.delete, name="circle_delete"),
-    path("settings/circles/<int:circle_id>/leave", circles.leave, name="circle_leave"),
-    # lists
-    path("lists", lists.lists, name="lists"),
-    path("lists/<int:list_id>/edit", lists.edit, name="list_edit"),
-    path("lists/<int:list_id>/add", lists.add, name="list_add"),
-    path("lists/<int:list_id>/remove", lists.remove, name="list_remove"),
-    path("lists/<int:list_id>/delete", lists.delete, name="list_delete"),
+    path("follow_requests", relationships.follow_requests, name="follow_requests"),
+    *[
+        path(f"@<str:handle>/{verb}", relationships.answer, {"verb": verb}, name=verb)
+        for verb in relationships.ANSWERS
+    ],
+    path("settings/privacy", settings.privacy, name="settings_privacy"),
+    path("settings/promotions", promotions.promotions, name="settings_promotions"),
+    path("settings/blocks", relationships.blocked, name="settings_blocks"),
+    path("settings/mutes", relationships.muted, name="settings_mutes"),
+    # lists and circles
+    path("lists", groups.index, {"pages": groups.LISTS}, name="lists"),
+    path("lists/<int:group_id>/edit", groups.edit, {"pages": groups.LISTS}, name="list_edit"),
+    *[
+        path(
+            f"{address}/<int:group_id>/{verb}", view, {"pages": pages}, name=f"{pages.name}_{verb}"
+        )
+        for address, pages in (("lists", groups.LISTS), ("settings/circles", groups.CIRCLES))
+        for verb, view in (
+            ("add", groups.add),
+            ("remove", groups.remove),
+            ("delete", groups.delete),
+        )
+    ],
+    path("settings/circles", groups.index, {"pages": groups.CIRCLES}, name="settings_circles"),
+    path(
+        "settings/circles/<int:group_id>",
+        groups.edit,
+        {"pages": groups.CIRCLES},
+        name="circle_edit",
+    ),
+    path("settings/circles/<int:group_id>/leave", groups.leave, name="circle_leave"),
+    # feeds by rules
+    path("feeds", rule_feeds.index, name="feeds"),
+    path("feeds/<int:feed_id>/edit", rule_feeds.edit, name="feed_edit"),
+    path("feeds/<int:feed_id>/delete", rule_feeds.delete, name="feed_delete"),
+    path("@<str:handle>/feeds/<str:slug>", rule_feeds.feed_page, name="feed"),
     # filters
     path("settings/filters", filters.filters, name="settings_filters"),
     path("settings/filters/<int:filter_id>", filters.edit, name="filter"),
@@ -218,20 +288,22 @@ urlpatterns: list[URLPattern] = [
     # announcements
     path(
         "announcements/<int:announcement_id>/dismiss",
-        announcements.dismiss,
+        notifications.dismiss_announcement,
         name="dismiss_announcement",
     ),
     # moderation
     path("@<str:handle>/report", reports.report, name="report"),
     # audit
+    path("audit", explain.audit, name="audit"),
     path("explain", explain.home, name="explain"),
     path("explain/@<str:handle>", explain.home_of, name="explain_of"),
+    path("explain/@<str:handle>/as-of", past.as_of_another, name="explain_of_as_of"),
     path("explain/<post:post_id>", explain.post, name="explain_post"),
-    # personal
+    # privacy
     path("settings/export", personal_data.export, name="settings_export"),
     path("settings/export/<int:number>/archive.zip", personal_data.download, name="export_archive"),
     path("settings/delete", personal_data.delete, name="delete_account"),
     # ranking
     path("ranked", ranked.ranked, name="ranked"),
-    path("ranked/preset", ranked.preset, name="ranking_preset"),
+    path("ranked/algorithm", ranked.algorithm, name="ranking_algorithm"),
 ]

@@ -15,25 +15,47 @@ ids above the newest known one would never see a post that was delivered late (s
 reader's inbox; requirements C07). So the script of a push records ids that are not the newest: at most a hundred, by
 the time of their arrival in milliseconds of Redis' clock, strictly increasing. Posts that a follow brings are not news,
 and not recorded.
+
+**Presence.** Most followers are away, and a large delivery must not ask for the window of each. So there is a bit for
+each reader, in bitmaps of 4096 account numbers: 1 says *away*. It is set by a push, in the script that finds neither
+window nor building key, and cleared by `begin`, in the script that makes the building key: never is somebody away who
+has one of them. A push to many readers first reads the bitmaps and leaves out those who are away. A bitmap that is lost
+says that nobody is (docs/decisions/0109).
 """
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from heapq import merge as merge_sorted
+from itertools import compress
+from time import perf_counter
 from typing import Any, cast
 
+import numpy as np
+
+from feedcache.connections import Redis, RedisError, timelines, written
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.clients import Command, evalsha, execute, is_cluster, raise_first_error
-from feedcache.redis_servers.connections import RedisError, timelines
-from feedcache.structures import home_window_scripts
-from feedcache.structures.restore_payload import sorted_set
+from feedcache.redis_clients import (
+    Command,
+    PendingCommands,
+    ScriptCall,
+    execute,
+    execute_atomically,
+    is_cluster,
+    run_script,
+)
+from feedcache.stats import spend
+from feedcache.structures.restore import sorted_set
 
 NO_MORE = b"~"
 BUILDING_TTL_SECONDS = 60  # after a builder has died
-# Readers times posts in one script: well below a millisecond, during which Redis serves no other client. Beside a large
-# delivery, with 500 the slowest small ones took 4 times as long as alone; with 60 less than twice, the large one 1.2 times.
-PUSH_BATCH = 60
+# Readers times posts in one script, during which Redis serves no other client: 0.3 ms if all of them are online, 18 us
+# each. With 60 that is a millisecond, for a delivery that costs a seventh less; with 8, half of it, for a seventh more.
+PUSH_BATCH = 16
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
+READERS_PER_BITMAP = 4096  # in a cluster their windows share a slot
+BITMAPS_PER_TRIP = 500
+AWAY_TTL_SECONDS = 30 * 24 * 3600  # since the last reader of a bitmap went away
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 
@@ -71,8 +93,9 @@ class HomeWindows:
 
         None without a window, or when Redis does not answer. Extends the life of the window.
         """
+        commands = self.read_commands(reader_id, newest=newest, count=count)
         try:
-            answers = execute_atomically(self.read_commands(reader_id, newest=newest, count=count))
+            answers = execute_atomically(timelines(), commands)
         except RedisError:
             return None
         return parse_range(answers, oldest=oldest, count=count)
@@ -83,13 +106,13 @@ class HomeWindows:
         """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
         commands = self.read_up_commands(reader_id, oldest=oldest, newest=newest, count=count)
         try:
-            return parse_range_up(execute_atomically(commands), oldest=oldest)
+            return parse_range_up(execute_atomically(timelines(), commands), oldest=oldest)
         except RedisError:
             return None
 
     def read_commands(self, reader_id: int, *, newest: int | None, count: int) -> list[Command]:
         """The two commands of a read; `parse_range` parses their answers."""
-        key = self._live(reader_id)
+        key = self.key(reader_id)
         ids = "ZRANGEBYLEX", key, _below(newest), "+", "LIMIT", 0, count + 1
         return [("EXPIRE", key, self.ttl_seconds), ids]
 
@@ -97,7 +120,7 @@ class HomeWindows:
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> list[Command]:
         """The three commands of a read upwards; `parse_range_up` parses their answers."""
-        key, above = self._live(reader_id), f"({_member(oldest)}"
+        key, above = self.key(reader_id), f"({_member(oldest)}"
         ids = "ZREVRANGEBYLEX", key, above, _below(newest), "LIMIT", 0, count
         return [("EXPIRE", key, self.ttl_seconds), ids, ("ZRANGE", key, -1, -1)]
 
@@ -108,77 +131,135 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> tuple[int, int]:
-        """Add ids to the windows that exist, live or being built; (readers online, readers dormant).
+        """As `deliver`; (readers online, readers dormant), (0, 0) when all posts have a tombstone."""
+        online = self.deliver(reader_ids, post_ids, news=news)
+        return (0, 0) if online is None else (len(online), len(reader_ids) - len(online))
 
-        Readers are ids, or their digits as PostgreSQL returns them. `news`: the ids were just published, so those that are not
-        the newest are late arrivals. Idempotent and commutative; ids with a tombstone are skipped ((0, 0) when all have one);
-        never extends a window's life. Raises RedisError: callers must know that a delivery did not happen.
+    def deliver(
+        self,
+        reader_ids: Sequence[int] | Sequence[str],
+        post_ids: Sequence[int],
+        *,
+        news: bool = True,
+    ) -> set[int] | None:
+        """Add ids to the windows that exist, live or being built. The readers who have one; None: all ids are deleted.
+
+        Readers are ids, or their digits as PostgreSQL returns them. `news`: the ids were just published, so those that
+        are not the newest are late arrivals. Idempotent and commutative; ids with a tombstone are skipped; the life of
+        windows is not extended. Raises RedisError: callers must know that a delivery did not happen. While the
+        timelines move to another server, windows of both get the ids; the readers are those where they are read.
         """
         if not reader_ids or not post_ids:
-            return 0, len(reader_ids)
+            return set()
         size = max(1, PUSH_BATCH // len(post_ids))
-        batches = [reader_ids[start : start + size] for start in range(0, len(reader_ids), size)]
-        if is_cluster(timelines()):
-            return self._push_one_by_one(batches, post_ids, news=news)
+        readers = list(map(int, reader_ids))
+        first, *_others = [
+            self._deliver(client, readers, post_ids, size=size, news=news)
+            for client in written("timelines")
+        ]
+        return first
+
+    def _deliver(
+        self,
+        client: Redis,
+        readers: Sequence[int],
+        post_ids: Sequence[int],
+        *,
+        size: int,
+        news: bool,
+    ) -> set[int] | None:
+        # for fewer, one script finds out sooner than a round trip before it
+        if len(readers) > size:
+            readers = self._not_away(client, readers)
+        # without readers, too, a script looks for the tombstones
+        batches = [readers[start : start + size] for start in range(0, len(readers) or 1, size)]
+        if is_cluster(client):
+            return self._deliver_one_by_one(client, batches, post_ids, news=news)
         keys, members = list(map(_tombstone, post_ids)), list(map(_member, post_ids))
         head = [self.length, int(news), self.name]
-        scripts = [
-            evalsha(home_window_scripts.PUSH, keys, [*head, ",".join(map(str, batch)), *members])
-            for batch in batches
-        ]
-        counts = [execute(timelines(), [script])[0] for script in scripts]
-        if [0, 0] in counts:  # deleted meanwhile: every read leaves out what some batches added
-            return 0, 0
-        return sum(live for live, _dormant in counts), sum(dormant for _live, dormant in counts)
+        online: set[int] = set()
+        for batch in batches:
+            script = ScriptCall(PUSH, keys, [*head, ",".join(map(str, batch)), *members])
+            [found] = execute(client, [script])
+            if found is None:  # deleted meanwhile: every read leaves out what some batches added
+                return None
+            online.update(compress(batch, found))
+        return online
 
-    def _push_one_by_one(
-        self, batches: Sequence[Sequence[Any]], post_ids: Sequence[int], *, news: bool
-    ) -> tuple[int, int]:
-        """One script per reader, for a cluster: the keys of every reader and every tombstone are in slots of their own.
+    def _not_away(self, client: Redis, readers: Sequence[int]) -> list[int]:
+        """The readers who may have a window, in the same order."""
+        numbers = np.array(readers, dtype=np.int64)
+        indexes, rows = np.unique(numbers // READERS_PER_BITMAP, return_inverse=True)
+        names = [self._away(index * READERS_PER_BITMAP) for index in indexes.tolist()]
+        answers: list[Any] = []
+        for start in range(0, len(names), BITMAPS_PER_TRIP):
+            commands = [("GET", name) for name in names[start : start + BITMAPS_PER_TRIP]]
+            answers += PendingCommands(client, commands).collect()
+        width = READERS_PER_BITMAP // 8
+        # what is no bitmap says nothing, as if it were lost
+        texts = [answer if isinstance(answer, bytes) else b"" for answer in answers]
+        bitmaps = np.frombuffer(
+            b"".join(text[:width].ljust(width, b"\0") for text in texts), np.uint8
+        )
+        bits = numbers % READERS_PER_BITMAP
+        away = bitmaps[rows * width + bits // 8] >> (7 - bits % 8) & 1
+        online: list[int] = numbers[away == 0].tolist()
+        return online
 
-        A delete may come between the check of the tombstone and the push: such an id stays until it is trimmed, and every
-        read leaves it out.
+    def _deliver_one_by_one(
+        self,
+        client: Redis,
+        batches: Sequence[Sequence[int]],
+        post_ids: Sequence[int],
+        *,
+        news: bool,
+    ) -> set[int] | None:
+        """One script per reader, for a cluster: it must be told all keys, or would run where a half of a slot is.
+
+        A delete may come between the check of the tombstone and the push: such an id stays until it is trimmed, and
+        every read leaves it out.
         """
-        tombstones = execute(timelines(), [("EXISTS", _tombstone(post_id)) for post_id in post_ids])
+        tombstones = execute(client, [("EXISTS", _tombstone(post_id)) for post_id in post_ids])
         alive = [
             post_id
             for post_id, is_deleted in zip(post_ids, tombstones, strict=True)
             if not is_deleted
         ]
         if not alive:
-            return 0, 0
-        args = [self.length, int(news), *map(_member, alive)]
-        live = 0
+            return None
+        online: set[int] = set()
         for batch in batches:
-            scripts = [
-                evalsha(
-                    home_window_scripts.PUSH_ONE,
-                    [self._live(reader_id), self._building(reader_id)],
-                    args,
-                )
-                for reader_id in batch
-            ]
-            live += sum(execute(timelines(), scripts))
-        return live, sum(map(len, batches)) - live
+            scripts = [self.push_command(reader_id, alive, news=news) for reader_id in batch]
+            online.update(compress(batch, execute(client, scripts)))
+        return online
+
+    def push_command(
+        self, reader_id: int, post_ids: Sequence[int], *, news: bool = True
+    ) -> Command:
+        """A push to one reader as a command beside others: 1 if the reader is online. Looks for no tombstones."""
+        keys = [self.key(reader_id), self._building(reader_id), self._away(reader_id)]
+        bit = reader_id % READERS_PER_BITMAP
+        return ScriptCall(PUSH_ONE, keys, [self.length, int(news), bit, *map(_member, post_ids)])
 
     def remove(self, reader_id: int, post_ids: Collection[int]) -> None:
         """Only saves memory: every read checks its posts anyway."""
         members = [_member(post_id) for post_id in post_ids]
         if not members:
             return
-        pipeline = timelines().pipeline(transaction=False)
-        pipeline.zrem(self._live(reader_id), *members)
-        pipeline.zrem(self._building(reader_id), *members)
-        pipeline.execute()
+        for client in written("timelines"):
+            pipeline = client.pipeline(transaction=False)
+            pipeline.zrem(self.key(reader_id), *members)
+            pipeline.zrem(self._building(reader_id), *members)
+            pipeline.execute()
 
     def ids(self, reader_id: int) -> list[int]:
         """All ids of a window, newest first; at most `length`."""
-        members = cast("list[bytes]", timelines().zrange(self._live(reader_id), 0, -1))
+        members = cast("list[bytes]", timelines().zrange(self.key(reader_id), 0, -1))
         return [_id(member) for member in members if member != NO_MORE]
 
     def whole(self, reader_id: int) -> WindowRange | None:
         """A window for audits: `complete` means that nothing older exists. Does not extend its life."""
-        members = cast("list[bytes]", timelines().zrange(self._live(reader_id), 0, -1))
+        members = cast("list[bytes]", timelines().zrange(self.key(reader_id), 0, -1))
         ids = _ids(members)
         return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
 
@@ -191,17 +272,18 @@ class HomeWindows:
             return 0, []
         cursor, keys = cast(
             "tuple[int, list[bytes]]",
-            timelines().scan(after, match=f"{self.name}:{{*}}", count=count),
+            timelines().scan(after, match=f"{self.name}:{{*}}:*[0-9]", count=count),
         )
-        return cursor, [int(key.split(b"{")[1].rstrip(b"}")) for key in keys]
+        return cursor, [int(key.rpartition(b":")[2]) for key in keys]
 
     def exists(self, reader_id: int) -> bool:
         """Whether a reader has a window, that is, is online."""
-        return bool(timelines().exists(self._live(reader_id)))
+        return bool(timelines().exists(self.key(reader_id)))
 
     def accepts_pushes(self, reader_id: int) -> bool:
         """Whether a reader has a window, or one is being built."""
-        return bool(timelines().exists(self._live(reader_id), self._building(reader_id)))
+        keys = self.key(reader_id), self._building(reader_id)
+        return any(client.exists(*keys) for client in written("timelines"))
 
     def drop(self, reader_id: int) -> None:
         """The next read rebuilds the window."""
@@ -212,59 +294,56 @@ class HomeWindows:
         for start in range(0, len(reader_ids), DROP_BATCH):
             batch = reader_ids[start : start + DROP_BATCH]
             # one command a reader: one slot in a cluster
-            execute(timelines(), [("UNLINK", *self._keys(reader_id)) for reader_id in batch])
+            unlinks: list[Command] = [("UNLINK", *self._keys(reader_id)) for reader_id in batch]
+            for client in written("timelines"):
+                execute(client, unlinks)
 
     def begin(self, reader_id: int) -> str | None:
         """Start a rebuild. A token for `swap`; None while another process rebuilds."""
         token = secrets.token_hex(8)
-        won = _run(home_window_scripts.BEGIN, self._keys(reader_id), [token, BUILDING_TTL_SECONDS])
+        keys = [*self._keys(reader_id), self._away(reader_id)]
+        bit = reader_id % READERS_PER_BITMAP
+        won = _run(BEGIN, keys, [token, BUILDING_TTL_SECONDS, bit])
         return token if won else None
 
     def swap(self, reader_id: int, token: str, post_ids: Sequence[int], *, complete: bool) -> bool:
-        """End a rebuild: merge the snapshot (newest first) with the ids pushed meanwhile, and replace the window at once.
+        """End a rebuild: merge the snapshot (newest first) with ids pushed meanwhile, and replace the window at once.
 
         `complete`: nothing older than the snapshot exists. False when the rebuild was dropped, expired or taken over.
         """
         last = NO_MORE if complete else b""
         snapshot = sorted_set([MAX_ID - post_id for post_id in post_ids], last=last)
         args = [token, self.length, self.ttl_seconds, snapshot]
-        return bool(_run(home_window_scripts.SWAP, self._keys(reader_id), args))
+        return bool(_run(SWAP, self._keys(reader_id), args))
 
     def abandon(self, reader_id: int, token: str) -> None:
         """End a rebuild that failed, so that the next reader need not wait for its keys to expire."""
-        _run(home_window_scripts.ABANDON, self._keys(reader_id), [token])
+        _run(ABANDON, self._keys(reader_id), [token])
 
     def late_key(self, reader_id: int) -> str:
         """The key of the late arrivals; the script of a push uses the same name."""
-        return f"{self._live(reader_id)}:late"
+        return f"{self.key(reader_id)}:late"
 
     def _keys(self, reader_id: int) -> list[str]:
-        return [self._live(reader_id), self._building(reader_id), self._lock(reader_id)]
+        return [self.key(reader_id), self._building(reader_id), self._lock(reader_id)]
 
-    # All keys of one reader share a hash tag: in a Redis Cluster they live on one node.
-    def _live(self, reader_id: int | str) -> str:
-        return f"{self.name}:{{{reader_id}}}"
+    # All keys of one reader share a hash tag with the bitmap: in a Redis Cluster they live on one node.
+    def key(self, reader_id: int) -> str:
+        return f"{self.name}:{{{reader_id // READERS_PER_BITMAP}}}:{reader_id}"
 
-    def _building(self, reader_id: int | str) -> str:
-        return f"{self.name}:{{{reader_id}}}:building"
+    def _building(self, reader_id: int) -> str:
+        return f"{self.key(reader_id)}:building"
 
     def _lock(self, reader_id: int) -> str:
-        return f"{self.name}:{{{reader_id}}}:lock"
+        return f"{self.key(reader_id)}:lock"
 
-
-def execute_atomically(commands: Sequence[Command]) -> list[Any]:
-    """The answers to commands in a transaction; RedisError when one failed.
-
-    No transaction in a cluster, where it would fail while its slot moves: there the end of a window is read last, so that a
-    window trimmed between two commands does not seem to reach down.
-    """
-    if is_cluster(timelines()):
-        return execute(timelines(), commands)
-    return raise_first_error(execute(timelines(), [("MULTI",), *commands, ("EXEC",)])[-1])
+    def _away(self, reader_id: int) -> str:
+        """The key of the bitmap with a reader's bit; the script of a push uses the same name."""
+        return f"{self.name}:{{{reader_id // READERS_PER_BITMAP}}}:away"
 
 
 def late_arrivals(kinds: tuple[HomeWindows, ...], reader_id: int, *, since_ms: int) -> list[int]:
-    """The ids that came late to a reader's windows after a moment (Unix milliseconds), newest first; [] without Redis."""
+    """The ids that came late to a reader's windows after a moment (Unix ms), newest first; [] without Redis."""
     pipeline: Any = timelines().pipeline(transaction=False)
     for windows in kinds:
         pipeline.zrangebyscore(windows.late_key(reader_id), f"({since_ms}", "+inf")
@@ -278,7 +357,8 @@ def late_arrivals(kinds: tuple[HomeWindows, ...], reader_id: int, *, since_ms: i
 
 def mark_deleted(post_id: int) -> None:
     """Leave a tombstone, so that deliveries of the post still under way skip it."""
-    timelines().set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
+    for client in written("timelines"):
+        client.set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
 
 
 def _tombstone(post_id: int) -> str:
@@ -286,7 +366,7 @@ def _tombstone(post_id: int) -> str:
 
 
 def _run(source: str, keys: list[str], args: list[Any]) -> Any:
-    return execute(timelines(), [evalsha(source, keys, args)])[0]
+    return run_script(timelines(), source, keys, args)
 
 
 def _member(post_id: int) -> str:
@@ -303,7 +383,7 @@ def _id(member: bytes) -> int:
 
 
 def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
-    """The answers to `HomeWindows.read_commands`; None without a window, and for garbage, which a rebuild overwrites."""
+    """The answers to `HomeWindows.read_commands`; None without a window, and for garbage: a rebuild overwrites it."""
     exists, members = answers
     ids = _ids(members)
     if not exists or ids is None:
@@ -329,3 +409,242 @@ def _ids(members: Sequence[bytes]) -> list[int] | None:
         return [_id(member) for member in members if member != NO_MORE]
     except ValueError:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Ids in reading order. `end` is the lowest id answered for; 0 when nothing of the range is left to ask."""
+
+    ids: list[int]
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReads:
+    """A range of several windows, None for a missing one, and the value of an extra key.
+
+    Without an answer from Redis all are None, and `answered` is False.
+    """
+
+    parts: list[WindowRange | None]
+    extra: bytes | None = None
+    answered: bool = True
+
+
+def read_windows(
+    kinds: Sequence[HomeWindows],
+    reader_id: int,
+    *,
+    newest: int | None,
+    oldest: int,
+    count: int,
+    extra_key: str,
+) -> WindowReads:
+    """Up to `count` ids between two (exclusive), newest first, of several windows of one reader, in one round trip.
+
+    At one moment; extends the life of the windows. The extra key is read first: in a cluster, which has no
+    transactions, it is rather older than newer.
+    """
+    commands = [
+        command
+        for kind in kinds
+        for command in kind.read_commands(reader_id, newest=newest, count=count)
+    ]
+    answers = _read(extra_key, commands)
+    if answers is None:
+        return WindowReads([None] * len(kinds), answered=False)
+    first, *rest = answers
+    pairs = zip(rest[::2], rest[1::2], strict=True)
+    return WindowReads([parse_range(pair, oldest=oldest, count=count) for pair in pairs], first)
+
+
+def _read(extra_key: str, commands: Sequence[Command]) -> list[Any] | None:
+    """The value of the extra key, and the answers to the commands; None without an answer from Redis."""
+    began = perf_counter()
+    try:
+        return execute_atomically(timelines(), [("GET", extra_key), *commands])
+    except RedisError:
+        return None
+    finally:
+        spend(("inbox", "windows"), perf_counter() - began)
+
+
+def read_windows_up(
+    kinds: Sequence[HomeWindows],
+    reader_id: int,
+    *,
+    oldest: int,
+    newest: int | None,
+    count: int,
+    extra_key: str,
+) -> WindowReads:
+    """As `read_windows`, oldest first from just above `oldest`; complete only when a window reaches down to it."""
+    commands = [
+        command
+        for kind in kinds
+        for command in kind.read_up_commands(reader_id, oldest=oldest, newest=newest, count=count)
+    ]
+    answers = _read(extra_key, commands)
+    if answers is None:
+        return WindowReads([None] * len(kinds), answered=False)
+    first, *rest = answers
+    triples = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+    return WindowReads([parse_range_up(triple, oldest=oldest) for triple in triples], first)
+
+
+def merge_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) -> Merged:
+    """Up to `count` ids, newest first, none below the highest end."""
+    began = perf_counter()
+    end = max(_end(part, newest=newest, count=count) for part in parts)
+    merged = _distinct([part.ids for part in parts], newest_first=True)
+    ids = [post_id for post_id in merged if post_id >= end]
+    spend(["merge"], perf_counter() - began)
+    # a full page: the rest of the range does not matter
+    return Merged(ids[:count], end=0 if len(ids) >= count else end)
+
+
+def merge_up(parts: Sequence[WindowRange], *, count: int) -> Merged | None:
+    """Up to `count` ids, oldest first; None when one of the windows does not reach down to the start."""
+    if not all(part.complete for part in parts):
+        return None
+    return Merged(list(_distinct([part.ids for part in parts], newest_first=False))[:count])
+
+
+def _end(part: WindowRange, *, newest: int | None, count: int) -> int:
+    """The lowest id a window answers for: 0 for the whole range, the bound if the range begins below the window."""
+    if len(part.ids) >= count:
+        return part.ids[-1]
+    if part.complete:
+        return 0
+    if part.ids:
+        return part.ids[-1]
+    return MAX_ID if newest is None else newest
+
+
+def _distinct(lists: Sequence[list[int]], *, newest_first: bool) -> Iterable[int]:
+    last = None
+    for post_id in merge_sorted(*lists, reverse=newest_first):
+        if post_id != last:
+            yield post_id
+        last = post_id
+
+
+# A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
+# or the window would have a hole that looks complete. A key of another type is left to the next rebuild.
+_ADD = f"""
+local function add(key, member, limit, late)
+  local last = redis.pcall('ZRANGE', key, -1, -1)
+  if last.err or not last[1] then return 0 end
+  if last[1] ~= '~' and last[1] ~= '~~' and member > last[1] then return 1 end
+  if redis.call('ZADD', key, 'NX', 0, member) == 1 then
+    redis.call('ZREMRANGEBYRANK', key, limit, -1)
+    if late and redis.call('ZRANGE', key, 0, 0)[1] ~= member then late(key, member) end
+  end
+  return 1
+end
+local function push(live, building, away, bit, members, limit, late)
+  local there = redis.call('EXISTS', live, building)
+  if there == 0 then
+    if redis.pcall('SETBIT', away, bit, 1) == 0 then redis.call('EXPIRE', away, {AWAY_TTL_SECONDS}) end
+    return 0
+  end
+  local found = 0
+  for _, member in ipairs(members) do
+    found = add(live, member, limit, late)
+    if found == 0 or there == 2 then found = math.max(found, add(building, member, limit)) end
+  end
+  return found
+end
+"""
+
+# Late arrivals: the member by the time at which it came, strictly increasing.
+MAX_LATE = 100
+LATE_TTL_SECONDS = 3 * 24 * 3600
+_NOTE = f"""
+local function note(live, member)
+  local key = live .. ':late'
+  local newest = redis.pcall('ZRANGE', key, -1, -1, 'WITHSCORES')
+  if newest.err then redis.call('DEL', key) end
+  local now = redis.call('TIME')
+  local at = math.max(now[1] * 1000 + math.floor(now[2] / 1000), (newest[2] or 0) + 1)
+  redis.call('ZADD', key, 'NX', string.format('%d', at), member)
+  redis.call('ZREMRANGEBYRANK', key, 0, -{MAX_LATE + 1})
+  redis.call('EXPIRE', key, {LATE_TTL_SECONDS})
+end
+"""
+
+# For one server: building the keys here from the readers' ids is a quarter of the work of sending them.
+# KEYS: a tombstone per member. ARGV: limit, whether the members are news, prefix, comma-separated readers, members.
+# A byte for each reader, 1 for those online; nil when all members have tombstones.
+PUSH = (
+    _ADD
+    + _NOTE
+    + f"""
+local limit, alive = tonumber(ARGV[1]), {{}}
+for m = 1, #KEYS do
+  if redis.call('EXISTS', KEYS[m]) == 0 then alive[#alive + 1] = ARGV[m + 4] end
+end
+if #alive == 0 then return false end
+local late = ARGV[2] == '1' and note
+local found, prefix = {{}}, ARGV[3] .. ':{{'
+for reader in string.gmatch(ARGV[4], '%d+') do
+  local bit = reader % {READERS_PER_BITMAP}
+  local tag = prefix .. (reader - bit) / {READERS_PER_BITMAP} .. '}}:'
+  local key = tag .. reader
+  found[#found + 1] = string.char(push(key, key .. ':building', tag .. 'away', bit, alive, limit, late))
+end
+return table.concat(found)
+"""
+)
+
+# For one reader, whose keys are in one slot of a cluster. KEYS: live, building, away. ARGV: limit, whether news, bit,
+# members.
+PUSH_ONE = (
+    _ADD
+    + _NOTE
+    + """
+local members = {}
+for m = 4, #ARGV do members[m - 3] = ARGV[m] end
+return push(KEYS[1], KEYS[2], KEYS[3], ARGV[3], members, tonumber(ARGV[1]), ARGV[2] == '1' and note)
+"""
+)
+
+# KEYS: live, building, lock, away. ARGV: token, ttl, bit. The placeholder keeps the building key in existence.
+BEGIN = """
+if redis.call('SET', KEYS[3], ARGV[1], 'NX', 'EX', ARGV[2]) == false then return 0 end
+redis.call('DEL', KEYS[2])
+redis.call('ZADD', KEYS[2], 0, '~~')
+redis.call('EXPIRE', KEYS[2], ARGV[2])
+if redis.pcall('GETBIT', KEYS[4], ARGV[3]) == 1 then redis.call('SETBIT', KEYS[4], ARGV[3], 0) end
+return 1
+"""
+
+# KEYS: live, building, lock. ARGV: token, limit, ttl, the snapshot for RESTORE. It joins what was pushed meanwhile.
+# Without the sentinel the window ends where the snapshot does. A building key that lost its
+# placeholder was cut by many pushes, and may lack what lies below its own end: then the window ends there.
+# Adding 800 members one by one would block the server for four milliseconds.
+SWAP = """
+if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+local cut = redis.call('ZREM', KEYS[2], '~~') == 0 and redis.call('ZRANGE', KEYS[2], -1, -1)[1]
+local pushed = redis.call('ZRANGE', KEYS[2], 0, -1)
+local last = '~'
+if ARGV[4] ~= '' then
+  redis.call('RESTORE', KEYS[2], 0, ARGV[4], 'REPLACE')
+  last = redis.call('ZRANGE', KEYS[2], -1, -1)[1]
+end
+for m = #pushed, 1, -1 do redis.call('ZADD', KEYS[2], 'NX', 0, pushed[m]) end
+if last ~= '~' then redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. last, '+') end
+if cut then redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. cut, '+') end
+if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[2]) then redis.call('ZREMRANGEBYRANK', KEYS[2], ARGV[2], -1) end
+redis.call('RENAME', KEYS[2], KEYS[1])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+redis.call('DEL', KEYS[3])
+return 1
+"""
+
+
+# KEYS: live, building, lock. ARGV: token.
+ABANDON = """
+if redis.call('GET', KEYS[3]) == ARGV[1] then redis.call('DEL', KEYS[2], KEYS[3]) end
+return 0
+"""

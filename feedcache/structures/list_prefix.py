@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from feedcache.redis_servers.clients import is_cluster
-from feedcache.redis_servers.connections import Redis, graph, script
-from feedcache.redis_servers.replicas import read_graph
-from feedcache.structures.bulk_build import replace
+from feedcache.connections import Redis, graph, read_graph
+from feedcache.redis_clients import is_cluster, run_script
+from feedcache.structures.restore import replace
 
 NO_MORE = "~"
 CHUNK = 100  # entries in one ZADD: half a millisecond of the server
@@ -115,7 +114,7 @@ class ListPrefixes:
         change = [added.member_id, -added.place] if added else [removed_id, 0]
         fences = [_fence(revision - 1), _fence(revision)]
         arguments: list[int | str] = [*fences, self.length, command, *change]
-        return bool(script(graph(), _CHANGE)(keys=[self.key(owner_id)], args=arguments))
+        return bool(run_script(graph(), _CHANGE, [self.key(owner_id)], arguments))
 
     def key(self, owner_id: int) -> str:
         """With the hash tag of all keys of the owner."""

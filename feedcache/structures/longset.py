@@ -19,12 +19,11 @@ from zlib import crc32
 
 import numpy as np
 
-from feedcache.batch import Batch, Future
-from feedcache.redis_servers.clients import Command
-from feedcache.redis_servers.connections import Redis, ResponseError, graph, graph_replicas, script
-from feedcache.redis_servers.replicas import read_graph
-from feedcache.structures.bulk_build import replace
-from feedcache.structures.restore_payload import INTSET, dump
+from feedcache import stats
+from feedcache.connections import Redis, ResponseError, graph, graph_replicas, read_graph
+from feedcache.read_through import Batch, Future, QueuedCommands
+from feedcache.redis_clients import ScriptCall, execute, raise_first_error, run_script
+from feedcache.structures.restore import INTSET, dump, replace
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +35,20 @@ _TOO_MANY = 0  # not an id: a member that marks a set too large to be cached
 _STRIDE = 0x9E3779B1  # odd: no two revisions below 2**31 share a fence
 _INT32 = np.iinfo(np.int32)
 
-# KEYS: the sets. ARGV: too many, most; then (old fence, new fence, command or '', id) per set. The new fence comes first:
-# a set that became empty on the way would come back without its time to live.
+# KEYS: the sets. ARGV: seconds to live (0: as before), a fence for each set, then the numbers to look for. For each set
+# whether it holds its fence and each of the numbers; false for garbage.
+_CONTAINED = """
+local found, number = {}, 1 + #KEYS
+for i, key in ipairs(KEYS) do
+  local flags = redis.pcall('SMISMEMBER', key, ARGV[1 + i], unpack(ARGV, 1 + number))
+  found[i] = not flags.err and flags
+  if ARGV[1] ~= '0' then redis.call('EXPIRE', key, ARGV[1]) end
+end
+return found
+"""
+
+# KEYS: the sets. ARGV: too many, most; then (old fence, new fence, command or '', id) per set. The new fence comes
+# first: a set that became empty on the way would come back without its time to live.
 _CHANGE = """
 local moved = 0
 for i, key in ipairs(KEYS) do
@@ -53,6 +64,11 @@ for i, key in ipairs(KEYS) do
 end
 return moved
 """
+
+
+Contained = dict[
+    str, set[int] | None
+]  # by set: which of the requested ids it holds; None for one too large to be cached
 
 
 class Change(NamedTuple):
@@ -71,6 +87,21 @@ class SetAtRevision(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Members:
+    """A whole set as Redis holds it; worth nothing until `is_at` says of which revision it is."""
+
+    key: str
+    ids: list[int]
+    marks: frozenset[int]  # the fence, and `_TOO_MANY` in the place of too many ids
+
+    def is_at(self, revision: int) -> bool:
+        """Whether these are all ids of the set at a revision; counted as a hit, or as stale."""
+        is_current = self.marks == {_fence(self.key, revision)}
+        stats.count(self.key.rpartition(":")[2], {stats.HIT if is_current else stats.STALE: 1})
+        return is_current
+
+
+@dataclass(frozen=True, slots=True)
 class LongSets:
     """Sets loaded together, e.g. all relations of a user: of one owner and one revision.
 
@@ -82,9 +113,7 @@ class LongSets:
     ttl_seconds: int
     maximum: int = MAX_MEMBERS
 
-    def contained(
-        self, owner_id: int, revision: int, ids: Collection[int]
-    ) -> dict[str, set[int] | None] | None:
+    def contained(self, owner_id: int, revision: int, ids: Collection[int]) -> Contained | None:
         """The ids that each set holds, in one round trip; extends the life of the sets.
 
         None when a set is missing or of another revision; None for a single set that has too many members to be cached.
@@ -96,40 +125,62 @@ class LongSets:
             ttl_seconds=self.ttl_seconds,
         )
 
+    def members(self, owner_id: int, name: str) -> Members | None:
+        """A whole set in one round trip; extends its life. None, counted as a miss, when it is missing or garbage."""
+        key = self.key(owner_id, name)
+        found = read_graph(
+            lambda client: self._members_of(client, key), keys=[key], ttl_seconds=self.ttl_seconds
+        )
+        if found is None:
+            stats.count(name, {stats.MISS: 1})
+        return found
+
+    def _members_of(self, client: Redis, key: str) -> Members | None:
+        pipeline: Any = client.pipeline(transaction=False)
+        pipeline.execute_command("SMEMBERS", key)
+        if client is graph():
+            pipeline.execute_command("EXPIRE", key, self.ttl_seconds)
+        found = _unless_garbage(pipeline.execute(raise_on_error=False)[0])
+        try:
+            numbers = [int(member) for member in found or ()]
+        except ValueError:
+            return None
+        ids = [number for number in numbers if number > 0]
+        return Members(key, ids, frozenset(numbers).difference(ids)) if numbers else None
+
     def queue(
         self, batch: Batch, owner_id: int, revision: int, ids: Collection[int], *, stage: str = ""
-    ) -> Future[dict[str, set[int] | None] | None]:
+    ) -> Future[Contained | None]:
         """Queue `contained` in a batch; where there are replicas, it runs after the batch."""
         ids = list(ids)
         if graph_replicas():
             return partial(self.contained, owner_id, revision, ids)
-        commands = self._commands(owner_id, revision, ids, extends_life=True)
-        answers = batch.commands(graph(), commands, stage=stage, return_errors=True)
-        return lambda: self._parse(answers(), ids)
+        call = self._lookup(owner_id, revision, ids, extends_life=True)
+        return partial(self._result, batch.commands(graph(), [call], stage=stage), ids)
+
+    def _result(self, queued: QueuedCommands, ids: Collection[int]) -> Contained | None:
+        if queued.error is not None:
+            raise queued.error
+        return self._parse(raise_first_error(queued.answers)[0], ids)
 
     def _contained(
         self, client: Redis, owner_id: int, revision: int, ids: Collection[int]
-    ) -> dict[str, set[int] | None] | None:
+    ) -> Contained | None:
         # a replica takes no writes
-        commands = self._commands(owner_id, revision, ids, extends_life=client is graph())
-        pipeline: Any = client.pipeline(transaction=False)
-        for command in commands:
-            pipeline.execute_command(*command)
-        return self._parse(pipeline.execute(raise_on_error=False), ids)
+        call = self._lookup(owner_id, revision, ids, extends_life=client is graph())
+        return self._parse(execute(client, [call])[0], ids)
 
-    def _commands(
+    def _lookup(
         self, owner_id: int, revision: int, ids: Collection[int], *, extends_life: bool
-    ) -> list[Command]:
+    ) -> ScriptCall:
         keys = [self.key(owner_id, name) for name in self.names]
-        commands: list[Command] = [
-            ("SMISMEMBER", key, _fence(key, revision), _TOO_MANY, *ids) for key in keys
-        ]
-        return commands + [("EXPIRE", key, self.ttl_seconds) for key in keys if extends_life]
+        fences = [_fence(key, revision) for key in keys]
+        ttl_seconds = self.ttl_seconds if extends_life else 0
+        return ScriptCall(_CONTAINED, keys, [ttl_seconds, *fences, _TOO_MANY, *ids])
 
-    def _parse(self, answers: list[Any], ids: Collection[int]) -> dict[str, set[int] | None] | None:
+    def _parse(self, answers: list[list[int] | None], ids: Collection[int]) -> Contained | None:
         contained: dict[str, set[int] | None] = {}
-        for name, answer in zip(self.names, answers, strict=False):
-            flags = _unless_garbage(answer)
+        for name, flags in zip(self.names, answers, strict=True):
             if flags is None or not flags[0]:
                 return None
             members = {id_ for id_, is_member in zip(ids, flags[2:], strict=True) if is_member}
@@ -142,7 +193,7 @@ class LongSets:
         When the server refuses the payload, or would convert it into a hash table, the members are added in chunks.
         """
         members = {
-            key: self._members(key, revision, sets[name])
+            key: self._sorted(key, revision, sets[name])
             for name in self.names
             for key in [self.key(owner_id, name)]
         }
@@ -158,7 +209,7 @@ class LongSets:
             replace(key, _in_chunks(members[key]), ttl_seconds=self.ttl_seconds)
 
     def change(self, owner_id: int, revision: int, changes: Sequence[Change] = ()) -> int:
-        """Bring the sets at `revision - 1` to `revision`, with at most one change each; how many. The others are misses.
+        """Bring the sets at `revision - 1` to `revision`, with at most one change each; how many. Others are misses.
 
         A few hundred bytes, however large the sets are.
         """
@@ -173,7 +224,7 @@ class LongSets:
             keys.append(key)
             arguments += [_fence(key, revision - 1), _fence(key, revision)]
             arguments += commands.get(name, ["", 0])
-        moved: int = script(graph(), _CHANGE)(keys=keys, args=arguments)
+        moved: int = run_script(graph(), _CHANGE, keys, arguments)
         return moved
 
     def at_revision(self, owner_id: int, revision: int, name: str) -> SetAtRevision:
@@ -184,7 +235,7 @@ class LongSets:
         """All sets of one owner share a hash tag: in a Redis Cluster they live on one node."""
         return f"{self.prefix}:{{{owner_id}}}:{name}"
 
-    def _members(self, key: str, revision: int, ids: Collection[int]) -> "np.ndarray[Any, Any]":
+    def _sorted(self, key: str, revision: int, ids: Collection[int]) -> "np.ndarray[Any, Any]":
         inside = [_TOO_MANY] if len(ids) > self.maximum else list(ids)
         return np.unique(np.array([_fence(key, revision), *inside], dtype=np.int64))
 
@@ -194,8 +245,8 @@ def intersect(
 ) -> list[list[int] | int | None] | None:
     """The intersections of a set with others, computed by the server, which iterates over the smaller one.
 
-    None when the set is missing, of another revision or too large, and in the place of another set that is. Of more than
-    `limit` members only the count `limit + 1`: reading 20,000 of them would take the client 15 ms.
+    None when the set is missing, of another revision or too large, and in the place of another set that is. Of more
+    than `limit` members only the count `limit + 1`: reading 20,000 of them would take the client 15 ms.
     """
     counts = _intersections(own, others, limit=limit)
     if counts is None:
@@ -278,11 +329,10 @@ def _is_error(answer: Any) -> bool:
     return isinstance(answer, ResponseError)
 
 
-def _unless_garbage(answer: Any) -> list[int] | None:
-    """The flags; None when the key holds another type: it will be overwritten."""
+def _unless_garbage(answer: Any) -> Any:
+    """The answer; None when the key holds another type: it will be overwritten."""
     if _is_error(answer):
         if "WRONGTYPE" in str(answer):
             return None
         raise answer
-    flags: list[int] = answer
-    return flags
+    return answer

@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from feedcache.connections import RedisError, configuration, timelines
 from feedcache.ids import first_id_at, second_of
-from feedcache.redis_servers.connections import RedisError, script, timelines
+from feedcache.read_through import Batch, QueuedCommands
+from feedcache.redis_clients import ScriptCall, run_script
 
 WEEK_SECONDS = 7 * 24 * 3600
 MONDAY = 4 * 24 * 3600  # 1970-01-05 as a Unix time
@@ -51,9 +53,9 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 0
 """
 
-# KEYS: lock, buckets. ARGV: old revision, new revision, id, number of the id's bucket (0: none of them), value ('' takes
-# the id out), ttl, most values, most bytes, ttl of the mark, channel, message. What is already at the new revision was
-# made after the change.
+# KEYS: lock, buckets. ARGV: old revision, new revision, id, number of the id's bucket (0: none of them), value (''
+# takes the id out), ttl, most values, most bytes, ttl of the mark, channel, message. What is already at the new
+# revision was made after the change.
 _CHANGE = """
 redis.call('PUBLISH', ARGV[10], ARGV[11])
 redis.call('DEL', KEYS[1])
@@ -72,7 +74,8 @@ for i = 2, #KEYS do
     end
     redis.call('HSET', key, '~', ARGV[2])
     redis.call('EXPIRE', key, ARGV[6])
-    if redis.call('HLEN', key) - 2 > tonumber(ARGV[7]) or tonumber(redis.call('HGET', key, '#') or 0) > tonumber(ARGV[8]) then
+    local entries, bytes = redis.call('HLEN', key) - 2, tonumber(redis.call('HGET', key, '#') or 0)
+    if entries > tonumber(ARGV[7]) or bytes > tonumber(ARGV[8]) then
       redis.call('UNLINK', key)
       redis.call('HSET', key, '~', '-')
       redis.call('EXPIRE', key, ARGV[9])
@@ -157,7 +160,7 @@ class WeekBuckets:
         return token if _run(_BEGIN, [self._lock(owner_id)], args) else None
 
     def store(self, owner_id: int, token: str, week: Week, bucket: Bucket) -> bool:
-        """Store a bucket, or the mark of one that is too large, unless the owner changed meanwhile; whether it is cached now."""
+        """Store a bucket, or the mark of too large a one, unless the owner changed meanwhile; whether it is cached."""
         size = sum(map(len, bucket.values.values()))
         fits = len(bucket.values) <= self.max_values and size <= self.max_bytes
         is_cached = bucket.is_cached and fits
@@ -174,8 +177,10 @@ class WeekBuckets:
         """Release the lock."""
         _run(_END, [self._lock(owner_id)], [token])
 
-    def change(self, owner_id: int, weeks: Sequence[Week], change: Change) -> None:
-        """Bring existing buckets from one revision to the next, and delete those that are behind.
+    def queue_change(
+        self, batch: Batch, owner_id: int, weeks: Sequence[Week], change: Change
+    ) -> QueuedCommands:
+        """In a batch: bring existing buckets from one revision to the next, and delete those that are behind.
 
         `weeks`: all that readers may ask for now. After an error readers still know the newer revision.
         """
@@ -185,7 +190,11 @@ class WeekBuckets:
             change.old, change.new, change.post_id, names.index(own) + 1 if own in names else 0, change.value,
             self.ttl_seconds, self.max_values, self.max_bytes, TOO_LARGE_TTL_SECONDS, self.channel, owner_id,
         ]  # fmt: skip
-        _run(_CHANGE, [self._lock(owner_id), *names], args)
+        server = timelines()
+        if server is not configuration():  # where processes listen
+            batch.commands(configuration(), [("PUBLISH", self.channel, owner_id)])
+        script = ScriptCall(_CHANGE, [self._lock(owner_id), *names], args)
+        return batch.commands(server, [script])
 
     def drop(self, owner_id: int, weeks: Sequence[Week]) -> None:
         timelines().unlink(self._lock(owner_id), *[self._key(owner_id, week) for week in weeks])
@@ -236,4 +245,4 @@ class WeekBuckets:
 
 
 def _run(source: str, keys: list[str], args: list[Any]) -> Any:
-    return script(timelines(), source)(keys=keys, args=args)
+    return run_script(timelines(), source, keys, args)

@@ -1,17 +1,18 @@
-"""Serves uploaded files, with headers that keep browsers
-from treating them as anything but pictures.
+"""Serves uploaded files, with headers that keep browsers from treating them as anything but pictures, video and sound.
 
 PostgreSQL decides each time whether a file may be shown: not after its post was deleted, nor while
 its owner is suspended. A browser may cache what its user has seen; shared caches have to revalidate
 after a minute.
 """
 
+import re
+from http import HTTPStatus
 from pathlib import PurePosixPath
 from posixpath import normpath
 
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.storage import default_storage
-from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
@@ -19,7 +20,19 @@ from django.views.decorators.http import require_safe
 from apps.media.addresses import LIFETIME_SECONDS, is_restricted, may_be_shown
 from apps.posts.actions.attachments import is_served
 
-TYPES = {".webp": "image/webp", ".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif"}
+TYPES = {
+    ".webp": "image/webp",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".gif": "image/gif",
+    ".mp4": "video/mp4",
+    ".m4a": "audio/mp4",
+    ".vtt": "text/vtt; charset=utf-8",
+}
+PLAYED = (".mp4", ".m4a")  # served by ranges
+# Of one answer to a range: players ask for more (RFC 9110, section 15.3.7), and no process holds a whole video.
+PART_BYTES = 1024 * 1024
+RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 NAME_MAX_CHARACTERS = 100  # of the column; a longer name is an error of the file system
 SHARED_SECONDS = 60  # how long shared caches may serve a deleted picture
 PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutable"
@@ -27,10 +40,11 @@ PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutab
 
 @require_safe
 def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """A stored picture. Names are random and never reused, so
+    """A stored file. Names are random and never reused, so
     browsers cache it for a year; a restricted one for a day.
     """
-    content_type = TYPES.get(PurePosixPath(name).suffix)
+    suffix = PurePosixPath(name).suffix
+    content_type = TYPES.get(suffix)
     is_indirect = normpath(name) != name  # the first folder decides who may see a file
     if content_type is None or len(name) > NAME_MAX_CHARACTERS or is_indirect:
         raise Http404
@@ -41,10 +55,47 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if (not_modified := get_conditional_response(request, etag=tag)) is not None:
         return _with_headers(not_modified, name, tag)
     try:
+        if suffix in PLAYED and request.headers.get("If-Range", tag) == tag:
+            part = _part(name, request.headers.get("Range", ""), content_type)
+            if part is not None:
+                return _with_headers(part, name, tag)
         file = default_storage.open(name)
     except (FileNotFoundError, IsADirectoryError, SuspiciousOperation):
         raise Http404 from None
     return _with_headers(FileResponse(file, content_type=content_type), name, tag)
+
+
+def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
+    """206 with at most PART_BYTES from the start of a range, or 416; None for no range, several, or another unit."""
+    match = RANGE.fullmatch(header.replace(" ", ""))
+    if match is None or header.endswith("=-"):
+        return None
+    size = default_storage.size(name)
+    first, last = match[1], match[2]
+    start = int(first) if first else max(0, size - int(last))
+    end = min(int(last), size - 1) if first and last else size - 1
+    if first and last and int(last) < int(first):
+        return None  # no range, says RFC 9110: the whole file
+    if start >= size or (not first and int(last) == 0):
+        response = HttpResponse(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+        response.headers["Content-Range"] = f"bytes */{size}"
+        return response
+    stop = min(end + 1, start + PART_BYTES)
+    response = HttpResponse(
+        _bytes(name, start, stop), status=HTTPStatus.PARTIAL_CONTENT, content_type=content_type
+    )
+    response.headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+    return response
+
+
+def _bytes(name: str, start: int, stop: int) -> bytes:
+    read_part = getattr(default_storage, "read_part", None)
+    if read_part is not None:
+        part: bytes = read_part(name, start, stop)
+        return part
+    with default_storage.open(name) as file:
+        file.seek(start)
+        return bytes(file.read(stop - start))
 
 
 def _with_headers(response: HttpResponseBase, name: str, tag: str) -> HttpResponseBase:
@@ -53,6 +104,12 @@ def _with_headers(response: HttpResponseBase, name: str, tag: str) -> HttpRespon
         f"private, max-age={LIFETIME_SECONDS}" if is_restricted(name) else PUBLIC
     )
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    if PurePosixPath(name).suffix in PLAYED:
+        response.headers["Accept-Ranges"] = "bytes"
+        # the page that a browser makes for a video of its own
+        response.headers["Content-Security-Policy"] = (
+            "default-src 'none'; media-src 'self'; sandbox"
+        )
     # For canvas in browser clients (`crossorigin=anonymous`); on every response, so one cached copy
     # serves every origin.
     response.headers["Access-Control-Allow-Origin"] = "*"

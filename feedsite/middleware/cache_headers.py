@@ -1,11 +1,11 @@
 """Responses are private unless a view says otherwise: no shared cache holds a page of one person."""
 
-from collections.abc import Callable
 from http import HTTPStatus
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 
 
 def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
@@ -13,16 +13,12 @@ def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
     return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
 
 
-class CacheHeadersMiddleware:
-    """Adds `Cache-Control: private, no-cache`, which leaves the
-    browser's back/forward cache usable, and `Vary`.
-    """
+class CacheHeadersMiddleware(MiddlewareMixin):
+    """Adds `Cache-Control: private, no-cache`, which leaves the browser's back/forward cache usable, and `Vary`."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self._get_response(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
         if is_file(request, response):
             del response.headers["Vary"]
             return response

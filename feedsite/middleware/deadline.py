@@ -1,4 +1,7 @@
-"""Gives every request a deadline, and lists in `X-Feed-Degraded` the sources it left out."""
+"""Gives every request a deadline, and says what its answer lacks.
+
+`X-Feed-Degraded` lists the sources that were left out, `X-Feed-Behind` the seconds by which deliveries are late.
+"""
 
 from collections.abc import Callable
 
@@ -8,6 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 from apps.deadline import budget
 
 HEADER = "X-Feed-Degraded"
+BEHIND = "X-Feed-Behind"
 
 
 class DeadlineMiddleware:
@@ -21,4 +25,6 @@ class DeadlineMiddleware:
             response = self._get_response(request)
             if current.missing:
                 response.headers[HEADER] = ", ".join(sorted(current.missing))
+            if current.behind:
+                response.headers[BEHIND] = str(current.behind)
             return response

@@ -1,7 +1,5 @@
 """Turns DomainErrors into responses, for programs also under the content type of RFC 9457."""
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
@@ -31,17 +29,15 @@ class ErrorTypeMiddleware(MiddlewareMixin):
         return response
 
 
-class ProblemTypeMiddleware:
+class ProblemTypeMiddleware(MiddlewareMixin):
     """`application/problem+json` for clients that name it in `Accept` (decision 0047).
 
     The body is the same: clients of Mastodon expect `application/json`.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self._get_response(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
         if response.status_code < REFUSED or not request.path.startswith(JSON_PATHS):
             return response
         if response.headers.get("Content-Type", "").startswith(JSON):

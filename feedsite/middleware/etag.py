@@ -5,24 +5,22 @@ response but no row of the post. The response is built either way; only its tran
 """
 
 import hashlib
-from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import parse_etags
 
 API = "/api/"
 TAG_CHARACTERS = 32
 
 
-class ETagMiddleware:
+class ETagMiddleware(MiddlewareMixin):
     """For GET requests of the API."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self._get_response(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
         if not _is_taggable(request, response) or not isinstance(response, HttpResponse):
             return response
         tag = f'W/"{hashlib.sha256(response.content).hexdigest()[:TAG_CHARACTERS]}"'

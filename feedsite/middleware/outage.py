@@ -26,9 +26,8 @@ from apps.deadline import note_missing
 from apps.errors import Unavailable
 from apps.http.errors import error_response
 from apps.http.requests import viewer_of
-from feedcache.memcached.envelope import pack, unpack
-from feedcache.read_through import ReadThrough
-from feedcache.redis_servers.breaker import Breaker
+from feedcache.breaker import Breaker
+from feedcache.read_through import ReadThrough, pack, unpack
 
 logger = logging.getLogger(__name__)
 
@@ -80,15 +79,19 @@ class OutageMiddleware:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether PostgreSQL is down, as opposed to slow or refusing this statement."""
+    """Whether PostgreSQL is down, as opposed to slow or refusing this statement.
+
+    A shard that is down (`manage shards`) is no reason to refuse what needs others: the server that says so answers.
+    """
     state = _state(error)
-    return state is None or state.startswith(AWAY)
+    if state is None:
+        return True
+    severity = getattr(getattr(error.__cause__, "diag", None), "severity_nonlocalized", None)
+    return state.startswith(AWAY) and severity != "ERROR"
 
 
 def _is_server_error(error: BaseException) -> bool:
-    """Whether the error is about the server rather than the
-    statement. Read only comes as an InternalError.
-    """
+    """Whether the error is about the server rather than the statement. Read only comes as an InternalError."""
     read_only = isinstance(error, InternalError) and _state(error) == READ_ONLY
     return read_only or isinstance(error, OperationalError | InterfaceError)
 
@@ -188,8 +191,7 @@ class StalePages:
         PAGES.set_many({key: page})
 
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
-        """The stored page for a request, with a notice; None if older
-        than PostgreSQL's last answer by FRESH_SECONDS.
+        """The stored page for a request, with a notice; None if older than PostgreSQL's last answer by FRESH_SECONDS.
 
         `answered_at` is when PostgreSQL last answered (seconds since 1970).
         """

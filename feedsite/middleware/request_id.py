@@ -1,6 +1,5 @@
 """A request id for every request: in the response, in the log, on error pages."""
 
-import logging
 import secrets
 from collections.abc import Callable
 
@@ -23,11 +22,3 @@ class RequestIdMiddleware:
             return response
         finally:
             request_id.reset(token)
-
-
-class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to log records."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get()
-        return True

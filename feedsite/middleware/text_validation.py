@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from apps.errors import BadRequest
 from apps.http.errors import JSON_PATHS, error_response
-from apps.http.text import is_malformed
+from apps.http.requests import is_malformed
 
 MAX_QUERY_CHARACTERS = 8192
 
@@ -32,9 +32,7 @@ class TextValidationMiddleware:
         if (
             request.method in {"POST", "PUT", "PATCH"}
             and _is_form(request)
-            and not request.path.startswith(
-                JSON_PATHS
-            )  # `apps.api.form_data` reads and checks those
+            and not request.path.startswith(JSON_PATHS)  # `apps.api.parsers` reads and checks those
             and is_malformed(_form_texts(request))
         ):
             return error_response(

@@ -1,9 +1,9 @@
-"""`Server-Timing`: the time of each stage of a request,
-for staff (source 000: the steps of a page).
+"""Counts requests, the slow and the failed ones among them, and shows staff the time of each stage.
 
-Browsers show it beside the request. Milliseconds; stages that wait at the same time each count the
-whole wait. Others do not see it, since a stage's time may reveal what it read. With DEBUG everybody
-does.
+The counts are of the class of the request (`apps.http.interfaces`), and end up with those of all processes
+(`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000); browsers show it beside the request.
+Milliseconds; stages that wait at the same time each count the whole wait. Others do not see it, since a stage's time
+may reveal what it read. With DEBUG everybody does.
 """
 
 from collections.abc import Callable
@@ -13,24 +13,47 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from apps.http.interfaces import class_of
 from apps.http.requests import viewer_of
-from feedcache.timing import traced
+from feedcache import stats
+from feedsite.middleware.load_shedding import REFUSED
+
+SLOW_SECONDS = (
+    1.0  # of a request: the long tail (source 004); people feel that the site is stuck (source 001)
+)
 
 
-class ServerTimingMiddleware:
+class TimingMiddleware:
+    """Above all that may refuse, so that refusals and the wait for a seat count."""
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = perf_counter()
-        with traced() as stages:
+        with stats.traced() as stages:
             response = self.get_response(request)
+        seconds = perf_counter() - began
+        if not request.path.startswith(settings.STATIC_URL):
+            _count(request, response, seconds)
         if stages and _may_see(request):
-            stages["total"] = perf_counter() - began
+            stages["total"] = seconds
             response.headers["Server-Timing"] = ", ".join(
                 f"{name};dur={seconds * 1000:.2f}" for name, seconds in stages.items()
             )
         return response
+
+
+def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+    was_refused = REFUSED in request.META
+    outcomes = {
+        stats.CALLS: 1,
+        stats.MICROSECONDS: int(seconds * 1e6),
+        stats.SLOW: seconds > SLOW_SECONDS,
+        stats.REFUSED: was_refused,
+        stats.FAILED: response.status_code >= 500 and not was_refused,
+    }
+    stats.count(stats.REQUESTS + class_of(request), outcomes)
 
 
 def _may_see(request: HttpRequest) -> bool:

@@ -78,9 +78,7 @@ class RSGIAdapter:
             loop.call_later(DELETE_AFTER_SECONDS, _remove, file_name)
 
     def _respond(self, environ: Environ, proto: Any) -> str | None:
-        """Run the application and hand its response to the
-        server; the name of a file to delete later.
-        """
+        """Run the application and hand its response to the server; the name of a file to delete later."""
         response = Response(unread=REFUSED in environ)
         try:
             content = self._application(environ, response.start)

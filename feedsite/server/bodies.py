@@ -29,9 +29,7 @@ class BodyRejected(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body to come. `length` in bytes, `seconds` it may take;
-    `refused` is the status it is refused with, or 0.
-    """
+    """A body to come. `length` in bytes, `seconds` it may take; `refused` is the status it is refused with, or 0."""
 
     length: int
     seconds: float = 0

@@ -8,6 +8,5 @@ from feedsite.server.adapter import WSGI, RSGIAdapter
 from feedsite.wsgi import application as django
 
 # More threads than running and queued requests: one is always free to refuse.
-application = RSGIAdapter(
-    cast("WSGI", django), threads=settings.WEB_CONCURRENCY + settings.WEB_QUEUE + 4
-)
+threads = sum(settings.WEB_CONCURRENCY.values()) + sum(settings.WEB_QUEUE.values()) + 4
+application = RSGIAdapter(cast("WSGI", django), threads=threads)

@@ -66,7 +66,8 @@ def _download(name: str, work: Path, deadline: float) -> None:
     """Fetch and unpack a package and the libraries the system lacks. OSError, SubprocessError."""
     private = [
         "-o", f"Dir::State::lists={work}/lists", "-o", f"Dir::Cache={work}/cache", "-o", "Debug::NoLocking=true",
-        "-o", "APT::Sandbox::User=", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=5", "-o", "Acquire::Languages=none",
+        "-o", "APT::Sandbox::User=", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=5", "-o",
+        "Acquire::Languages=none",
     ]  # fmt: skip
     _call(["apt-get", *private, "update"], work, deadline)
     _call(["apt-get", *private, "download", name], work, deadline)
@@ -90,7 +91,8 @@ def _call(command: list[str], work: Path, deadline: float) -> str:
     timeout = max(deadline - time.monotonic(), 0.1)
     environment = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
     result = subprocess.run(
-        command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=True,
+        command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
+        check=True,
         start_new_session=True,
     )  # fmt: skip
     return result.stdout

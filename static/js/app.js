@@ -112,8 +112,8 @@ function flip(button) {
   const number = button.querySelector(".n");
   const pressed = button.getAttribute("aria-pressed") === "true";
   button.setAttribute("aria-pressed", String(!pressed));
-  if (number.dataset.count === undefined || button.classList.contains("mark")) return;
-  const count = Math.max(0, Number(number.dataset.count) + (pressed ? -1 : 1));
+  if (button.classList.contains("mark")) return;
+  const count = Math.max(0, Number(number.dataset.count ?? number.textContent) + (pressed ? -1 : 1));
   number.dataset.count = count;
   number.textContent = count ? compactNumber.format(count) : "";
 }
@@ -168,6 +168,8 @@ for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) doc
 document.addEventListener("htmx:load", (event) => {
   const added = event.target;
   setClocks(added);
+  actInPlace(added);
+  fillMenus(added);
   compose(added.matches(".composer") ? added.parentElement : added);
 });
 
@@ -258,6 +260,12 @@ async function findPlace() {
 addEventListener("pagehide", keepPlace);
 document.addEventListener("visibilitychange", () => document.hidden && keepPlace());
 findPlace();
+
+// --- home: where the reader left off -----------------------------------------------------------------------
+
+if (feed?.dataset.read !== undefined) {
+  import(words.leftOff).then(({ follow }) => follow(feed, { form: actForm, address: words.marker }));
+}
 
 // --- keyboard: j and k move, letters act on the post that has the focus ----------------------------------
 
@@ -423,6 +431,55 @@ document.addEventListener("click", async (event) => {
     open(picture, words);
   }
 });
+
+// Cards have a link to the page with their menu: it gives way to the menu itself.
+const menus = ["menu", "own-menu"].map((id) => document.getElementById(id)?.innerHTML);
+
+// The buttons of cards are forms of their own; with scripts they act in place.
+function actInPlace(root) {
+  for (const acts of root.matches?.(".acts") ? [root] : root.querySelectorAll(".acts")) {
+    const anchor = acts.id.slice(1);
+    acts.setAttribute("hx-target", "this");
+    acts.setAttribute("hx-swap", "outerHTML");
+    for (const button of acts.querySelectorAll("button.toggle")) {
+      button.id = `${button.classList[1]}${anchor}`;
+      button.name = "at";
+      button.value = `p${anchor}`;
+      button.setAttribute("hx-post", button.getAttribute("formaction"));
+      button.setAttribute("hx-sync", "this:drop");
+      if (button.id === leaving && document.activeElement === document.body) button.focus();
+    }
+    window.htmx?.process(acts);
+  }
+}
+
+/** As `to_base36` of feedcache/ids.py: second, author and sequence. */
+function shortAddress(id) {
+  const parts = [[id >> 32n, 6], [(id >> 4n) & 0xfffffffn, 6], [id & 15n, 2]];
+  return `/p/${parts.map(([number, width]) => number.toString(36).toUpperCase().padStart(width, "0")).join("")}`;
+}
+
+let leaving = ""; // the id of the focused button whose row gives way to the answer
+document.addEventListener("htmx:beforeSwap", () => {
+  leaving = document.activeElement?.closest("button.toggle")?.id ?? "";
+});
+
+function fillMenus(root) {
+  for (const link of root.querySelectorAll("a.more-menu")) {
+    const address = link.closest("article")?.querySelector("a.when, .stamp a")?.getAttribute("href");
+    const [, handle, post] = /^\/@(\w+)\/(\d+)$/.exec(address) ?? [];
+    const menu = menus["own" in link.dataset ? 1 : 0];
+    if (!menu || !post) continue;
+    const values = { handle, post, short: shortAddress(BigInt(post)), anchor: link.parentElement.id.slice(1) };
+    link.insertAdjacentHTML("afterend", menu.replace(/~(\w+)~/g, (_, name) => values[name]));
+    if (!("quote" in link.dataset)) link.parentElement.querySelector('.menu [href*="quote="]')?.remove();
+    if (link === document.activeElement) link.nextElementSibling.focus();
+    link.remove();
+  }
+}
+
+actInPlace(document);
+fillMenus(document);
 
 // Where the device can share, menus offer it below "Copy link".
 document.addEventListener("beforetoggle", ({ target }) => {

@@ -7,6 +7,7 @@ const ADDRESS_LENGTH = 23;
 const MOST_PICTURES = 4;
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
 const SAVE_AFTER = 500; // milliseconds without a key
+const LOOK_AFTER = 2000; // milliseconds, whether a video is ready
 
 // What people see: graphemes, an address counting 23. The server counts by the same rule (apps/posts/content/text.py).
 function length(text) {
@@ -61,6 +62,7 @@ class Composer {
     form.addEventListener("submit", (event) => this.submitted(event), true); // before htmx
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
+    for (const place of this.uploads.children) this.watch(place);
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
@@ -103,10 +105,10 @@ class Composer {
   submitted(event) {
     const missing = [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
     const asks = "asks" in (this.nudge?.dataset ?? {}) && this.nudge.hidden;
-    if (this.uploading || (missing.length && asks && event.submitter?.name !== "without_alt")) {
+    if (this.busy() || (missing.length && asks && event.submitter?.name !== "without_alt")) {
       event.preventDefault();
       event.stopImmediatePropagation();
-      if (this.uploading) return;
+      if (this.busy()) return;
       this.nudge.hidden = false;
       missing[0].focus();
       return;
@@ -132,7 +134,11 @@ class Composer {
     if (over) this.area.setAttribute("aria-invalid", "true");
     else this.area.removeAttribute("aria-invalid");
     const empty = used === 0 && !this.uploads.children.length;
-    this.button.disabled = over || empty || this.uploading > 0;
+    this.button.disabled = over || empty || this.busy();
+  }
+
+  busy() {
+    return this.uploading > 0 || this.uploads.querySelector("[data-processing]") !== null;
   }
 
   // --- drafts: kept in this browser until the server has the post ---
@@ -185,6 +191,7 @@ class Composer {
     const answer = await fetch(`${this.form.dataset.upload}/${number}`);
     if (!answer.ok) return;
     this.uploads.insertAdjacentHTML("beforeend", await answer.text());
+    this.watch(this.uploads.lastElementChild);
     this.count();
   }
 
@@ -226,9 +233,10 @@ class Composer {
 
   add(files) {
     const room = MOST_PICTURES - this.uploads.children.length;
-    const pictures = [...files].filter((file) => file.type.startsWith("image/"));
-    for (const file of pictures.slice(0, room)) this.send(file);
     const details = this.form.querySelector(".add-pictures");
+    const played = details?.dataset.accept.includes("video/") ? /^(image|video|audio)\// : /^image\//;
+    const pictures = [...files].filter((file) => played.test(file.type));
+    for (const file of pictures.slice(0, room)) this.send(file);
     if (details) details.open = true; // whether they are hidden is asked there
   }
 
@@ -253,6 +261,7 @@ class Composer {
       if (request.status === 200) {
         place.insertAdjacentHTML("afterend", request.responseText);
         place.nextElementSibling.querySelector("textarea").focus();
+        this.watch(place.nextElementSibling);
       } else {
         const plain = request.getResponseHeader("Content-Type")?.startsWith("text/plain");
         this.say(plain ? request.responseText : this.words.failed);
@@ -261,6 +270,22 @@ class Composer {
       this.changed();
     });
     request.send(body);
+  }
+
+  // Video and sound are prepared by a worker; what is written about them meanwhile stays.
+  watch(place) {
+    if (!place.matches("[data-processing]")) return;
+    setTimeout(async () => {
+      if (!place.isConnected) return;
+      const answer = await fetch(`${this.form.dataset.upload}/${place.dataset.picture}`).catch(() => null);
+      const holder = document.createElement("template");
+      holder.innerHTML = answer?.ok ? await answer.text() : "";
+      const found = holder.content.querySelector(".upload:not([data-processing])");
+      if (!found) return this.watch(place);
+      place.querySelector(".still").replaceWith(found.querySelector(".still"));
+      place.removeAttribute("data-processing");
+      this.count();
+    }, LOOK_AFTER);
   }
 }
 

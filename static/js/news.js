@@ -82,9 +82,11 @@ export function listen({ bell, pill }) {
     if (source || document.hidden) return;
     const answer = await fetch(bell.dataset.ticket).catch(() => null);
     if (answer?.status !== 200) return later();
-    const { address } = await answer.json();
+    const { address, home_read_id } = await answer.json();
     if (source || document.hidden) return;
+    marked(home_read_id);
     source = new EventSource(address);
+    source.addEventListener("feedsite.markers", ({ data }) => marked(JSON.parse(data).home?.last_read_id));
     source.addEventListener("update", look);
     source.addEventListener("notification", ring);
     source.onopen = () => {
@@ -111,6 +113,11 @@ export function listen({ bell, pill }) {
     begin();
   });
   begin();
+}
+
+// How far home is read, here or on another device.
+function marked(id) {
+  if (id) document.dispatchEvent(new CustomEvent("marked", { detail: id }));
 }
 
 function bundled(act) {

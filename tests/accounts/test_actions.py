@@ -13,19 +13,17 @@ from apps.accounts.actions import (
     issue_token,
     register,
     remove_avatar,
-    restore_user,
     set_locked,
-    suspend_user,
-    update_appearance,
     update_profile,
+    update_settings,
 )
-from apps.accounts.cache import ask_users
-from apps.accounts.mail.confirmation import change_email
+from apps.accounts.cache import CARDS, USER_COUNTS, load_cards, users_of
+from apps.accounts.email.confirmation import change_email
 from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
-from apps.accounts.queries import user_by_handle, user_of_token
+from apps.accounts.queries import user_by_handle
 from apps.errors import Invalid, NotAllowed, NotFound
-from feedcache.batch import Batch
-from tests.support.factories import PASSWORD, make_user
+from apps.moderation.actions import restore_user, suspend_user
+from tests.support.factories import PASSWORD, make_user, user_of_token
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +63,8 @@ def test_a_handle_is_one_identity_whatever_its_case(written):
 
 @pytest.mark.parametrize(
     "handle",
-    ["", "ab", "a" * 31, "al ice", "al-ice", "al.ice", "@alice", "алиса", "al\u0456ce", "alice\n", "\uff41lice", "ali\u0301ce",
+    ["", "ab", "a" * 31, "al ice", "al-ice", "al.ice", "@alice", "алиса", "al\u0456ce", "alice\n", "\uff41lice",
+     "ali\u0301ce",
      "al\u200bice", "\u0130van", "a\x00bc", "alice/..", "\u0661\u0662\u0663", "\u202eecila"],
 )  # fmt: skip
 def test_a_handle_has_only_ascii_letters_digits_and_underscores(handle):
@@ -96,7 +95,8 @@ def test_an_address_belongs_to_one_account_and_nobody_is_told(email):
 
 
 @pytest.mark.parametrize("email", ["alice", "a@b", "a b@example.org", "a@@example.org", "x" * 250 + "@example.org",
-                                   "a@" + "b" * 60 + "." + "c" * 60 + "." + "d" * 60 + "." + "e" * 60 + "." + "f" * 30 + ".org"])  # fmt: skip
+                                   "a@" + ".".join(("b" * 60, "c" * 60, "d" * 60, "e" * 60, "f" * 30, "org"))
+])  # fmt: skip
 def test_what_is_no_address_is_refused(email):
     assert refused(email=email) == {"email"}
 
@@ -220,8 +220,8 @@ def test_a_removed_avatar_leaves_the_account_without_one(alice, picture):
 def test_an_appearance_outside_of_the_lists_is_refused(alice, wrong):
     right = {"theme": "dark", "text_size": "large", "interface_language": "zh-hans"}
     with pytest.raises(Invalid):
-        update_appearance(alice, **{**right, **wrong})
-    update_appearance(alice, **right)
+        update_settings(alice, **{**right, **wrong})
+    update_settings(alice, **right)
     stored = user_by_handle("alice")
     assert (stored.theme, stored.text_size, stored.interface_language) == (
         "dark",
@@ -232,7 +232,7 @@ def test_an_appearance_outside_of_the_lists_is_refused(alice, wrong):
 
 def test_every_language_of_the_site_can_be_chosen(alice):
     for code in ["", *dict(django_settings.LANGUAGES)]:
-        update_appearance(alice, theme="auto", text_size="normal", interface_language=code)
+        update_settings(alice, theme="auto", text_size="normal", interface_language=code)
 
 
 def test_a_change_of_address_asks_for_the_password_and_keeps_addresses_unique(alice, carol):
@@ -328,7 +328,5 @@ def test_whether_others_ask_before_they_follow_is_told_at_the_next_read(alice, a
 
 
 def load_cards_through_cache(user_id):
-    trip = Batch()
-    users = ask_users(trip, [user_id])
-    trip.execute()
-    return users()[user_id]
+    cards = CARDS.get_many([user_id], load_cards)
+    return users_of(cards, USER_COUNTS.get_many([user_id]))[user_id]

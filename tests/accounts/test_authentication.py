@@ -1,9 +1,10 @@
 import pytest
 from django.contrib.auth import authenticate
 
-from apps.accounts.actions import issue_token, restore_user, suspend_user
+from apps.accounts.actions import issue_token
 from apps.accounts.authentication.backends import HandleOrEmailBackend
 from apps.api.authentication import TOKEN_MAX_CHARACTERS
+from apps.moderation.actions import restore_user, suspend_user
 from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -79,7 +80,8 @@ def test_a_bearer_token_is_a_login(alice, client):
 
 @pytest.mark.parametrize(
     "header",
-    ["", "Bearer", "Bearer ", "Bearer x", "Basic YTpi", "Token x", "Bearer  x", "Bearer " + "x" * (TOKEN_MAX_CHARACTERS + 1),
+    ["", "Bearer", "Bearer ", "Bearer x", "Basic YTpi", "Token x", "Bearer  x",
+     "Bearer " + "x" * (TOKEN_MAX_CHARACTERS + 1),
      "Bearer \xff\xfe", "Bearer a b", "Bearer '; DROP TABLE accounts_user; --", "Bearer x\ty"],
 )  # fmt: skip
 def test_anything_else_is_a_401_that_says_how(alice, client, header):

@@ -2,7 +2,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.accounts.models import User
-from apps.accounts.queries import user_of_token
+from tests.support.factories import user_of_token
 
 pytestmark = pytest.mark.django_db
 

@@ -3,19 +3,18 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE, change_user_counts
+from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable, put_after_commit, rebuild_after_commit
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import AccountCounts, user_counts
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions.publish import delete_post
-from apps.posts.cache.entries import POST_COUNTS, POST_COUNTS_TABLE
+from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import PostCounts
-from feedcache.redis_servers.connections import counters
-from feedcache.structures.counters import building, maintenance
-from feedcache.structures.counters.layout import IdBuckets, TimeBuckets
-from feedcache.structures.counters.schema import Row
+from feedcache.connections import counters
+from feedcache.structures.counters import maintenance
+from feedcache.structures.counters.service import IdBuckets, Row, TimeBuckets
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.threads import together
@@ -38,7 +37,7 @@ def test_a_change_raises_the_revision_and_gives_the_row_as_it_is(alice):
     assert (first, second) == (Row(alice.pk, (0, 0, 3), 1), Row(alice.pk, (1, 0, 2), 2))
     assert UserCounts.objects.get(pk=alice.pk).last_post_id == 77
     assert USER_COUNTS_TABLE.change(10**9, {"posts": 1}) is None
-    change_user_counts(10**9, {"posts": 1})
+    USER_COUNTS.change(10**9, {"posts": 1})
 
 
 def test_a_count_in_the_database_never_falls_below_zero(alice):
@@ -144,7 +143,9 @@ def test_many_at_once_leave_the_same_in_both(transactional_db):
 def test_counts_that_redis_did_not_take_are_put_by_an_event(alice, carol):
     with dead_redis():
         follow_user(carol, alice)
-    assert set(Event.objects.filter(name="counts_missed").values_list("payload__kind", flat=True)) == {"users"}  # fmt: skip
+    assert set(
+        Event.objects.filter(name="counts_missed").values_list("payload__kind", flat=True)
+    ) == {"users"}
     for service in (USER_COUNTS, POST_COUNTS):  # as if that Redis had kept its data
         assert maintenance.rebuild(service)
     USER_COUNTS.store.put([Row(alice.pk, (5, 0, 0), 0)])
@@ -195,5 +196,5 @@ def test_a_rebuild_in_turns_gives_what_the_table_has(alice, monkeypatch):
     while not maintenance.rebuild(USER_COUNTS, seconds=0):
         turns += 1
     assert turns == 4
-    assert building.state(USER_COUNTS.store).is_complete
+    assert maintenance.state(USER_COUNTS.store).is_complete
     assert [counts(user)[2] for user in users] == list(range(10))

@@ -70,7 +70,8 @@ def test_what_is_not_sent_stays(alice, api_of):
     "wrong",
     [
         {"display_name": "x" * 51}, {"note": "x" * 501}, {"note": "a\x00b"}, {"bot": "perhaps"}, {"avatar": "text"},
-        {"source": {"privacy": "direct"}}, {"source": {"language": "no tongue"}}, {"source": "x"}, {"fields_attributes": "x"},
+        {"source": {"privacy": "direct"}}, {"source": {"language": "no tongue"}}, {"source": "x"},
+        {"fields_attributes": "x"},
         {"fields_attributes": [{"name": str(n), "value": "x"} for n in range(5)]}, {"fields_attributes": ["x"]},
         {"fields_attributes": [{"name": "x" * 256, "value": ""}]}, {"locked": None},
     ],
@@ -94,7 +95,8 @@ def test_a_file_that_is_no_picture_is_refused_by_name(alice, api_of, tmp_path):
 
 
 def test_nobody_makes_himself_staff(alice, api_of):
-    said = {"is_staff": True, "is_superuser": True, "id": "1", "handle": "root", "username": "root", "email": "x@example.org",
+    said = {"is_staff": True, "is_superuser": True, "id": "1", "handle": "root", "username": "root",
+            "email": "x@example.org",
             "suspended_at": None, "created_at": "2000-01-01T00:00:00Z", "__class__": "x"}  # fmt: skip
     assert api_of(alice).patch(UPDATE, said, format="json").status_code == 200
     alice.refresh_from_db()

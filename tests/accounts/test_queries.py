@@ -8,11 +8,10 @@ from apps.accounts.queries import (
     user_by_id,
     user_ids_by_handle,
     user_ids_named,
-    user_of_token,
     users_by_id,
 )
 from apps.errors import NotFound
-from tests.support.factories import make_user
+from tests.support.factories import make_user, user_of_token
 
 pytestmark = pytest.mark.django_db
 

@@ -179,11 +179,15 @@ class TestLoggingIn:
         assert browser.session.session_key != before
         assert TOTPDevice.objects.get().last_used_at is not None
 
-    @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"]
+    )
     def test_nobody_is_sent_elsewhere(self, guarded, elsewhere):
         _alice, device, _codes = guarded
         browser = half_in(next=elsewhere)
-        answer = browser.post(f"{CODE}?next={quote(elsewhere)}", {"code": code_of(device), "next": elsewhere})  # fmt: skip
+        answer = browser.post(
+            f"{CODE}?next={quote(elsewhere)}", {"code": code_of(device), "next": elsewhere}
+        )
         assert answer["Location"] == "/"
 
     def test_the_session_is_another_one_after_the_password(self, guarded):
@@ -353,10 +357,14 @@ class TestNotToBeGotAround:
             "username": "alice", "password": PASSWORD, "scope": "read",
         }  # fmt: skip
         refused = Client().post("/oauth/token", said, content_type="application/json")
-        wrong = Client().post("/oauth/token", {**said, "password": "wrong"}, content_type="application/json")  # fmt: skip
+        wrong = Client().post(
+            "/oauth/token", {**said, "password": "wrong"}, content_type="application/json"
+        )
         assert refused.status_code == 400
         assert refused.json() == wrong.json()
-        let_in = Client().post("/oauth/token", {**said, "username": "carol"}, content_type="application/json")  # fmt: skip
+        let_in = Client().post(
+            "/oauth/token", {**said, "username": "carol"}, content_type="application/json"
+        )
         assert let_in.status_code == 200
 
     def test_a_session_from_before_shows_it_for_consent_tokens_and_settings(
@@ -365,7 +373,9 @@ class TestNotToBeGotAround:
         old = page_of(alice)
         device, _codes = turn_on(alice)
         clock.shift(30)
-        program = register_application(name="Elephant", redirect_uris=["https://elephant.example/"], scopes="read")  # fmt: skip
+        program = register_application(
+            name="Elephant", redirect_uris=["https://elephant.example/"], scopes="read"
+        )
         asked = f"/oauth/authorize?response_type=code&client_id={program.application.client_id}&redirect_uri=https://elephant.example/&scope=read"
         for answer in (
             old.get(asked),
@@ -415,7 +425,10 @@ class TestStaff:
         answer = browser.get("/admin/accounts/user/", follow=True)
         assert answer.request["PATH_INFO"] == SECURITY
         assert "Staff need a second factor" in answer.text
-        assert "next=%2Fadmin%2Faccounts%2Fuser%2F" in answer.text or "next=/admin/accounts/user/" in answer.text  # fmt: skip
+        assert (
+            "next=%2Fadmin%2Faccounts%2Fuser%2F" in answer.text
+            or "next=/admin/accounts/user/" in answer.text
+        )
         begun = browser.post(f"{SECURITY}/app?next=/admin/accounts/user/", {"password": PASSWORD})
         device = TOTPDevice.objects.get()
         page = browser.post(begun["Location"], {"code": code_of(device)})
@@ -443,7 +456,9 @@ class TestStaff:
     def test_every_page_of_the_admin_asks(self, chief):
         browser, asked = browser_of(chief), 0
         for address in addresses():
-            if address.startswith("/admin/") and not address.startswith(("/admin/login", "/admin/logout", "/admin/jsi18n")):  # fmt: skip
+            if address.startswith("/admin/") and not address.startswith(
+                ("/admin/login", "/admin/logout", "/admin/jsi18n")
+            ):
                 answer = browser.get(address)
                 assert answer.status_code in {301, 302, 403, 404}, address
                 asked += answer.status_code == 302
@@ -499,7 +514,13 @@ class TestLockedOut:
     def test_staff_reset_it_and_it_is_written_down(self, guarded):
         alice, _device, _codes = guarded
         chief = make_staff(superuser=True, handle="chief")
-        confirm(browser_of(chief), "/admin/accounts/user/", "reset_factor", [alice], reason="Lost her phone.")  # fmt: skip
+        confirm(
+            browser_of(chief),
+            "/admin/accounts/user/",
+            "reset_factor",
+            [alice],
+            reason="Lost her phone.",
+        )
         assert not second_factor.is_on(alice)
         entry = LogEntry.objects.get()
         assert (entry.object_id, entry.user) == (str(alice.pk), chief)
@@ -556,7 +577,9 @@ class TestWherePasskeysWork:
         assert "Add a passkey" in here
 
     @pytest.mark.parametrize(
-        "answer", ["", "[]", "{}", "nonsense", '{"id": 1}', '{"id": "a", "rawId": "a", "response": {}}', "[" * 20_000, '{"id": "AA", "rawId": "AA", "type": "public-key", "response": {"clientDataJSON": "AA", "authenticatorData": "AA", "signature": "AA", "attestationObject": "AA"}}']
+        "answer", ["", "[]", "{}", "nonsense", '{"id": 1}', '{"id": "a", "rawId": "a", "response": {}}', "[" * 20_000,
+                   ('{"id": "AA", "rawId": "AA", "type": "public-key", "response": {"clientDataJSON": "AA",'
+                    ' "authenticatorData": "AA", "signature": "AA", "attestationObject": "AA"}}')]
     )  # fmt: skip
     def test_nonsense_is_refused(self, alice, page_of, answer):
         visitor = Client()

@@ -11,10 +11,9 @@ from django.utils import timezone
 from apps.accounts.actions import issue_token
 from apps.accounts.authentication.sessions import device_of, sessions_of
 from apps.accounts.models import Login
-from apps.accounts.queries import user_of_token
 from apps.oauth.actions import issue_access, register_application
 from apps.oauth.queries import bearer_of
-from tests.support.factories import PASSWORD, deliver
+from tests.support.factories import PASSWORD, deliver, user_of_token
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,7 @@ from PIL import Image
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, User
-from apps.accounts.queries import user_of_token
-from tests.support.factories import PASSWORD, deliver, make_user
+from tests.support.factories import PASSWORD, deliver, make_user, user_of_token
 
 NEW = {
     "handle": "newcomer",
@@ -111,14 +110,22 @@ class TestLoggingIn:
 class TestPasswords:
     def test_change_keeps_the_session(self, alice, page_of):
         browser = page_of(alice)
-        fields = {"old_password": PASSWORD, "new_password1": "quite another one", "new_password2": "quite another one"}  # fmt: skip
+        fields = {
+            "old_password": PASSWORD,
+            "new_password1": "quite another one",
+            "new_password2": "quite another one",
+        }
         assert browser.post("/password/change", fields).status_code == 303
         assert browser.get("/settings/account").status_code == 200
         alice.refresh_from_db()
         assert alice.check_password("quite another one")
 
     def test_change_asks_for_the_old_one(self, alice, page_of):
-        fields = {"old_password": "wrong", "new_password1": "quite another one", "new_password2": "quite another one"}  # fmt: skip
+        fields = {
+            "old_password": "wrong",
+            "new_password1": "quite another one",
+            "new_password2": "quite another one",
+        }
         assert page_of(alice).post("/password/change", fields).status_code == 422
 
     def test_reset_by_mail(self, alice):

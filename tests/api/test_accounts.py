@@ -3,8 +3,13 @@ from django.utils import timezone
 
 from apps.accounts.actions import update_profile
 from apps.accounts.models import User
-from apps.api.entities.account import AccountJson, CredentialAccountJson, SourceJson
-from apps.api.entities.relationship import FamiliarFollowersJson, RelationshipJson
+from apps.api.entities.account import (
+    AccountJson,
+    CredentialAccountJson,
+    FamiliarFollowersJson,
+    RelationshipJson,
+    SourceJson,
+)
 from apps.graph.actions import follow_user
 from tests.support.factories import make_user, publish
 
@@ -41,7 +46,8 @@ def test_an_account_says_who_it_is(alice, bob, api_of):
     assert "example.org" not in str(body)
 
 
-@pytest.mark.parametrize("bio", ["<script>alert(1)</script>", "javascript:alert(1)", '"><img src=x onerror=alert(1)>', "<a href='x'>",
+@pytest.mark.parametrize("bio", ["<script>alert(1)</script>", "javascript:alert(1)", '"><img src=x onerror=alert(1)>',
+                                 "<a href='x'>",
                                  "https://example.org/\"onmouseover=alert(1)", "a\n\nb & c"])  # fmt: skip
 def test_a_bio_is_text_in_html(alice, api_of, bio):
     update_profile(alice, display_name="", bio=bio)
@@ -87,7 +93,8 @@ def relation(api, other):
 
 def test_relations_are_changed_and_told(alice, carol, api_of):
     api = api_of(carol)
-    for act, field, expected in [("follow", "following", True), ("follow", "following", True), ("unfollow", "following", False),
+    for act, field, expected in [("follow", "following", True), ("follow", "following", True),
+                                 ("unfollow", "following", False),
                                  ("mute", "muting", True), ("unmute", "muting", False), ("block", "blocking", True),
                                  ("unblock", "blocking", False)]:  # fmt: skip
         body = api.post(f"{ACCOUNTS}/{alice.pk}/{act}").json()

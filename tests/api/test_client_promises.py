@@ -1,4 +1,6 @@
-"""What clients of Mastodon's API count on: own threads on profiles, media columns, whom a post may reach, who may quote it."""
+"""What clients of Mastodon's API count on:
+own threads on profiles, media columns, whom a post may reach, who may quote it.
+"""
 
 from io import BytesIO
 
@@ -8,11 +10,10 @@ from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.models import FollowRequest
 from apps.moderation.models import Report
 from apps.moderation.rules import RULES
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
-from apps.posts.uploads import upload_picture
-from apps.timeline.fanout.dispatch import push_to_author
 from tests.api.test_endpoints import application_client, in_an_hour
-from tests.support.factories import PASSWORD, deliver, make_user, publish
+from tests.support.factories import PASSWORD, deliver, make_user, publish, show_to_author
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -36,7 +37,7 @@ def test_ones_own_thread_is_no_reply(alice, bob, api_of, visibility):
     publish(alice, "@bob no", reply_to_id=publish(bob, "Hello?").pk)
     third = publish(alice, "3/3", reply_to_id=second.pk)
     for post in Post.objects.filter(author=alice):
-        push_to_author(post)
+        show_to_author(post)
     own_thread = [third.pk, second.pk, first.pk]
     for extra in ("", "&exclude_reblogs=true"):  # from the caches, and from PostgreSQL
         address = f"/api/v1/accounts/{alice.pk}/statuses?exclude_replies=true{extra}"

@@ -10,7 +10,8 @@ ALLOWED = "Access-Control-Allow-Origin"
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/v1/timelines/home", "/api/v2/instance", "/oauth/token", "/oauth/revoke", "/.well-known/nodeinfo", "/nodeinfo/2.0"]
+    "path", ["/api/v1/timelines/home", "/api/v2/instance", "/oauth/token", "/oauth/revoke", "/.well-known/nodeinfo",
+             "/nodeinfo/2.0"]
 )  # fmt: skip
 def test_browsers_may_ask_with_a_token(client, path):
     asked = {
@@ -39,7 +40,8 @@ def test_refusals_can_be_read(client):
     assert client.get("/api/v1/nothing", headers=FROM).headers[ALLOWED] == "*"
 
 
-@pytest.mark.parametrize("path", ["/", "/login", "/oauth/authorize?client_id=x", "/settings/applications", "/admin/", "/apix", "/oauth/tokens"])  # fmt: skip
+@pytest.mark.parametrize("path", ["/", "/login", "/oauth/authorize?client_id=x", "/settings/applications", "/admin/",
+                                  "/apix", "/oauth/tokens"])  # fmt: skip
 def test_pages_are_nobody_elses(client, path):
     assert ALLOWED not in client.get(path, headers=FROM).headers
     assert ALLOWED not in client.options(path, headers=FROM).headers

@@ -12,21 +12,20 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.queries import user_by_id
-from apps.announcements.models import Announcement
-from apps.conversations.models import Conversation
 from apps.engagement.actions import bookmark_post
+from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.actions import block_user
-from apps.graph.models import FollowRequest
-from apps.lists.actions import create_list
+from apps.graph.groups.actions import create_group
+from apps.graph.models import FollowRequest, UserList
 from apps.notifications.actions import change_policy
-from apps.notifications.models import Notification, NotificationKind
+from apps.notifications.models import Announcement, Conversation, Notification, NotificationKind
 from apps.oauth.actions import register_application
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.publish import delete_post
 from apps.posts.actions.schedule import schedule_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
-from apps.posts.uploads import upload_picture
 from tests.support.factories import make_user, publish
 from tests.support.pictures import picture
 
@@ -50,6 +49,7 @@ ENDPOINTS = [
     ("GET", "accounts/<int:account_id>/statuses", False),
     ("GET", "accounts/<int:account_id>/followers", False),
     ("GET", "accounts/<int:account_id>/following", False),
+    ("GET", "x/accounts/<int:account_id>/friends", False),
     ("GET", "accounts/relationships", True),
     ("GET", "accounts/familiar_followers", True),
     *(("POST", f"accounts/<int:account_id>/{act}", True) 
@@ -100,7 +100,8 @@ ENDPOINTS = [
     ("GET", "notifications/unread_count", True),
     ("POST", "notifications/clear", True),
     *(("GET", f"notifications/requests{what}", True) for what in ("", "/merged", "/<int:account_id>")),
-    *(("POST", f"notifications/requests{who}/{act}", True) for who in ("", "/<int:account_id>") for act in ("accept", "dismiss")),
+    *(("POST", f"notifications/requests{who}/{act}", True)
+      for who in ("", "/<int:account_id>") for act in ("accept", "dismiss")),
     *((method, "v2/notifications/policy", True) for method in ("GET", "PATCH")),
     ("GET", "notifications/<int:notification_id>", True),
     ("POST", "notifications/<int:notification_id>/dismiss", True),
@@ -130,25 +131,38 @@ ENDPOINTS = [
     ("DELETE", "statuses/<int:status_id>", True),
     ("GET", "statuses/<int:status_id>/context", False),
     *(("POST", f"statuses/<int:status_id>/{act}", True)
-      for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark", "pin", "unpin", "mute", "unmute")),
-    *(("GET", f"statuses/<int:status_id>/{what}", False) for what in ("history", "favourited_by", "reblogged_by", "quotes")),
+      for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark", "pin", "unpin", "mute",
+                  "unmute")),
+    *(("GET", f"statuses/<int:status_id>/{what}", False) for what in ("history", "favourited_by", "reblogged_by",
+                                                                      "quotes")),
     ("GET", "statuses/<int:status_id>/source", True),
     ("POST", "v2/media", True),
     ("POST", "media", True),
     *((method, "media/<int:media_id>", True) for method in ("GET", "PUT", "DELETE")),
     ("GET", "polls/<int:poll_id>", False),
     ("POST", "polls/<int:poll_id>/votes", True),
+    *((method, "x/feeds", True) for method in ("GET", "POST")),
+    *((method, "x/feeds/<int:feed_id>", True) for method in ("GET", "PUT", "DELETE")),
+    ("GET", "x/feeds/<int:feed_id>/timeline", False),
+    ("GET", "x/aggregate", True),
+    ("GET", "x/catch_up", True),
     ("GET", "x/ranked", True),
-    ("GET", "x/ranking/preset", True),
-    ("PUT", "x/ranking/preset", True),
+    ("GET", "x/recommended", True),
+    ("GET", "x/ranking/algorithm", True),
+    ("PUT", "x/ranking/algorithm", True),
+    ("GET", "x/audit/mine", True),
+    ("GET", "x/audit", False),
     ("GET", "x/explain/home", True),
     ("GET", "x/explain/statuses/<int:status_id>", True),
+    ("GET", "x/statuses/<int:status_id>/receipt", True),
     ("GET", "x/policies", True),
     *((method, f"x/policies/{whose}", True) for whose in ("site", "<int:account_id>") for method in ("GET", "PUT")),
     ("GET", "x/topology", True),
 ]  # fmt: skip
-LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "favourites", "notifications", "accounts/<int:account_id>/statuses",
-         "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following", "accounts/<int:account_id>/endorsements",
+LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "favourites", "notifications",
+         "accounts/<int:account_id>/statuses",
+         "accounts/<int:account_id>/followers", "accounts/<int:account_id>/following",
+         "accounts/<int:account_id>/endorsements", "x/accounts/<int:account_id>/friends",
          "endorsements", "blocks", "mutes", "follow_requests", "conversations"]  # fmt: skip
 OF_A_STATUS = [(method, address) for method, address, _needs in ENDPOINTS if "status_id" in address]
 OF_AN_ACCOUNT = [
@@ -164,11 +178,17 @@ OF_A_POLL_OR_PICTURE = [
     for method, address, _needs in ENDPOINTS
     if "poll_id" in address or "media_id" in address
 ]
-OF_A_LIST = [(method, address) for method, address, _needs in ENDPOINTS if "list_id" in address]
+OF_A_LIST = [
+    (method, address)
+    for method, address, _needs in ENDPOINTS
+    if "list_id" in address or "feed_id" in address
+]
 OF_A_FILTER = [(method, address) for method, address, _needs in ENDPOINTS if "filters/" in address]
 BODY = {
-    "status": "hello", "acct": "alice", "title": "hello", "account_ids": [], "context": ["home"], "keyword": "tea", "phrase": "tea",
-    "client_name": "A program", "choices": [0], "preset": "newest", "policy": "online", "reason": "A test."
+    "status": "hello", "acct": "alice", "title": "hello", "account_ids": [], "context": ["home"], "keyword": "tea",
+    "phrase": "tea",
+    "name": "Mine", "include_tags": ["tea"],
+    "client_name": "A program", "choices": [0], "algorithm": "light", "policy": "online", "reason": "A test."
 }  # fmt: skip
 
 
@@ -240,6 +260,7 @@ def call(client, method, address, number=0, *, slash="", **more):
         .replace("<int:account_id>", str(number))
         .replace("<int:number>", str(number))
         .replace("<int:list_id>", str(number))
+        .replace("<int:feed_id>", str(number))
         .replace("<int:notification_id>", str(number))
         .replace("<str:group_key>", f"ungrouped-{number}")
         .replace("<str:name>", "tea")
@@ -282,6 +303,8 @@ def subject(address, owner):
         return publish(owner, "Which?", poll=PollDraft(["Red", "Green"], 300)).pk
     if "media_id" in address:
         return upload_picture(owner, BytesIO(picture())).pk
+    if "feed_id" in address:
+        return create_feed(owner, name="Mine", include_tags=["tea"], is_public=True).pk
     return owner.pk
 
 
@@ -405,6 +428,8 @@ def asker_and_subject(method, address, alice, bob, api_of):
     number = subject(address, alice)
     owners = (
         "media_id" in address
+        or address.endswith("/receipt")
+        or "feed_id" in address
         or (address.startswith("statuses") and address.endswith(("/reblog", "pin", "/source")))
         or method
         in {
@@ -415,7 +440,7 @@ def asker_and_subject(method, address, alice, bob, api_of):
     if "<int:number>" in address:
         number, owners = schedule_post(alice, Draft("Later."), in_an_hour()).pk, True
     if "<int:list_id>" in address:
-        number, owners = create_list(alice, title="Tea").pk, True
+        number, owners = create_group(UserList, alice, name="Tea").pk, True
     if "announcement_id" in address:
         number = Announcement.objects.create(text="hello").pk
     if "conversation_id" in address:

@@ -85,7 +85,9 @@ def test_cursors(api, address, asked):
 @EXAMPLES
 @given(text=st.text(max_size=600), warning=st.text(max_size=80))
 def test_what_is_written_is_kept_as_it_is_or_refused(api, text, warning):
-    answer = is_clear(api.post("/api/v1/statuses", {"status": text, "spoiler_text": warning}, format="json"))  # fmt: skip
+    answer = is_clear(
+        api.post("/api/v1/statuses", {"status": text, "spoiler_text": warning}, format="json")
+    )
     if answer.status_code != 200:
         assert answer.status_code in {400, 422}
         return
@@ -117,10 +119,36 @@ SCALARS = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats()
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANYTHING, inner, max_size=4), max_leaves=12
 )  # fmt: skip
-FIELDS = ["status", "media_ids", "poll", "visibility", "in_reply_to_id", "quoted_status_id", "language", "scheduled_at",
-          "sensitive", "title", "context", "keywords_attributes", "account_ids", "id", "types", "languages", "reblogs",
-          "duration", "display_name", "fields_attributes", "source", "home", "comment", "phrase", "choices", "focus"]  # fmt: skip
-WRITES = sorted((method, address) for method, address, _needs in ENDPOINTS if method in {"POST", "PUT", "PATCH"} and "<" not in address)  # fmt: skip
+FIELDS = [
+    "status",
+    "media_ids",
+    "poll",
+    "visibility",
+    "in_reply_to_id",
+    "quoted_status_id",
+    "language",
+    "scheduled_at",
+    "sensitive",
+    "title",
+    "context",
+    "keywords_attributes",
+    "account_ids",
+    "id",
+    "types",
+    "languages",
+    "reblogs",
+    "duration",
+    "display_name",
+    "fields_attributes",
+    "source",
+    "home",
+    "comment",
+    "phrase",
+    "choices",
+    "focus",
+]
+WRITES = sorted((method, address) for method, address,
+                _needs in ENDPOINTS if method in {"POST", "PUT", "PATCH"} and "<" not in address)  # fmt: skip
 
 
 @EXAMPLES
@@ -175,7 +203,9 @@ def test_large_bodies_are_refused_whole(api, megabytes):
 
 
 @pytest.mark.parametrize("number", [101, 20_000])
-@pytest.mark.parametrize("address", ["accounts/relationships", "accounts", "statuses", "accounts/familiar_followers"])  # fmt: skip
+@pytest.mark.parametrize(
+    "address", ["accounts/relationships", "accounts", "statuses", "accounts/familiar_followers"]
+)
 def test_many_ids_at_once(api, address, number):
     query = "&".join(f"id[]={one}" for one in range(1, number + 1))
     assert is_clear(api.get(f"/api/v1/{address}?{query}")).status_code in {200, 400, 414}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.api import instance
+from apps.api.views import instance
 from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db

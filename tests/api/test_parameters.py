@@ -10,17 +10,19 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
-from apps.graph.circle_actions import create_circle
-from apps.lists.actions import create_list
+from apps.graph.groups.actions import create_group
+from apps.graph.models import Circle, UserList
 from apps.notifications.models import Notification
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.schedule import schedule_post
-from apps.posts.uploads import upload_picture
+from apps.posts.actions.uploads import upload_picture
 from tests.api.test_endpoints import application_client, in_an_hour
 from tests.support.factories import PASSWORD, deliver, publish
 from tests.support.pictures import picture
 from tests.support.staff import make_staff
+from tests.support.videos import CAPTIONS
 
 pytestmark = pytest.mark.django_db
 
@@ -152,13 +154,14 @@ def world(alice, bob, settings, tmp_path):
         "account_id": bob.pk,
         "status_id": mine.pk,
         "poll_id": asked.pk,
-        "list_id": create_list(alice, title="Mine").pk,
+        "list_id": create_group(UserList, alice, name="Mine").pk,
+        "feed_id": create_feed(alice, name="Mine", include_tags=["river"]).pk,
         "filter_id": one.pk,
         "keyword_id": one.keywords.get().pk,
         "media_id": upload_picture(alice, BytesIO(picture())).pk,
         "number": schedule_post(alice, Draft("Later."), in_an_hour()).pk,
         "name": "river",
-        "circle_id": create_circle(alice, name="Friends").pk,
+        "circle_id": create_group(Circle, alice, name="Friends").pk,
         "notification_id": Notification.objects.filter(user=alice).values_list("pk", flat=True)[0],
     }
 
@@ -168,6 +171,7 @@ def _value(name, schema):
     if name in {"max_id", "min_id", "since_id", "last_id", "account_id", "id[]"}:
         return str(2**60)
     known = {"limit": "5", "type": "", "timeline[]": "home", "after": "", "session": ""}
+    known |= {"date": "2026-11-20", "until": "2026-11-20T00:00:00Z", "as_of": ""}
     if name in known:
         return known[name]
     kind = schema.get("type")
@@ -229,6 +233,15 @@ def _samples(world):
     new = {"title": "Quiet", "context": ["home"], "filter_action": "warn", **expires}
     new["keywords_attributes"] = words
     named = {"title": "Others", "replies_policy": "list", "exclusive": False}
+    rules = {
+        f"{side}_{kind}": given
+        for side in ("include", "exclude")
+        for kind, given in (("people", ["bob"]), ("tags", ["tea"]), ("words", ["green tea"]))
+    }
+    feed = {
+        "name": "Mine", "languages": ["en"], "only_media": False, "without_replies": False, "without_reposts": False,
+        "public": True, "pinned": False, **rules,
+    }  # fmt: skip
     policy = dict.fromkeys(
         ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions"),
         "accept",
@@ -244,7 +257,8 @@ def _samples(world):
     }  # fmt: skip
     profile = {
         "display_name": "Alice", "note": "Hi", "locked": False, "bot": False, "discoverable": True, "indexable": True,
-        "fields_attributes[0][name]": "Web", "fields_attributes[0][value]": "here", "hide_collections": False, "source[privacy]": "public", "avatar": _file(), "header": _file(),
+        "fields_attributes[0][name]": "Web", "fields_attributes[0][value]": "here", "hide_collections": False,
+        "source[privacy]": "public", "avatar": _file(), "header": _file(),
     }  # fmt: skip
     upload = {"file": _file(), "description": "A square", "focus": "0,0"}
     return {
@@ -267,7 +281,9 @@ def _samples(world):
         ("post", "/api/v1/markers"): {"home": {"last_read_id": "1"}, "notifications": {"last_read_id": "1"}},
         ("post", "/api/v1/media"): upload,
         ("post", "/api/v2/media"): {**upload, "file": _file()},
-        ("put", "/api/v1/media/{media_id}"): {"description": "A square", "focus": "0,0"},
+        ("put", "/api/v1/media/{media_id}"): {
+            "description": "A square", "focus": "0,0", "captions": SimpleUploadedFile("a.vtt", CAPTIONS, "text/vtt"),
+        },
         ("post", "/api/v1/notifications/requests/accept"): {"id": []},
         ("post", "/api/v1/notifications/requests/dismiss"): {"id": []},
         ("post", "/api/v1/polls/{poll_id}/votes"): {"choices": [0]},
@@ -285,9 +301,11 @@ def _samples(world):
         ("put", "/api/v2/filters/keywords/{keyword_id}"): words[0],
         ("post", "/api/v2/filters/{filter_id}/statuses"): {"status_id": str(world["status_id"])},
         ("patch", "/api/v2/notifications/policy"): policy,
+        ("post", "/api/x/feeds"): feed,
+        ("put", "/api/x/feeds/{feed_id}"): feed,
         ("put", "/api/x/policies/{account_id}"): {"policy": "push", "reason": "A test."},
         ("put", "/api/x/policies/site"): {"policy": "push", "reason": "A test."},
-        ("put", "/api/x/ranking/preset"): {"preset": "balanced"},
+        ("put", "/api/x/ranking/algorithm"): {"algorithm": "light"},
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.actions import set_locked
-from apps.api.entities.relationship import MutedAccountJson, RelationshipJson
+from apps.api.entities.account import MutedAccountJson, RelationshipJson
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
 from apps.graph.models import Followee, Mute
 from tests.support.factories import make_user, suspend
@@ -75,7 +75,8 @@ def test_a_mute_has_terms(act, form, alice, carol, api_of):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("mute", {"duration": -1}), ("mute", {"duration": "soon"}), ("mute", {"duration": 10**30}), ("mute", {"duration": [1]}),
+    [("mute", {"duration": -1}), ("mute", {"duration": "soon"}), ("mute", {"duration": 10**30}),
+     ("mute", {"duration": [1]}),
      ("mute", {"notifications": "perhaps"}), ("follow", {"notify": {}}), ("follow", {"reblogs": "x"}),
      ("note", {"comment": "x" * 2001}), ("note", {"comment": {"a": 1}})],
 )  # fmt: skip
@@ -153,7 +154,11 @@ def test_recommendations_have_pages_and_hide_who_blocks_the_reader(alice, bob, c
 @pytest.mark.parametrize("form", ["json", "multipart"])
 def test_a_follow_can_be_of_some_languages(act, form):
     assert act("follow", form=form).json()["languages"] is None
-    assert act("follow", form=form, **{"languages[]" if form == "multipart" else "languages": ["en", "pt-BR", "en"]}).json()["languages"] == ["en", "pt-BR"]  # fmt: skip
+    assert act(
+        "follow",
+        form=form,
+        **{"languages[]" if form == "multipart" else "languages": ["en", "pt-BR", "en"]},
+    ).json()["languages"] == ["en", "pt-BR"]
     assert act("follow", form=form, reblogs=False).json()["languages"] == ["en", "pt-BR"]
     nothing = {"languages[]": [""]} if form == "multipart" else {"languages": []}
     assert act("follow", form=form, **nothing).json()["languages"] is None

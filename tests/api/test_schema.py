@@ -1,7 +1,8 @@
-"""Whatever the OpenAPI document allows, and much that it does not: no failure of ours, no answer that it does not describe.
+"""Whatever the OpenAPI document allows, and much that it does not: no failure of ours, no answer that it does not
+describe.
 
-`--api-requests 20000` asks so many times over the whole document, `--api-seed` asks other things; the usual number is small.
-What was asked and answered is printed.
+`--api-requests 20000` asks so many times over the whole document, `--api-seed` asks other things; the usual number is
+small. What was asked and answered is printed.
 """
 
 import random
@@ -19,15 +20,14 @@ from schemathesis.checks import load_all_checks
 from schemathesis.generation import GenerationMode
 
 from apps.accounts.actions import issue_token
-from apps.announcements.models import Announcement
-from apps.conversations.models import Conversation
+from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
-from apps.graph.models import FollowRequest
-from apps.lists.actions import create_list
-from apps.notifications.models import Notification
+from apps.graph.groups.actions import create_group
+from apps.graph.models import FollowRequest, UserList
+from apps.notifications.models import Announcement, Conversation, Notification
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.schedule import schedule_post
-from apps.posts.uploads import upload_picture
+from apps.posts.actions.uploads import upload_picture
 from feedsite.wsgi import application
 from tests.api.test_endpoints import in_an_hour
 from tests.support.factories import deliver, make_user, publish
@@ -92,7 +92,10 @@ def walk(alice, bob, settings, tmp_path, request):
     known = {
         "status_id": [post.pk for post in [*posts, *asked]],
         "account_id": [alice.pk, bob.pk, *(fan.pk for fan in fans)],
-        "list_id": [create_list(alice, title=f"Mine {number}").pk for number in range(5)],
+        "list_id": [create_group(UserList, alice, name=f"Mine {number}").pk for number in range(5)],
+        "feed_id": [
+            create_feed(alice, name=f"Mine {number}", include_tags=["river"]).pk for number in range(5)
+        ],
         "notification_id": list(notifications),
         "group_key": [f"ungrouped-{number}" for number in notifications],
         "conversation_id": list(Conversation.objects.filter(user=alice).values_list("pk", flat=True)),
@@ -123,7 +126,8 @@ def test_every_answer_is_as_the_document_says(walk, request, capsys):
     walk.each = max(1, request.config.getoption("--api-requests") // len(operations))
     for one in operations:
         ask_often(walk, one)
-    line = f"{walk.answers.total()} requests, {len(operations)} operations, seed {walk.seed}: {dict(sorted(walk.answers.items()))}"
+    line = f"{walk.answers.total()} requests, {len(operations)} operations, seed {walk.seed}"
+    line += f": {dict(sorted(walk.answers.items()))}"
     with capsys.disabled():
         sys.stdout.write(f"\n{line}\n")
     assert list(walk.found) == [], "\n\n".join(walk.found.values())

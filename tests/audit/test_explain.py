@@ -4,20 +4,29 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.audit.explain.reasons import Source, explain, explain_home
+from apps.accounts.queries import user_by_id
+from apps.audit.explain import Mark, Source, checklist, explain, explain_home
 from apps.errors import NotFound
 from apps.events.leases import State
+from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
-from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.paging import Cursor
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle, Followee, Follower
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
+from apps.tags.actions import follow_tag
+from apps.timeline.fanout.ledger import discard_dead
+from apps.timeline.fanout.receipts import purge, unpack
+from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
-from apps.timeline.models import FanoutChunk
+from apps.timeline.models import FanoutChunk, Policy
 from apps.timeline.sources.home_cache import HOME
 from tests.api.test_endpoints import bare
+from tests.conftest import empty_redis
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
 
@@ -30,7 +39,7 @@ def way(viewer, post):
     shown = {item.id for item in home_timeline(viewer, Cursor(limit=40)).items}
     assert found.on_home == (post.pk in shown)  # whatever the reason: it is what the page does
     assert "%" not in found.text
-    return found.way
+    return found.source
 
 
 @pytest.fixture
@@ -48,10 +57,108 @@ def test_pushed(alice, online):
     assert (found.policy, found.attempts, found.who) == ("online", 1, "alice")
 
 
-def test_put_together_anew(alice, bob):
+def age_follows():
+    hour = timedelta(hours=1)
+    Followee.objects.update(created_at=F("created_at") - hour)
+    Follower.objects.update(created_at=F("created_at") - hour)
+
+
+def test_made_on_return(alice, bob):
+    age_follows()
     post = publish(alice)
     deliver()
     assert way(bob, post) == Source.REBUILT
+
+
+def test_nobody_hears_of_a_delivery_to_somebody_else(alice, online, settings):
+    """One chunk: bob had a page, dave had none; after a flush each hears what happened to them, no more."""
+    dave = make_user("dave")
+    follow_user(dave, alice)
+    age_follows()
+    post = publish(alice)
+    deliver()
+    chunk = FanoutChunk.objects.get(job=post.pk)
+    assert (chunk.expected, chunk.delivered, chunk.dormant) == (2, 1, 1)
+    assert list(unpack(bytes(chunk.reached or b""))) == [online.pk]
+    for _flush in range(2):
+        assert (way(online, post), way(dave, post)) == (Source.PUSH, Source.REBUILT)
+        empty_redis()
+    assert explain(dave, post.pk).when is None
+    assert "No page was ready for you when it was published" in explain(dave, post.pk).text
+    settings.RECEIPT_DAYS = 0
+    assert (purge(), purge()) == (1, 0)
+    assert (way(online, post), way(dave, post)) == (Source.FOLLOWED, Source.FOLLOWED)
+    assert explain(online, post.pk).text == "You follow @alice."
+
+
+def test_a_followed_tag_and_a_muted_author(alice, carol):
+    follow_tag(carol, "rivers")
+    carol = user_by_id(carol.pk)
+    post = publish(alice, "the #rivers")
+    deliver()
+    assert way(carol, post) == Source.TAG
+    mute_user(carol, alice)
+    assert way(carol, post) == Source.MUTED
+    found = checklist(carol, post.pk)
+    assert [check.mark for check in found.checks] == [Mark.PASSED] * 3 + [Mark.FAILED]
+    assert found.explanation is not None
+    assert found.explanation.text == "You mute @alice."
+
+
+def test_a_followed_tag_and_a_post_that_is_not_public(alice, carol):
+    follow_tag(carol, "rivers")
+    carol = user_by_id(carol.pk)
+    post = publish(alice, "the #rivers", visibility="unlisted")
+    deliver()
+    assert way(carol, post) == Source.TAG_NOT_PUBLIC
+    assert "only public posts" in explain(carol, post.pk).text
+
+
+def test_a_filter_that_hides_it_is_the_reason_everywhere(alice, online, api_of, page_of):
+    post = publish(alice, "about rhubarb")
+    keywords = [KeywordChange(keyword="rhubarb")]
+    create_filter(online, FilterChange("Pies", ["home"], act="hide", keywords=keywords))
+    online = user_by_id(online.pk)
+    assert way(online, post) == Source.FILTERED  # whether it is delivered or not
+    deliver()
+    assert way(online, post) == Source.FILTERED
+    told = api_of(online).get(f"/api/x/explain/statuses/{post.pk}").json()
+    assert (told["on_home"], told["text"]) == (False, "Your filter hides it: Pies.")
+    assert (
+        "It is not on your home page."
+        in page_of(online).get(f"/explain/{post.pk}").content.decode()
+    )
+
+
+def test_a_repost_names_who_reposted_whom(alice, online, carol):
+    shared = repost(alice, publish(carol).pk)
+    deliver()
+    assert way(online, shared) == Source.PUSH
+    assert explain(online, shared.pk).text.startswith("@alice reposted this post of @carol. It was")
+    assert explain(alice, shared.pk).text == "You reposted it."
+
+
+def test_a_delivery_that_was_given_up_is_said_to_be(alice, online):
+    post = publish(alice)
+    HOME.remove(online.pk, [post.pk])
+    deliver()
+    HOME.remove(online.pk, [post.pk])
+    FanoutChunk.objects.filter(job=post.pk).update(state=State.DEAD)
+    assert way(online, post) == Source.FAILED
+    discard_dead([post.pk])
+    assert way(online, post) == Source.GIVEN_UP
+    empty_redis()
+    assert way(online, post) == Source.FOLLOWED
+
+
+def test_what_was_pulled_and_is_cached_now_is_not_said_to_be_pulled(alice, online):
+    set_author_policy(alice, Policy.PULL, by="a test")
+    post = publish(alice)
+    deliver()
+    assert way(online, post) == Source.PULL
+    set_author_policy(alice, Policy.PUSH, by="a test")
+    deliver()
+    assert way(online, post) == Source.FOLLOWED
 
 
 def test_brought_by_a_follow(alice, carol):
@@ -61,6 +168,7 @@ def test_brought_by_a_follow(alice, carol):
     follow_user(carol, alice)
     deliver()
     assert way(carol, post) == Source.BACKFILL
+    assert explain(carol, post.pk).when == Follower.objects.get(follower=carol).created_at
 
 
 def test_without_windows_it_came_from_storage(alice, online):
@@ -72,8 +180,8 @@ def test_without_windows_it_came_from_storage(alice, online):
 
 def test_own_and_circle(alice, online):
     assert way(alice, publish(alice)) == Source.OWN
-    circle = create_circle(alice, name="Ours", is_shared=False)
-    add_to_circle(alice, circle.pk, [online])
+    circle = create_group(Circle, alice, name="Ours", is_shared=False)
+    add_members(Circle, alice, circle.pk, [online.pk])
     post = publish(alice, "for some", visibility="circle", circle_id=circle.pk)
     deliver()
     assert way(online, post) == Source.CIRCLE
@@ -91,6 +199,19 @@ def test_not_followed_and_muted(alice, bob, carol):
     assert way(carol, post) == Source.NOT_FOLLOWED
     mute_user(bob, alice)
     assert way(bob, post) == Source.MUTED
+
+
+def test_a_post_that_came_by_a_repost_is_on_the_page(alice, online, carol):
+    """Asked about the post itself, by its own address: what one sees is the repost."""
+    post = publish(carol)
+    deliver()
+    assert explain(online, post.pk).source == Source.NOT_FOLLOWED
+    shared = repost(alice, post.pk)
+    deliver()
+    found = explain(online, post.pk)
+    assert (found.on_home, found.item.id, found.source) == (True, shared.pk, Source.PUSH)
+    mute_user(online, carol)
+    assert not explain(online, post.pk).on_home
 
 
 def test_a_repost_of_somebody_muted_names_whom(alice, online, carol):
@@ -125,7 +246,7 @@ def test_a_page_is_explained_in_a_fixed_number_of_queries(
     home_timeline(online, Cursor())
     with django_assert_max_num_queries(8):
         found = explain_home(online, Cursor())
-    assert {one.way for one in found.items} == {Source.PUSH}
+    assert {one.source for one in found.items} == {Source.PUSH}
     assert len(found.items) == 15
 
 
@@ -138,6 +259,7 @@ def hidden(alice, carol):
         "deleted": deleted.pk,
         "restricted": publish(alice, "for @nobody", visibility="mentioned").pk,
         "for followers": publish(alice, "quiet", visibility="followers").pk,
+        "for friends": publish(alice, "for some", visibility="friends").pk,
         "blocks me": publish(enemy).pk,
         "blocked by me": publish(foe).pk,
         "suspended": publish(gone).pk,
@@ -151,7 +273,7 @@ def hidden(alice, carol):
     return posts
 
 
-REASONS = ["deleted", "restricted", "for followers", "blocks me", "blocked by me", "suspended",
+REASONS = ["deleted", "restricted", "for followers", "for friends", "blocks me", "blocked by me", "suspended",
            "repost of what is hidden"]  # fmt: skip
 
 
@@ -199,7 +321,7 @@ def test_the_command_explains_a_page(alice, online, capsys):
     post = publish(alice)
     deliver()
     call_command("explain", "bob", "--home")
-    assert capsys.readouterr().out.startswith(f"{post.pk}  @alice  You follow @alice. It was")
+    assert capsys.readouterr().out.startswith(f"{post.pk}  @alice  It was put on your page (")
     call_command("explain", "bob", str(post.pk))
     assert "policy online" in capsys.readouterr().out
 
@@ -219,13 +341,21 @@ def test_as_pages_from_the_menu_of_a_post_in_both_languages(alice, online, page_
     post = publish(alice, "A post to explain.")
     deliver()
     browser = page_of(online)
-    assert f'href="/explain/{post.pk}"' in browser.get("/home").content.decode()
+    assert f'href="/explain/{post.pk}"' in browser.get(f"/@alice/{post.pk}").content.decode()
     page = browser.get(f"/explain/{post.pk}").content.decode()
     assert "It is on your home page." in page
     assert "A post to explain." in page
+    assert "Why is this on your home page?" in page
+    assert "This answer is about your home page." in page
+    assert f'href="/explain?post={post.pk}#missing"' in page
+    assert 'because you follow <a href="/@alice">@alice</a>' in page
+    row = browser.get("/explain").content.decode()
+    assert '<a href="/@alice"><b dir="auto">' in row
+    second = f"{post.created_at:%Y-%m-%dT%H:%M:%S}"
+    assert f'<time class="when" datetime="{second}' in row
     User.objects.filter(pk=online.pk).update(interface_language="zh-hans")
     page = browser.get("/explain").content.decode()
-    assert "你关注了 @alice" in page
+    assert "已放到你的首页上" in page
 
 
 def test_visitors_are_asked_to_log_in(alice, page_of):

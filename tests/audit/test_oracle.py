@@ -7,12 +7,13 @@ from django.db import connection
 
 from apps.audit.oracle import PULL, Oracle, rows, snapshot
 from apps.graph.actions import follow_user, mute_user
-from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.paging import Cursor
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
 
 # Its times are of a second, and so are those in our ids; inside a second the id decides.
@@ -91,8 +92,8 @@ def test_it_knows_circles_mutes_reposts_and_what_is_gone(reader):
     friend, stranger = make_user(), make_user()
     for one in (friend, stranger):
         follow_user(reader, one)
-    circle = create_circle(friend, name="Ours", is_shared=False)
-    add_to_circle(friend, circle.pk, [reader])
+    circle = create_group(Circle, friend, name="Ours", is_shared=False)
+    add_members(Circle, friend, circle.pk, [reader.pk])
     in_circle = publish(friend, "for some", visibility="circle", circle_id=circle.pk)
     shared = repost(friend, publish(stranger, "shared").pk)
     gone = repost(friend, (doomed := publish(stranger, "doomed")).pk)

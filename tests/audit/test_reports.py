@@ -5,9 +5,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.audit.wording import finding_text
-from apps.paging import Cursor
+from apps.accounts.queries import handles_of
+from apps.audit.models import AuditFinding, AuditRun, Kind, accounts_of, finding_text
+from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME
 from tests.audit.test_auditor import age
@@ -40,11 +40,17 @@ def test_a_finding_is_a_sentence_about_somebody(chief, finding):
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_every_kind_has_its_words(finding, kind):
-    details = dict.fromkeys(("follower", "followee", "number", "counts", "where", "id", "has", "should"), 3)  # fmt: skip
-    text = finding_text(AuditFinding(kind=kind, post_id=5, details=details), "alice")
+def test_every_kind_has_its_words_and_names_somebody(alice, kind):
+    details = dict.fromkeys(
+        ("number", "counts", "where", "id", "has", "should", "parts", "present", "lost"), 3
+    )
+    details |= {"follower": alice.pk, "followee": alice.pk}
+    post_id = publish(alice).pk
+    finding = AuditFinding(kind=kind, viewer_id=alice.pk, post_id=post_id, details=details)
+    text = finding_text(finding, handles_of(accounts_of([finding])))
     assert text.endswith(".")
     assert "%" not in text
+    assert "@alice" in text
 
 
 def test_staff_without_rights_see_nothing(finding):

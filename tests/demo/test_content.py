@@ -16,9 +16,8 @@ from apps.accounts.models import (
     RESERVED_HANDLES,
 )
 from apps.demo.content.loader import LANGUAGES, load_content
-from apps.demo.seeding.clock import HOURS
 from apps.demo.seeding.pictures import IMAGES
-from apps.demo.seeding.texts import Texts
+from apps.demo.seeding.posts import HOURS, Texts
 from apps.posts.actions.drafts import CONTENT_WARNING_MAX_CHARACTERS, MAX_PICTURES
 from apps.posts.content.text import length, mentioned_handles, normalise, tags
 from apps.posts.models import Visibility

@@ -8,14 +8,18 @@ from django.db.models import F, Q
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
+from apps.audit import auditor
+from apps.audit.checks import SLICE
+from apps.audit.explain import Source, explain_home
 from apps.demo.content.loader import load_content
 from apps.engagement.models import Bookmark, Like
 from apps.graph.models import Followee, Follower
 from apps.notifications.queries import unread_count
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import Attachment, Kind, Post
 from apps.timeline.home import home_timeline
+from apps.timeline.models import FanoutJob
 from feedcache.ids import author_of, second_of
 from tests.demo.seeding import NOW, assert_counts_equal_rows, make_demo
 
@@ -137,3 +141,23 @@ def test_only_the_fixed_accounts_can_log_in(small, settings):
             "handle", flat=True
         )
     ) == {"admin"}
+
+
+def test_every_post_has_its_delivery_and_explanations_tell_the_story(small):
+    assert FanoutJob.objects.count() == Post.objects.count()
+    alice = user_by_handle("alice")
+    page = explain_home(alice, Cursor(limit=40))
+    sources = {found.source for found in page.items}
+    assert Source.PUSH in sources
+    assert not sources & {Source.REBUILT, Source.STORAGE}  # alice was there all the time
+    for found in page.items:
+        if found.source == Source.PUSH and found.when:
+            assert second_of(found.item.id) < found.when.timestamp() < second_of(found.item.id) + 60
+    while page.older and Source.BACKFILL not in sources:
+        page = explain_home(alice, Cursor(limit=40, max_id=page.older))
+        sources |= {found.source for found in page.items}
+    assert Source.BACKFILL in sources
+    run = auditor.run_once()
+    assert run.deliveries >= min(SLICE, Post.objects.count())
+    # counts: another test's Redis does not know the demo
+    assert not run.findings.exclude(kind="count").exists()

@@ -13,6 +13,7 @@ from apps.demo.models import SeedRun
 from apps.demo.seeding.world import SIZES
 from apps.engagement.models import Bookmark, Like
 from apps.posts.models import Attachment, Kind, Mention, Post, PostCounts
+from apps.promotions.models import Campaign, PromotedAccount
 from tests.demo.seeding import assert_counts_equal_rows, described, make_demo, sizes
 from tests.support.factories import make_user, publish
 
@@ -61,7 +62,8 @@ def test_the_same_seed_makes_the_same_world_and_another_one_does_not(db):
     def made(seed_number: int) -> tuple[list[Any], ...]:
         make_demo(seed_number=seed_number)
         world = described()
-        for model in (SeedRun, Like, Bookmark, Mention, Attachment, PostCounts):
+        rows = (SeedRun, Like, Bookmark, Mention, Attachment, PostCounts, Campaign, PromotedAccount)
+        for model in rows:
             model.objects.all().delete()
         Post.objects.update(source=None, kind=Kind.TEXT, reply_to=None)
         Post.objects.all().delete()

@@ -24,16 +24,16 @@ from apps.engagement.queries import engaged
 from apps.engagement.rebuild import Outcome
 from apps.engagement.tasks import maintain_filters
 from apps.events.models import Event
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.clients import execute
-from feedcache.redis_servers.connections import RedisError, existence
-from feedcache.structures.bloom import existence as filters
-from feedcache.structures.bloom import generations
-from feedcache.structures.bloom.arithmetic import CHUNK_BYTES
+from feedcache.connections import RedisError, existence
+from feedcache.redis_clients import execute
+from feedcache.structures import bloom
+from feedcache.structures import bloom as filters
+from feedcache.structures.bloom import CHUNK_BYTES
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
 
@@ -79,7 +79,7 @@ def waited_for():
 
 
 def is_believed(marks):
-    return generations.read(marks.name).live is not None
+    return bloom.read_state(marks.name).live is not None
 
 
 def chunk_keys():
@@ -90,7 +90,7 @@ def chunk_keys():
 
 def builder_of(marks) -> str:
     """The name of the only builder."""
-    builder = generations.acquire(marks.name)
+    builder = bloom.acquire_rebuild(marks.name)
     assert builder is not None
     return builder
 
@@ -235,8 +235,8 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
     post, other = publish(alice).pk, publish(alice).pk
     like_post(bob, post)
     builder = builder_of(LIKES)
-    generations.begin(LIKES.name)
-    generations.release(LIKES.name, builder)
+    bloom.begin_rebuild(LIKES.name)
+    bloom.release_rebuild(LIKES.name, builder)
     like_post(carol, other)
     assert engaged(carol.pk, [other]).liked == {other}  # the old filter still answers
     assert rebuild.maintain(LIKES, seconds=5) is Outcome.DONE
@@ -250,7 +250,7 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
 def test_there_is_one_builder(whole):
     builder = builder_of(LIKES)
     assert rebuild.rebuild(LIKES, seconds=1) is Outcome.BUSY
-    generations.release(LIKES.name, builder)
+    bloom.release_rebuild(LIKES.name, builder)
     assert rebuilt(seconds=1, restart=True) is Outcome.DONE
 
 
@@ -264,10 +264,10 @@ def test_a_builder_whose_answer_was_lost_leaves_no_lock(whole, monkeypatch):
             raise RedisError("timed out")
         return answers
 
-    monkeypatch.setattr(generations, "execute", lose_the_answer)
+    monkeypatch.setattr(bloom, "execute", lose_the_answer)
     with pytest.raises(RedisError):
-        generations.acquire(LIKES.name)
-    assert generations.acquire(LIKES.name)
+        bloom.acquire_rebuild(LIKES.name)
+    assert bloom.acquire_rebuild(LIKES.name)
 
 
 def test_a_flush_while_rows_are_read_is_noticed(alice, bob, monkeypatch):
@@ -338,7 +338,14 @@ def test_a_rebuild_does_not_wait_for_another_database():
     connection.ensure_connection()
     with psycopg.connect(connection.connection.info.dsn, dbname="postgres") as other:
         other.execute("SELECT pg_current_xact_id()")
-        assert rebuild.rebuild(LIKES, seconds=1, restart=True) is Outcome.DONE
+        outcome = rebuild.rebuild(LIKES, seconds=1, restart=True)
+        for _again in range(
+            15
+        ):  # subtransactions of the databases of other tests have numbers too, for a while
+            if outcome is not Outcome.WAITING:
+                break
+            outcome = rebuild.rebuild(LIKES, seconds=1)
+        assert outcome is Outcome.DONE
 
 
 def test_likes_during_rebuilds_and_flushes_are_never_denied(transactional_db):
@@ -384,14 +391,14 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
     like_post(bob, post)
     read_post(bob, post)
     builder_of(LIKES)
-    generations.begin(LIKES.name)
-    existence().hset(generations.META, f"{LIKES.name}:cursor", "rows 7")
+    bloom.begin_rebuild(LIKES.name)
+    existence().hset(bloom.META, f"{LIKES.name}:cursor", "rows 7")
     for key in list(existence().scan_iter(what)):
         plant(key)
     assert engaged(bob.pk, [post, other]).liked == {post}
     like_post(bob, other)
     read_post(bob, other)
-    existence().delete(f"{generations.META}:lock:{LIKES.name}")  # as time would
+    existence().delete(f"{bloom.META}:lock:{LIKES.name}")  # as time would
     for _ in range(3):
         maintain_filters()
         deliver()
@@ -453,7 +460,7 @@ def test_a_store_that_came_back_older_is_brought_up_to_date(alice, bob, whole):
 def test_a_store_from_yesterday_is_built_anew(alice, bob, whole):
     post = publish(alice).pk
     Like.objects.create(user=bob, post_id=post, created_at=timezone.now() - timedelta(days=1))
-    generations.set_complete_until(LIKES.name, int(time.time()) - 24 * 3600)
+    bloom.set_complete_until(LIKES.name, int(time.time()) - 24 * 3600)
     maintain_filters()
     assert not is_believed(LIKES)
     build()

@@ -9,18 +9,18 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import UserCounts
+from apps.audit.tasks import reconcile_counts
 from apps.engagement import reconcile
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
-from apps.engagement.tasks import reconcile_counts
-from apps.engagement.truth import POSTS, USERS, Drift
+from apps.engagement.reconcile import POSTS, USERS, Drift
 from apps.graph.actions import follow_user, unfollow_user
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.cache.entries import POST_COUNTS, count_reads
+from apps.posts.cache import POST_COUNTS, count_reads
 from apps.posts.models import PostCounts
-from apps.posts.queries import counts_of, post_counts
-from feedcache.redis_servers.connections import counters
-from feedcache.structures.counters import building, maintenance
-from feedcache.structures.counters.schema import Row
+from apps.posts.queries import post_counts
+from feedcache.connections import counters
+from feedcache.structures.counters import maintenance
+from feedcache.structures.counters.service import Row
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.threads import together
@@ -76,13 +76,18 @@ def test_a_wrong_count_of_a_post_is_found_and_repaired_everywhere(life, field):
     pk = life[0].pk
     PostCounts.objects.filter(pk=pk).update(**{field: 40})
     should = 1 if field == "replies" else 0
-    assert drifts() == ({("PostgreSQL", f"posts.{field}"): {"id": str(pk), "has": 40, "should": should}, ("Redis", f"posts.{field}"): {"id": str(pk), "has": should, "should": 40}}, 1)  # fmt: skip
+    assert drifts() == ({("PostgreSQL", f"posts.{field}"): {"id": str(pk), "has": 40, "should": should},
+                         ("Redis", f"posts.{field}"): {"id": str(pk), "has": should, "should": 40}}, 1)  # fmt: skip
     assert getattr(PostCounts.objects.get(pk=pk), field) == 40
     found, code = drifts("--fix")
     assert ("PostgreSQL", f"posts.{field}") in found
     assert code == 0
     assert drifts() == ({}, 0)
-    assert getattr(counts_of(pk), field) == getattr(PostCounts.objects.get(pk=pk), field) == should
+    assert (
+        getattr(post_counts([pk])[pk], field)
+        == getattr(PostCounts.objects.get(pk=pk), field)
+        == should
+    )
 
 
 @pytest.mark.parametrize("field", ["followers", "following", "posts"])
@@ -90,7 +95,9 @@ def test_a_wrong_count_of_an_account_is_found_and_repaired_everywhere(life, alic
     right = getattr(UserCounts.objects.get(pk=alice.pk), field)
     UserCounts.objects.filter(pk=alice.pk).update(**{field: 77, "revision": 900})
     maintenance.rebuild(USER_COUNTS)  # Redis has it, too
-    assert drifts()[0] == {("PostgreSQL", f"users.{field}"): {"id": str(alice.pk), "has": 77, "should": right}}  # fmt: skip
+    assert drifts()[0] == {
+        ("PostgreSQL", f"users.{field}"): {"id": str(alice.pk), "has": 77, "should": right}
+    }
     drifts("--fix")
     assert drifts() == ({}, 0)
     assert getattr(UserCounts.objects.get(pk=alice.pk), field) == right
@@ -102,10 +109,10 @@ def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(l
     key, name = POST_COUNTS.store.places.place(pk)
     record = POST_COUNTS.store.schema.pack((9, 9, 9, 9, 0, 9), revision).record
     counters().hset(POST_COUNTS.store.key(key), name, record)
-    assert counts_of(pk).likes == 9
+    assert post_counts([pk])[pk].likes == 9
     assert drifts("--fix")[0]
     assert drifts() == ({}, 0)
-    assert counts_of(pk).likes == 1
+    assert post_counts([pk])[pk].likes == 1
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\0\0\0", b"\5"])
@@ -118,26 +125,29 @@ def test_garbage_in_redis_is_found_and_repaired(life, garbage):
     assert "has -1" in said or garbage == b""
     command("reconcile", "--fix")
     assert drifts() == ({}, 0)
-    assert counts_of(life[2].pk).likes == 1
+    assert post_counts([life[2].pk])[life[2].pk].likes == 1
 
 
 def test_lost_records_are_found_and_repaired(life):
     bucket, name = POST_COUNTS.store.places.place(life[2].pk)
     counters().hdel(POST_COUNTS.store.key(bucket), name)
-    assert counts_of(life[2].pk).likes == 0
+    assert post_counts([life[2].pk])[life[2].pk].likes == 0
     said, code = command("reconcile")
     assert code == 1
     assert "posts.likes in Redis; worst:" in said
     command("reconcile", "--fix")
     assert drifts() == ({}, 0)
-    assert counts_of(life[2].pk).likes == 1
+    assert post_counts([life[2].pk])[life[2].pk].likes == 1
 
 
 def test_reads_that_only_redis_has_are_no_drift_and_survive_a_repair(life):
     count_reads([life[2].pk])
     PostCounts.objects.filter(pk=life[2].pk).update(likes=50)
     drifts("--fix")
-    assert (counts_of(life[2].pk).likes, counts_of(life[2].pk).reads) == (1, 1)
+    assert (
+        post_counts([life[2].pk])[life[2].pk].likes,
+        post_counts([life[2].pk])[life[2].pk].reads,
+    ) == (1, 1)
     assert drifts() == ({}, 0)
 
 
@@ -170,7 +180,7 @@ def test_the_task_repairs_a_little_at_a_time(life, monkeypatch, caplog):
 
 def test_a_walk_begins_again_at_its_end(life):
     reconcile.reconcile_next(days=7, seconds=5)
-    assert building.compared_until(POST_COUNTS.store) == -1
+    assert maintenance.compared_until(POST_COUNTS.store) == -1
     PostCounts.objects.filter(pk=life[0].pk).update(likes=5)
     assert reconcile.reconcile_next(days=7, seconds=5).repaired
 
@@ -234,9 +244,10 @@ def test_a_rebuild_waits_for_whoever_builds(life, monkeypatch):
     monkeypatch.setattr("apps.engagement.management.commands.counters.WAIT_SECONDS", 0.01)
     refusals = iter([False, False])
     rebuild = maintenance.rebuild
-    monkeypatch.setattr(maintenance, "rebuild", lambda *args, **options: next(refusals, None) is None and rebuild(*args, **options))  # fmt: skip
+    monkeypatch.setattr(maintenance, "rebuild", lambda *args,
+                        **options: next(refusals, None) is None and rebuild(*args, **options))  # fmt: skip
     assert command("rebuild")[1] == 0
-    assert building.state(POST_COUNTS.store).is_complete
+    assert maintenance.state(POST_COUNTS.store).is_complete
 
 
 def test_the_status_says_what_redis_holds(life):

@@ -3,12 +3,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.engagement.actions import vote
 from apps.engagement.models import Vote
 from apps.engagement.queries import poll_results
 from apps.engagement.reconcile import recount_running_polls
-from apps.engagement.voting import vote
 from apps.errors import Invalid, NotFound
-from apps.events.registry import EVENTS
+from apps.events.actions import EVENTS
 from apps.graph.actions import block_user
 from apps.posts.actions import polls
 from apps.posts.actions.drafts import PollDraft

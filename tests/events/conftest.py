@@ -1,6 +1,6 @@
 import pytest
 
-from apps.events import registry
+from apps.events import actions
 
 
 @pytest.fixture
@@ -8,7 +8,7 @@ def subscribe(monkeypatch):
     """`subscribe(function)`: the only subscriber of "blocked", for the length of a test."""
 
     def put(function):
-        monkeypatch.setitem(registry._handlers, "blocked", {"tests.handler": function})
+        monkeypatch.setitem(actions._handlers, "blocked", {"tests.handler": function})
         return "blocked"
 
     return put

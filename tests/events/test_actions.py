@@ -6,13 +6,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.events import actions, registry
+from apps.events import actions
 from apps.events.actions import purge_done, record, run_due
 from apps.events.leases import MAX_ATTEMPTS, State, revive
 from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.graph.models import Followee
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.threads import together
@@ -63,7 +63,7 @@ def test_what_ends_in_a_batch_is_marked_together(subscribe, django_assert_num_qu
 
 @pytest.mark.django_db
 def test_an_event_nobody_subscribed_to_leaves_nothing(monkeypatch):
-    monkeypatch.setitem(registry._handlers, "blocked", {})
+    monkeypatch.setitem(actions._handlers, "blocked", {})
     record("blocked", owner_id=1, blocked_id=2)
     assert not Event.objects.exists()
 
@@ -73,7 +73,7 @@ def test_an_unknown_name_is_a_mistake():
     with pytest.raises(ValueError, match="no event"):
         record("blokced", owner_id=1)
     with pytest.raises(ValueError, match="no event"):
-        registry.handles("blokced")
+        actions.handles("blokced")
 
 
 @pytest.mark.django_db(transaction=True)

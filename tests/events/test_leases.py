@@ -37,7 +37,9 @@ def test_rows_are_claimed_longest_due_first_up_to_the_limit():
 
 
 def test_what_is_done_is_not_looked_at_while_a_backlog_is_worked_off():
-    """The planner's own choice: once it took the primary key, past every row that was done, and got slower by the day."""
+    """The planner's own choice: once it took the primary key,
+    past every row that was done, and got slower by the day.
+    """
     make = [Event(name="blocked", subscriber="tests.handler", payload={}, state=State.DONE)]
     Event.objects.bulk_create(make * 20_000)
     make_events(2_000)

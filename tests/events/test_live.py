@@ -10,7 +10,7 @@ from django.db import transaction
 from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
 from apps.events.live import announce, read, subscribe
-from feedcache.redis_servers.connections import reset_breakers
+from feedcache.connections import reset_breakers
 from runner.services.service import restart
 from tests.support.factories import suspend
 from tests.support.services import running

@@ -2,8 +2,7 @@
 
 import pytest
 
-from feedcache.memcached import generations
-from feedcache.redis_servers import breaker
+from feedcache import breaker, memcached_node
 from tests.feedcache.pools import LABELS, Chosen, Pools, started
 from tests.feedcache.servers_of_both_kinds import own, use, valkey
 from tests.support import clusters
@@ -63,7 +62,7 @@ def three(servers, monkeypatch):
 def _pools(servers, layers, monkeypatch):
     monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.03)
     monkeypatch.setattr(breaker, "MAX_PAUSE_SECONDS", 0.03)
-    monkeypatch.setattr(generations._pause, "until", 0.0)
+    monkeypatch.setattr(memcached_node._pause, "until", 0.0)
     made = Pools(servers, layers)
     made.reset()
     yield made

@@ -10,7 +10,7 @@ import django
 
 django.setup()
 
-from feedcache.memcached.tiers import use_topology
+from feedcache.memcached_tiers import use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Topology
 

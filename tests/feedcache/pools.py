@@ -7,9 +7,9 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from feedcache.memcached.node import sync_generations
-from feedcache.memcached.tiers import TieredCache
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
+from feedcache.memcached_node import sync_generations
+from feedcache.memcached_tiers import TieredCache
 from feedcache.topology import Node, Topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
@@ -133,5 +133,5 @@ class Chosen:
     def __init__(self, monkeypatch):
         self.number = 0
         monkeypatch.setattr(
-            "feedcache.memcached.tiers.random.choice", lambda groups: groups[self.number]
+            "feedcache.memcached_tiers.random.choice", lambda groups: groups[self.number]
         )

@@ -1,4 +1,6 @@
-"""A Unix socket in front of a server: writes down what clients send, can be slow, and can be cut for its clients alone."""
+"""A Unix socket in front of a server:
+writes down what clients send, can be slow, and can be cut for its clients alone.
+"""
 
 import contextlib
 import socket

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from feedcache.redis_servers import replicas
-from feedcache.redis_servers.connections import graph
-from feedcache.structures import bulk_build, list_prefix, longset
+from feedcache import connections
+from feedcache.connections import graph
+from feedcache.structures import list_prefix, longset, restore
 from runner.services.binaries import in_wheel
 from runner.services.redis import NO_PERSISTENCE, Redis
 from runner.terminal import LaunchError
@@ -33,7 +33,7 @@ def valkey(directory: Path) -> Iterator[redis.Redis]:
 
 def use(monkeypatch: pytest.MonkeyPatch, client: redis.Redis) -> redis.Redis:
     """Let the structures talk to a server."""
-    for module in (bulk_build, list_prefix, longset, replicas):
+    for module in (restore, list_prefix, longset, connections):
         monkeypatch.setattr(module, "graph", lambda: client)
     return client
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedcache.redis_servers.breaker import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, Breaker
+from feedcache.breaker import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, Breaker
 from tests.support.threads import together
 
 

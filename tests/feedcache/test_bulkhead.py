@@ -6,8 +6,8 @@ import time
 import pytest
 
 from apps.deadline import budget, seconds_left
-from feedcache.bulkhead import Bulkhead, SourceUnavailable
-from feedcache.redis_servers import breaker
+from feedcache import breaker
+from feedcache.breaker import Bulkhead, SourceUnavailable
 
 
 @pytest.fixture

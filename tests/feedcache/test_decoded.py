@@ -1,6 +1,6 @@
 import pytest
 
-from feedcache.local_cache import CachedDecoder
+from feedcache.read_through import CachedDecoder
 
 
 def refuse_nothing(data):

@@ -1,10 +1,10 @@
-"""Values that carry the revision they were made from: read through with `accept`, changed by gets and cas."""
+"""Values that carry the revision they were made from: read through with `accept`, changed in place."""
 
 import pytest
 
-from feedcache.memcached.layer import make
-from feedcache.memcached.protocol import Kind
-from feedcache.read_through import ReadThrough
+from feedcache.memcached_node import Kind
+from feedcache.memcached_tiers import make
+from feedcache.read_through import ReadThrough, change_revised
 from feedcache.topology import Node, Topology
 from tests.support.memory import forget
 from tests.support.services import running
@@ -65,7 +65,7 @@ def test_what_is_stored_can_be_seen_without_loading():
 
 def test_a_change_is_made_to_what_is_stored():
     FENCED.set_many({1: (7, 1)})
-    assert FENCED.change(1, lambda value: (value[0] + 1, value[1] + 1))
+    change_revised([FENCED], 1, lambda _kind, value: (value[0] + 1, value[1] + 1))
     assert FENCED.peek_many([1]) == {1: (8, 2)}
 
 
@@ -74,18 +74,20 @@ def test_a_change_is_made_to_what_is_stored():
 )
 def test_a_step_may_leave_a_value_alone(step):
     FENCED.set_many({1: (7, 1)})
-    assert not FENCED.change(1, step)
-    assert not FENCED.change(2, step)
+    for key in (1, 2):
+        change_revised([FENCED], key, lambda _kind, value: step(value))
     assert FENCED.peek_many([1, 2]) == {1: (7, 1)}
 
 
-def test_no_change_overwrites_another():
-    FENCED.set_many({1: (0, 0)})
-    done = together(
-        6, lambda _n: sum(FENCED.change(1, lambda value: (value[0] + 1, 0)) for _ in range(20))
-    )
-    assert FENCED.peek_many([1]) == {1: (sum(done), 0)}
-    assert sum(done) > 20
+def test_what_another_writer_stored_meanwhile_stays():
+    FENCED.set_many({1: (7, 1)})
+
+    def slowly(_kind, value):
+        FENCED.set_many({1: (9, 9)})
+        return (value[0] + 1, 2)
+
+    change_revised([FENCED], 1, slowly)
+    assert FENCED.peek_many([1]) == {1: (9, 9)}
 
 
 @pytest.fixture
@@ -115,3 +117,11 @@ def test_what_is_stale_everywhere_is_loaded_once_and_written_over(two_groups):
     name = FENCED._name(1, two_groups).encode()
     layers = (two_groups.main, *two_groups.groups)
     assert [layer.read([name]).items[name].data for layer in layers] == [b"7 101"] * 3
+
+
+def test_a_change_reaches_every_layer(two_groups):
+    FENCED.set_many({1: (7, 1)})
+    change_revised([FENCED], 1, lambda _kind, value: (value[0] + 1, 2))
+    name = FENCED._name(1, two_groups).encode()
+    layers = (two_groups.main, *two_groups.groups)
+    assert [layer.read([name]).items[name].data for layer in layers] == [b"8 2"] * 3

@@ -4,8 +4,11 @@ import time
 
 import pytest
 
-from feedcache import totals
-from feedcache.health import (
+from feedcache import connections
+from feedcache.connections import timelines
+from feedcache.servers import totals
+from feedcache.servers.health import (
+    SERVERS,
     RedisStatus,
     memcached_status,
     memcached_statuses,
@@ -13,8 +16,6 @@ from feedcache.health import (
     redis_statuses,
     share,
 )
-from feedcache.redis_servers import connections
-from feedcache.redis_servers.connections import timelines
 from tests.support.faults import dead_redis, frozen
 from tests.support.services import running
 
@@ -58,11 +59,29 @@ def test_many_nodes_take_as_long_as_the_slowest(node):
 
 
 def test_the_servers_of_redis():
-    found = {server.name: server for server in redis_statuses()}
-    assert set(found) == {"timelines", "graph", "counters", "existence", "limits"}
-    assert all(server.bytes_used > 0 and not server.may_lose for server in found.values())
+    (server,) = redis_statuses()
+    assert set(server.classes) == set(SERVERS)
+    assert server.is_well
+    assert server.bytes_used > 0
+    assert not server.may_lose
     with dead_redis():
         assert all(server.error for server in redis_statuses())
+
+
+def test_a_redis_that_takes_no_writes_is_not_well():
+    timelines().config_set("min-replicas-to-write", "1")
+    try:
+        (server,) = redis_statuses()
+    finally:
+        timelines().config_set("min-replicas-to-write", "0")
+    assert "NOREPLICAS" in server.error
+
+
+def test_a_hit_rate_stands_where_a_missing_key_means_that_postgresql_is_asked():
+    assert RedisStatus("", ("graph",), hits=3, misses=1).hit_rate == 0.75
+    assert RedisStatus("", ("graph", "cache"), hits=3, misses=1).hit_rate == 0.75
+    assert RedisStatus("", ("graph", "timelines"), hits=3, misses=1).hit_rate is None
+    assert RedisStatus("", ("graph",)).hit_rate is None
 
 
 @pytest.mark.parametrize(
@@ -76,17 +95,17 @@ def test_the_servers_of_redis():
     ],
 )
 def test_which_servers_may_lose_what_has_to_be_kept(name, policy, maximum, loses):
-    assert RedisStatus(name, "", max_bytes=maximum, policy=policy).may_lose is loses
+    assert RedisStatus("", ("graph", name), max_bytes=maximum, policy=policy).may_lose is loses
 
 
 def test_no_password_is_shown(settings):
     settings.REDIS_COUNTERS_URL = "redis://somebody:secret@127.0.0.1:1/3"
-    connections.counters.cache_clear()
+    connections.forget_clients()
     try:
-        (server,) = [one for one in redis_statuses() if one.name == "counters"]
+        (server,) = [one for one in redis_statuses() if "counters" in one.classes]
     finally:
-        connections.counters.cache_clear()
-    assert server.address == "127.0.0.1:1 db 3"
+        connections.forget_clients()
+    assert server.address == "127.0.0.1:1"
     assert "secret" not in repr(server)
 
 
@@ -94,7 +113,7 @@ def test_sums_of_all_processes():
     totals.add({("post", "hit"): 2, ("post", "miss"): 1})
     totals.add({("post", "hit"): 3})
     totals.add({})
-    assert totals.total() == {("post", "hit"): 5, ("post", "miss"): 1}
+    assert totals.last_hour() == {("post", "hit"): 5, ("post", "miss"): 1}
 
 
 def test_sums_end_with_their_hour(monkeypatch):
@@ -102,8 +121,9 @@ def test_sums_end_with_their_hour(monkeypatch):
     monkeypatch.setattr(time, "time", lambda: now - 7200)
     totals.add({("post", "hit"): 2})
     monkeypatch.undo()
-    assert totals.total() == {}
-    (key,) = timelines().scan_iter("cachestats:*")
+    assert totals.last_hour() == {}
+    assert totals.ever() == {("post", "hit"): 2}
+    (key,) = timelines().scan_iter("cachestats:[0-9]*")
     assert 0 < timelines().ttl(key) <= 4200
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from feedcache.memcached.topology_listener import CHANNEL, Listener, publish
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
+from feedcache.servers.topology_listener import CHANNEL, Listener, publish
 from feedcache.topology import Node, Topology
 from tests.support.processes import wait_for
 

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from feedcache.memcached import topology_listener as module
-from feedcache.memcached.topology_listener import (
+from feedcache.connections import timelines
+from feedcache.servers import topology_listener as module
+from feedcache.servers.topology_listener import (
     CHANNEL,
     KEY,
     PROCESSES,
@@ -16,7 +17,6 @@ from feedcache.memcached.topology_listener import (
     publish,
     published,
 )
-from feedcache.redis_servers.connections import timelines
 from feedcache.topology import Node, Topology
 from tests.support.faults import dead_redis
 from tests.support.processes import wait_for

@@ -3,9 +3,9 @@ import signal
 
 import pytest
 
-from feedcache import rate_limit
+from feedcache import connections, rate_limit
+from feedcache.connections import limits
 from feedcache.rate_limit import Limit, LocalWindows, count_each
-from feedcache.redis_servers.connections import limits, timelines
 from tests.support.clusters import addresses
 from tests.support.faults import dead_redis, frozen
 from tests.support.services import running
@@ -80,8 +80,7 @@ def test_sixteen_threads_cannot_race_past_the_limit():
 
 
 def _hammer(_index):
-    timelines.cache_clear()
-    limits.cache_clear()  # a connection of the process's own
+    connections.forget_clients()  # a connection of the process's own
     return sum(once("processes").allowed for _ in range(20))
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 import pytest
 
 from feedcache import stats
-from feedcache.memcached.reads import MAX_KEYS_PER_CALL
-from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached_tiers import MAX_KEYS_PER_CALL, tiers, use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Node, Topology
 from runner.services.service import restart
@@ -164,7 +163,7 @@ def test_what_was_answered_is_counted():
         stats.hit_rate(Counter({("x", "hit"): 8, ("x", "negative"): 1, ("x", "miss"): 1}), "x")
         == 0.9
     )
-    assert stats.hit_rate(stats.counts(), "nobody") is None
+    assert stats.hit_rate(stats.drain(), "nobody") is None
 
 
 def test_a_restarted_memcached_is_filled_again():

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from feedcache.redis_servers import breaker, connections
-from feedcache.redis_servers.connections import RedisError
+from feedcache import breaker, connections
+from feedcache.connections import RedisError
 from tests.support.faults import dead_redis, frozen
 from tests.support.services import running
 
@@ -14,7 +14,7 @@ from tests.support.services import running
 def client(settings):
     """As one more process has it."""
     settings.REDIS_TIMEOUT_SECONDS = 0.3
-    client = connections._redis(settings.REDIS_URL)
+    client = connections._redis(settings.REDIS_URL, "timelines")
     assert client.ping()
     yield client
     client.close()

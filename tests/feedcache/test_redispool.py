@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from feedcache.redis_servers.clients import RedisError, execute
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
+from feedcache.redis_clients import RedisError, execute
 
 
 def test_errors_stand_in_the_place_of_their_answers():

@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from feedcache.redis_servers.connections import RedisError, graph, graph_replicas
-from feedcache.redis_servers.replicas import graph_reader, read_graph
+from feedcache.connections import RedisError, graph, graph_reader, graph_replicas, read_graph
 from tests.support.clusters import addresses, until
 
 

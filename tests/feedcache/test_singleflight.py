@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from feedcache import single_flight
-from feedcache.memcached.layer import LEASE
-from feedcache.memcached.tiers import tiers
+from feedcache.memcached_tiers import LEASE_MARK, tiers
 from feedcache.read_through import ReadThrough
 from tests.support.memory import forget, keys_in, told
 from tests.support.threads import together
@@ -176,7 +175,7 @@ def test_no_lease_is_left_behind(pools):
     CROWD.get_many(["a", "b", "c"], Loader(seconds=0))
     for node in tiers().nodes():
         node.ping()
-        assert not [key for key in keys_in(node.url) if LEASE in key]
+        assert not [key for key in keys_in(node.url) if LEASE_MARK in key]
 
 
 def test_main_is_dead_and_backup_keeps_the_leases(pools):

@@ -10,10 +10,12 @@ from feedcache.topology import (
     Pool,
     Sizes,
     State,
+    Tenant,
     Topology,
     TopologyError,
     configured,
     is_address,
+    is_redis_address,
     problems,
     warnings,
 )
@@ -190,3 +192,50 @@ def test_garbage_is_refused_as_such(text):
 def test_what_looks_like_one_but_is_not(text):
     with pytest.raises(TopologyError):
         Topology.from_json(text)
+
+
+def test_tenants_are_part_of_the_text_and_older_texts_have_none():
+    moving = Topology(version=2, tenants={"timelines": Tenant("redis://10.0.0.7:6379/0", also="")})
+    assert Topology.from_json(moving.to_json()) == moving
+    older = '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{}}'
+    assert Topology.from_json(older).tenant("graph") == Tenant()
+    for wrong in ('{"graph": ["a"]}', '{"graph": [1, null]}', '{"graph": "a"}', "[1]"):
+        text = '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"tenants":%s}'
+        with pytest.raises(TopologyError):
+            Topology.from_json(text % wrong)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://10.0.0.7:6379/0", "redis://cache.example", "rediss://[::1]:6380/12", "unix:///run/redis/redis.sock",
+        "unix:///run/redis.sock?db=3", "redis+cluster://a:1,b:2,c:3",
+    ],
+)  # fmt: skip
+def test_addresses_of_redis(url):
+    assert is_redis_address("graph", url)
+    assert problems(Topology(1, tenants={"graph": Tenant(url)})) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "10.0.0.7:6379", "redis://user:secret@a:1/0", "redis://", "unix://relative", "redis://a:1/0?password=secret",
+        "http://a", "redis+cluster://", "redis+cluster://u:p@a:1", "redis://a:1/0\n", "redis://" + "a" * 300,
+    ],
+)  # fmt: skip
+def test_what_is_no_address_of_redis(url):
+    assert not is_redis_address("graph", url)
+    (finding,) = problems(Topology(1, tenants={"graph": Tenant("", also=url)}))
+    assert finding.code == "bad_redis"
+
+
+def test_broadcasts_need_one_server():
+    assert is_redis_address("broadcasts", "redis://a:1/0")
+    assert not is_redis_address("broadcasts", "redis+cluster://a:1,b:2")
+
+
+def test_counters_and_filters_do_not_move():
+    for name in ("counters", "existence", "cache", "x"):
+        (finding,) = problems(Topology(1, tenants={name: Tenant("redis://a:1/0")}))
+        assert finding.code == "bad_redis"

@@ -28,6 +28,8 @@ GOOD = {
     "SECURE_SSL_REDIRECT": True,
     "SECURE_HSTS_SECONDS": 3600,
     "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https"),
+    "FFMPEG": "sh",  # any program that is there
+    "FFPROBE": "sh",
 }
 
 
@@ -69,12 +71,31 @@ def example_key():
         ("REDIS_CACHE_URL", "redis+cluster://a:1,b:2", "E009"),
         ("REDIS_BROADCAST_URL", "redis+cluster://a:1,b:2", "E009"),
         ("DATABASE_POOLER", "statement", "E010"),
+        ("TIMELINE_SHARDS", ["default", "shard1"], "E015"),
+        ("REDIS_URL", "redis+sentinel://127.0.0.1:26379", "E019"),  # without a name
+        ("CELERY_BROKER_QUEUE_TYPE", "quorum", "E017"),  # with Redis
+        ("CELERY_BROKER_URL", "sentinel://127.0.0.1:26379", "E018"),
+        ("METRICS_TOKEN", KEY[:31], "E011"),
+        ("METRICS_TOKEN", f"replace-me-{KEY}", "E011"),
+        ("METRICS_ADDRESSES", ["10.0.0.7", "::/0"], "E012"),
+        ("METRICS_ADDRESSES", ["prometheus"], "E013"),
+        ("WEB_CONCURRENCY", {"core": 4, "writes": 0, "rest": 2}, "E014"),
+        ("WEB_CONCURRENCY", {"core": 40, "writes": 3, "rest": 2}, "W003"),
         ("SECURE_PROXY_SSL_HEADER", None, "W001"),
+        ("FFMPEG", "no-such-program", "W002"),
     ],
 )
 def test_what_is_refused(production, name, value, code):
     setattr(production, name, value)
     assert found() == [f"feedsite.{code}"]
+
+
+def test_a_replica_is_another_server_and_no_shard(production, monkeypatch):
+    monkeypatch.setitem(production.DATABASES, "replica1", production.DATABASES["default"])
+    production.REPLICA_DATABASES = ["replica1"]
+    assert found() == ["feedsite.E016"]
+    production.TIMELINE_SHARDS = ["replica1"]
+    assert found() == ["feedsite.E015", "feedsite.E016"]
 
 
 def test_tls_settings_need_an_address_with_tls(production):
@@ -89,15 +110,17 @@ def test_the_password_of_the_example_is_refused(production, monkeypatch):
 
 def test_outside_of_production_much_is_allowed(settings):
     settings.PRODUCTION, settings.DEBUG, settings.ALLOWED_HOSTS = False, True, ["*"]
+    settings.FFMPEG = settings.FFPROBE = "sh"
     assert found() == []
 
 
 SERVERS = {
     "web": ["granian", "--interface", "wsgi", "--workers", "1", "feedsite.wsgi:application"],
-    "web that respawns": ["granian", "--interface", "wsgi", "--workers", "1", "--respawn-failed-workers", "feedsite.wsgi:application"],
+    "web that respawns": ["granian", "--interface", "wsgi", "--workers", "1", "--respawn-failed-workers",
+                          "feedsite.wsgi:application"],
     "streaming": ["granian", "--interface", "asgi", "--workers", "1", "feedsite.asgi:application"],
     "worker": ["celery", "-A", "feedsite", "worker", "--pool", "solo", "-Q", "nobody"],
-    "beat": ["celery", "-A", "feedsite", "beat", "-s", "/dev/null"],
+    "beat": ["celery", "-A", "feedsite", "beat", "-s", "schedule"],
 }  # fmt: skip
 
 

@@ -30,10 +30,13 @@ def test_a_refusal_is_a_page_for_people_and_a_problem_for_programs(refusal, stat
 
 def test_every_error_of_the_api_has_the_same_members(alice, client, api_of):
     answers = [
-        client.get("/api/v1/nowhere"), client.get("/api/v1/statuses/5"), client.get("/api/v1/timelines/home"), client.get(f"{PUBLIC}?limit=x"),
-        client.post(PUBLIC), client.get("/api/v1/%00"), client.get(PUBLIC, headers={"Host": "evil.example"}, SERVER_NAME="evil.example"),
+        client.get("/api/v1/nowhere"), client.get("/api/v1/statuses/5"), client.get("/api/v1/timelines/home"),
+        client.get(f"{PUBLIC}?limit=x"),
+        client.post(PUBLIC), client.get("/api/v1/%00"),
+        client.get(PUBLIC, headers={"Host": "evil.example"}, SERVER_NAME="evil.example"),
         api_of(alice).post(STATUSES, {"status": ""}), api_of(alice).post(STATUSES, {"visibility": "x"}),
-        api_of(alice).generic("POST", STATUSES, b"x", content_type="text/plain"), client.get(PUBLIC, headers={"Accept": "text/csv"}),
+        api_of(alice).generic("POST", STATUSES, b"x", content_type="text/plain"),
+        client.get(PUBLIC, headers={"Accept": "text/csv"}),
     ]  # fmt: skip
     for answer in answers:
         assert answer.headers["Content-Type"].startswith("application/json")
@@ -53,7 +56,7 @@ def test_an_error_page_says_what_is_wrong_and_runs_nothing(client):
 
 
 def test_a_failure_of_ours_is_a_500_without_details(monkeypatch, alice):
-    monkeypatch.setattr("apps.api.timelines.timelines.public_timeline", lambda *_args: 1 / 0)
+    monkeypatch.setattr("apps.api.views.timelines.public_timeline", lambda *_args: 1 / 0)
     client = Client(raise_request_exception=False)
     answer = client.get(PUBLIC)
     assert (answer.status_code, set(answer.json())) == (500, MEMBERS)

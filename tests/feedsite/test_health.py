@@ -19,8 +19,8 @@ import healthcheck
 from apps.events.models import Event
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
-from feedcache.memcached import topology_listener
-from feedcache.redis_servers import connections
+from feedcache import connections
+from feedcache.servers import topology_listener
 from feedsite import health
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_memcached, dead_redis
@@ -65,7 +65,12 @@ def test_probes_need_no_seat():
 
 
 def test_details_are_for_this_machine_and_for_staff(client, page_of):
-    assert set(client.get(READY).json()) == {"status", "degraded", "checks"}
+    assert set(client.get(READY).json()) == {
+        "status",
+        "degraded",
+        "deliveries_behind_seconds",
+        "checks",
+    }
     plain = {"status": "ready"}
     assert client.get(READY, **OUTSIDE).json() == plain
     assert page_of(make_user("eve")).get(READY, **OUTSIDE).json() == plain
@@ -151,15 +156,13 @@ def test_a_full_redis_takes_no_writes(client):
 
 @pytest.mark.parametrize("name", ["relations", "counters", "existence", "limits", "cache", "broadcast"])  # fmt: skip
 def test_each_redis_that_is_away_is_named(client, settings, name):
-    functions = {"relations": "graph", "cache": "sessions", "broadcast": "broadcasts"}
     setting = f"REDIS_{'GRAPH' if name == 'relations' else name.upper()}_URL"
-    make = getattr(connections, functions.get(name, name))
     setattr(settings, setting, "redis://127.0.0.1:1/0")
-    make.cache_clear()
+    connections.forget_clients()
     try:
         assert found(client)["degraded"] == [name]
     finally:
-        make.cache_clear()
+        connections.forget_clients()
 
 
 def test_a_read_only_postgresql_is_degraded_and_said(client):
@@ -178,7 +181,9 @@ def test_workers_and_beat_that_do_not_run_are_named(client, monkeypatch):
     assert "reach nobody" in body["checks"]["workers"]["error"]
     for role in ("worker", "beat"):
         connections.timelines().sadd(topology_listener.PROCESSES, role)
-        connections.timelines().set(topology_listener.REPORT.format(role), json.dumps({"role": role, "version": 0}))  # fmt: skip
+        connections.timelines().set(
+            topology_listener.REPORT.format(role), json.dumps({"role": role, "version": 0})
+        )
     assert found(client)["degraded"] == []
 
 
@@ -212,7 +217,7 @@ def test_the_streaming_server_is_well_when_news_come_in(monkeypatch, hears, stat
     async def heard(_hub):
         return hears
 
-    monkeypatch.setattr(Hub, "hears", heard)
+    monkeypatch.setattr(Hub, "is_subscribed", heard)
     monkeypatch.setattr(Hub, "start", lambda _hub: None)
     scope = {"type": "http", "method": "GET", "path": "/api/v1/streaming/health"}
     asyncio.run(Server()(scope, receive, send))
@@ -228,7 +233,9 @@ def test_a_container_without_a_port_asks_for_its_own_report(monkeypatch, setting
     assert not healthcheck.reports("worker")
     name = f"{socket.gethostname()}:1"
     connections.timelines().sadd(topology_listener.PROCESSES, name)
-    connections.timelines().set(topology_listener.REPORT.format(name), json.dumps({"role": "worker", "version": 0}))  # fmt: skip
+    connections.timelines().set(
+        topology_listener.REPORT.format(name), json.dumps({"role": "worker", "version": 0})
+    )
     assert healthcheck.reports("worker")
     assert not healthcheck.reports("beat")
 

@@ -10,7 +10,7 @@ ADDRESS = "/api/x/topology"
 
 
 def test_staff_see_every_node_and_how_it_is(api_of):
-    found = api_of(make_staff("topology.view_topologyversion")).get(ADDRESS).json()
+    found = api_of(make_staff("operations.view_topologyversion")).get(ADDRESS).json()
     assert found["nodes"]
     assert {"main 0", "main 1"} <= {node["place"] for node in found["nodes"]}
     assert {node["error"] for node in found["nodes"]} == {""}

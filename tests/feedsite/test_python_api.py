@@ -2,29 +2,28 @@
 
 import subprocess
 import sys
+from io import BytesIO
 
 import pytest
 
 from apps.errors import BadRequest, Invalid, NotAllowed, NotFound
 from apps.graph.actions import block_user
-from apps.posts.models import Post
+from apps.posts.models import Attachment, Kind, Post
+from feedsite import python_api
 from feedsite.python_api import add_activity, follow, get_activity, unfollow
 from tests.support.factories import deliver, make_user
+from tests.support.pictures import picture
 from tests.support.processes import environment
+from tests.support.videos import needs_ffmpeg, sound, video
 
 pytestmark = pytest.mark.django_db
 
-# The example of the documentation, as somebody would run it.
-EXAMPLE = """
-import django; django.setup()
-from feedsite.python_api import add_activity, follow, get_activity
-
-follow("bob", "alice")
-post = add_activity("alice", "post", "The river is high today.")
-assert [item.id for item in get_activity("alice").items] == [post]
-place = get_activity("bob").last_id
-print(place.split("-")[0])
-"""
+# The example of the module's docstring, but for the lines that need files.
+EXAMPLE = "\n".join(
+    line.strip()
+    for line in python_api.__doc__.splitlines()
+    if line.startswith("    ") and "media=" not in line
+)
 
 
 def ids(activity):
@@ -35,13 +34,14 @@ def test_the_example_of_the_documentation_runs(transactional_db):
     make_user("alice")
     make_user("bob")
     done = subprocess.run(
-        [sys.executable, "-c", EXAMPLE],
+        [sys.executable, "-c", f"{EXAMPLE}\nprint(get_activity('alice').items[0].post.body)"],
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert done.stdout == "The river is high today.\n"
 
 
 def test_what_is_said_reaches_followers_and_only_what_is_new_is_told(alice, carol):
@@ -89,6 +89,49 @@ def test_a_key_makes_one_post(alice):
     assert len(made) == Post.objects.count() == 1
 
 
+@pytest.fixture
+def folders(settings, tmp_path):
+    settings.MEDIA_ROOT = str(tmp_path / "media")
+    private = {**settings.STORAGES["private"], "OPTIONS": {"location": str(tmp_path / "private")}}
+    settings.STORAGES = {**settings.STORAGES, "private": private}
+    return tmp_path
+
+
+def test_a_verb_says_what_is_told(alice, folders):
+    path = folders / "a.png"
+    path.write_bytes(picture())
+    made = {
+        Kind.TEXT: add_activity(alice, "text", "A text."),
+        Kind.PICTURE: add_activity(alice, "picture", "Look.", media=[path, BytesIO(picture())]),
+    }
+    for kind, post_id in made.items():
+        assert Post.objects.get(pk=post_id).kind == kind
+    assert Attachment.objects.filter(post=made[Kind.PICTURE]).count() == 2
+    answer = add_activity(alice, "reply", "", target=made[Kind.TEXT], media=[str(path)])
+    assert Post.objects.get(pk=answer).kind == Kind.PICTURE
+
+
+@needs_ffmpeg
+def test_video_and_sound_are_prepared_before_they_are_told(alice, folders):
+    for verb, data in (("video", video()), ("audio", sound())):
+        posts = {
+            add_activity(alice, verb, "Look.", media=[BytesIO(data)], idempotency_key=verb)
+            for _time in range(2)
+        }
+        [post] = posts
+        assert Post.objects.get(pk=post).kind == verb
+        assert Attachment.objects.get(post=post).state == "ready"
+
+
+@needs_ffmpeg
+def test_a_verb_with_other_media_leaves_nothing(alice, folders):
+    for verb, data in (("picture", video()), ("video", sound()), ("audio", picture())):
+        with pytest.raises(Invalid):
+            add_activity(alice, verb, "Look.", media=[BytesIO(data)])
+    assert not Attachment.objects.exists()
+    assert not Post.objects.exists()
+
+
 def test_refusals_are_those_of_the_site(alice, carol):
     post = add_activity(alice, "post", "One.")
     block_user(alice, carol)
@@ -97,6 +140,11 @@ def test_refusals_are_those_of_the_site(alice, carol):
         (Invalid, lambda: add_activity(alice, "post", "x", target=post)),
         (Invalid, lambda: add_activity(alice, "repost")),
         (Invalid, lambda: add_activity(alice, "post", "")),
+        (Invalid, lambda: add_activity(alice, "picture", "x")),
+        (Invalid, lambda: add_activity(alice, "text", "x", media=[BytesIO(picture())])),
+        (Invalid, lambda: add_activity(alice, "repost", target=post, media=[BytesIO(picture())])),
+        (Invalid, lambda: add_activity(alice, "picture", "x", media=[BytesIO(b"x")])),
+        (FileNotFoundError, lambda: add_activity(alice, "picture", "x", media=["/nowhere.png"])),
         (Invalid, lambda: get_activity(alice, kind="everything")),
         (BadRequest, lambda: get_activity(alice, "yesterday")),
         (BadRequest, lambda: get_activity(alice, "yesterday", kind="personal")),

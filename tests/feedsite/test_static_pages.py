@@ -5,7 +5,7 @@ import pytest
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.search.trends import rank_posts
-from apps.tags.counting import count_days
+from apps.tags.trends import count_days
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
         ("/about", "About Rill", "关于"),
         ("/about/api", "Examples for programs", "程序示例"),
         ("/about/shortcuts", "Next post", "下一条"),
-        ("/privacy", "What is kept", "保存什么"),
+        ("/privacy", "What is stored", "保存什么"),
         ("/rules", "Be civil", "文明"),
         ("/status", "Everything works", "一切正常"),
         ("/explore", "Explore", "探索"),
@@ -36,7 +36,9 @@ def test_plain_pages_speak_both_languages(page_of, alice, settings, address, eng
 
 
 def test_status_says_in_words_what_does_not_answer(page_of, monkeypatch):
-    monkeypatch.setitem(__import__("feedsite.health", fromlist=["_CHECKS"])._CHECKS, "redis", lambda: False)  # fmt: skip
+    monkeypatch.setitem(
+        __import__("feedsite.health", fromlist=["_CHECKS"])._CHECKS, "redis", lambda: False
+    )
     page = page_of(None).get("/status")
     assert "slower than usual" in page.content.decode()
     assert page.headers["Cache-Control"] == "no-store"

@@ -24,12 +24,20 @@ def test_a_whole_life(alice, bob, api_of):
     [word] = made["keywords"]
     assert (word["keyword"], word["whole_word"]) == ("tea", True)
     one = f"{FILTERS}/{made['id']}"
-    change = {"filter_id": made["id"], "title": "Loud", "expires_in": None, "keywords_attributes": [{"id": word["id"], "_destroy": True}, {"keyword": "milk"}]}  # fmt: skip
+    change = {"filter_id": made["id"], "title": "Loud", "expires_in": None,
+              "keywords_attributes": [{"id": word["id"], "_destroy": True}, {"keyword": "milk"}]}  # fmt: skip
     changed = client.put(one, change, format="json").json()
-    assert (changed["title"], changed["expires_at"], changed["context"]) == ("Loud", None, ["home", "public"])  # fmt: skip
+    assert (changed["title"], changed["expires_at"], changed["context"]) == (
+        "Loud",
+        None,
+        ["home", "public"],
+    )
     assert [each["keyword"] for each in changed["keywords"]] == ["milk"]
     added = client.post(f"{one}/keywords", {"keyword": "sugar"}).json()
-    assert client.put(f"{FILTERS}/keywords/{added['id']}", {"whole_word": "true"}).json()["whole_word"] is True  # fmt: skip
+    assert (
+        client.put(f"{FILTERS}/keywords/{added['id']}", {"whole_word": "true"}).json()["whole_word"]
+        is True
+    )
     assert [each["keyword"] for each in client.get(f"{one}/keywords").json()] == ["milk", "sugar"]
     old = client.get("/api/v1/filters").json()
     assert [each["phrase"] for each in old] == ["milk", "sugar"]
@@ -79,7 +87,8 @@ def test_bad_filters(bob, api_of, body):
 def test_the_pages(bob, page_of):
     browser, address = page_of(bob), "/settings/filters"
     assert "You have no filters yet." in browser.get(address).text
-    fields = {"title": "Quiet", "keywords": "tea\n 天气 \n\ntea", "whole_word": "on", "places": ["home"], "act": "warn", "expires": "86400"}  # fmt: skip
+    fields = {"title": "Quiet", "keywords": "tea\n 天气 \n\ntea", "whole_word": "on", "places": ["home"], "act": "warn",
+              "expires": "86400"}  # fmt: skip
     assert browser.post(address, fields).status_code == 303
     made = Filter.objects.get()
     assert [word.keyword for word in made.keywords.order_by("pk")] == ["tea", "天气"]
@@ -131,7 +140,8 @@ def test_of_a_filter_with_more_keywords_the_first_version_changes_one(bob, api_o
     body = {"title": "Quiet", "context": ["home"], "keywords_attributes": words}
     made = client.post(FILTERS, body, format="json").json()
     tea = f"{OLD}/{made['keywords'][0]['id']}"
-    assert client.put(tea, {"phrase": "sugar", "context": ["home"], "irreversible": False}, format="json").status_code == 200  # fmt: skip
+    assert client.put(tea, {"phrase": "sugar", "context": ["home"], "irreversible": False},
+                      format="json").status_code == 200  # fmt: skip
     assert client.get(f"{FILTERS}/{made['id']}").json()["title"] == "Quiet"
     for more in ({"context": ["public"]}, {"irreversible": True}, {"expires_in": 60}):
         answer = client.put(tea, {"phrase": "sugar", **more}, format="json")

@@ -17,9 +17,11 @@ from apps.filters.actions import (
     create_filter,
     delete_filter,
 )
+from apps.filters.cache import FILTERS
 from apps.filters.models import Filter, FilterContext
 from apps.filters.queries import active_filters_of, filters_of, own_filter
 from apps.posts.actions.publish import repost
+from feedcache.read_through import pack
 from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +65,7 @@ def test_there_are_bounds(bob, monkeypatch):
 def test_keywords_are_added_changed_and_dropped(bob):
     found = make(bob, "one", "two")
     one, two = found.keywords.all()
-    changes = [KeywordChange(one.pk, "1"), KeywordChange(two.pk, drop=True), KeywordChange(keyword="3")]  # fmt: skip
+    changes = [KeywordChange(one.pk, "1"), KeywordChange(two.pk, delete=True), KeywordChange(keyword="3")]  # fmt: skip
     changed = change_filter(bob, found.pk, FilterChange(title="Loud", keywords=changes))
     assert (changed.title, [word.keyword for word in changed.keywords.all()]) == (
         "Loud",
@@ -78,7 +80,8 @@ def test_a_filter_is_its_owners(alice, bob):
         lambda: change_filter(alice, found.pk, FilterChange(title="Mine")),
         lambda: delete_filter(alice, found.pk),
         lambda: add_post(alice, found.pk, 1),
-        lambda: change_filter(bob, make(bob).pk, FilterChange(keywords=[KeywordChange(found.keywords.all()[0].pk, "x")])),
+        lambda: change_filter(bob, make(bob).pk,
+                              FilterChange(keywords=[KeywordChange(found.keywords.all()[0].pk, "x")])),
     ):  # fmt: skip
         with pytest.raises(NotFound):
             attempt()
@@ -128,7 +131,8 @@ def test_a_warning_marks_and_shows(alice, bob, carol, api_of, page_of):
     made = make(bob, "tea", places=["home", "thread"])
     [status] = api_of(bob).get("/api/v1/timelines/home").json()
     [result] = status["filtered"]
-    assert result["filter"] == {"id": str(made.pk), "title": "Quiet", "context": ["home", "thread"], "expires_at": None, "filter_action": "warn"}  # fmt: skip
+    assert result["filter"] == {"id": str(made.pk), "title": "Quiet", "context": ["home", "thread"], "expires_at": None,
+                                "filter_action": "warn"}  # fmt: skip
     assert (result["keyword_matches"], result["status_matches"]) == (["tea"], None)
     wrapper = api_of(bob).get(f"/api/v1/statuses/{shared.pk}").json()
     assert wrapper["filtered"] == wrapper["reblog"]["filtered"] == [result]
@@ -171,4 +175,52 @@ def test_an_expired_filter_does_nothing(alice, bob, api_of):
     made = make(bob, "tea", act="hide", expires_in=60)
     assert shown(api_of(bob), "timelines/home") == []
     Filter.objects.filter(pk=made.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    owner = user_by_id(bob.pk)
+    FILTERS.delete_many(
+        [(owner.pk, owner.counts.filters_revision)]
+    )  # as it is when time has passed
     assert shown(api_of(bob), "timelines/home") == [str(post.pk)]
+
+
+def test_filters_are_cached_until_they_change(alice, bob, django_assert_num_queries):
+    found = make(bob, "tea", places=["home"], act="hide", expires_in=3600)
+    row = add_post(bob, found.pk, publish(alice).pk)
+    reader = user_by_id(bob.pk)
+    [first] = active_filters_of(reader)
+    with django_assert_num_queries(0):
+        assert active_filters_of(reader) == [first]
+    assert (first.title, set(first.places), first.hides) == ("Quiet", {"home"}, True)
+    assert first.posts == {row.post_id: row.pk}
+    assert [word.text for word in first.keywords] == ["tea"]
+    [keyword] = found.keywords.all()
+    for change, expected in (
+        (
+            lambda: actions.change_keyword(bob, keyword.pk, keyword="coffee", whole_word=None),
+            ["coffee"],
+        ),
+        (
+            lambda: actions.add_keyword(bob, found.pk, keyword="tea", whole_word=True),
+            ["coffee", "tea"],
+        ),
+        (lambda: actions.delete_keyword(bob, keyword.pk), ["tea"]),
+    ):
+        change()
+        [now] = active_filters_of(user_by_id(bob.pk))
+        assert [word.text for word in now.keywords] == expected
+    actions.remove_post(bob, row.pk)
+    assert active_filters_of(user_by_id(bob.pk))[0].posts == {}
+
+
+def test_a_cached_filter_expires(alice, bob):
+    found = make(bob, "tea", expires_in=3600)
+    assert len(active_filters_of(bob)) == 1
+    Filter.objects.filter(pk=found.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    FILTERS.delete_many([(bob.pk, bob.counts.filters_revision)])  # as it is when time has passed
+    assert active_filters_of(bob) == []
+    assert len(FILTERS.get_many([(bob.pk, bob.counts.filters_revision)], lambda _owners: {})) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"x", pack(b"{}1"), pack(b'[{"id": 1}]'), pack(b"[1]")])
+def test_garbage_in_the_cache_is_a_miss(data):
+    with pytest.raises(ValueError):  # noqa: PT011 -- any of them is a miss
+        FILTERS.decode(data)

@@ -36,10 +36,10 @@ def test_words_and_parts_of_them(keyword, text, anywhere, whole):
 
 def test_what_is_caught_says_by_what():
     words = [Keyword(1, "tea", whole_word=True), Keyword(2, "milk", whole_word=True)]
-    sieve = ActiveFilter(7, "Drinks", {"home"}, hides=False, keywords=words, posts={5: 9})
-    [found] = filter_matches([sieve], 5, ["TEA", "and sugar"])
-    assert (found.sieve.id, found.keywords, found.names_post) == (7, ("tea",), True)
-    assert filter_matches([sieve], 6, ["coffee"]) == ()
+    drinks = ActiveFilter(7, "Drinks", {"home"}, hides=False, keywords=words, posts={5: 9})
+    [found] = filter_matches([drinks], 5, ["TEA", "and sugar"])
+    assert (found.filter.id, found.keywords, found.names_post) == (7, ("tea",), True)
+    assert filter_matches([drinks], 6, ["coffee"]) == ()
 
 
 def test_a_long_text_takes_no_time():

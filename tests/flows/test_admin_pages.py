@@ -1,4 +1,6 @@
-"""The admin as a browser shows it: with its styles, on a desk and on a phone, and nothing refused by the site's own policy."""
+"""The admin as a browser shows it: with its styles, on a desk and on a phone,
+and nothing refused by the site's own policy.
+"""
 
 import pytest
 
@@ -36,8 +38,10 @@ def pages(author):
     return [
         "/admin/",
         "/admin/posts/post/",
-        "/admin/announcements/announcement/add/",
-        "/admin/topology/cachenode/",
+        "/admin/notifications/announcement/add/",
+        "/admin/operations/cachenode/",
+        "/admin/operations/cachenode/service-level/",
+        "/admin/operations/cachenode/redis/",
         f"/admin/timeline/fanoutjob/{FanoutJob.objects.get().pk}/change/",
     ]
 

@@ -17,7 +17,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from runner.services.service import restart
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running

@@ -10,13 +10,15 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user, mute_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import repost
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
 PLACES = [
-    "/api/v1/timelines/home", "/api/v1/timelines/public", "/api/v1/accounts/{alice}/statuses", "/api/v1/statuses/{post}",
-    "/api/v1/statuses/{post}/context", "/api/v1/accounts/relationships?id[]={alice}", "/api/v1/accounts/{alice}/followers",
+    "/api/v1/timelines/home", "/api/v1/timelines/public", "/api/v1/accounts/{alice}/statuses",
+    "/api/v1/statuses/{post}",
+    "/api/v1/statuses/{post}/context", "/api/v1/accounts/relationships?id[]={alice}",
+    "/api/v1/accounts/{alice}/followers",
 ]  # fmt: skip
 
 

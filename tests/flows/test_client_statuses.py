@@ -58,7 +58,8 @@ def test_mastodon_py_talks_in_a_thread_and_marks_posts(served, alice, bob):
     assert [one.id for one in mine.status_context(status.id).descendants] == [answer.id]
     assert [one.id for one in mine.status_context(answer.id).ancestors] == [status.id]
     for act, undo, flag in (
-        ("favourite", "unfavourite", "favourited"), ("bookmark", "unbookmark", "bookmarked"), ("mute", "unmute", "muted"),
+        ("favourite", "unfavourite", "favourited"), ("bookmark", "unbookmark", "bookmarked"),
+        ("mute", "unmute", "muted"),
     ):  # fmt: skip
         assert getattr(theirs, f"status_{act}")(status.id)[flag] is True
         assert getattr(theirs, f"status_{undo}")(status.id)[flag] is False

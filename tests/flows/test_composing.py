@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.posts.uploads import upload_picture
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import publish
 from tests.support.pictures import picture

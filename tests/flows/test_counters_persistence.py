@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from feedcache.redis_servers import connections
-from feedcache.structures.counters import building, maintenance
+from feedcache import connections
+from feedcache.structures.counters import maintenance
 from runner.services import redis
 from runner.services.redis import Redis
 from tests.feedcache.structures.counters.rows import make_service, post_id
@@ -23,10 +23,10 @@ def server(tmp_path, settings):
     own = Redis(tmp_path / "redis", tmp_path, tmp_path, persistence=redis.PERSISTENCE)
     own.start()
     settings.REDIS_COUNTERS_URL = own.settings()["REDIS_URL"]
-    connections.counters.cache_clear()
+    connections.forget_clients()
     yield own
     own.stop()
-    connections.counters.cache_clear()
+    connections.forget_clients()
 
 
 @pytest.fixture
@@ -87,10 +87,10 @@ def test_a_log_that_lacks_the_last_changes_is_made_up_for(server, service):
 
     restart(server, go_back)
     assert service.get_many([IDS[5]])[IDS[5]] == (5, 0, 7)
-    assert not maintenance.is_sound(service, building.state(service.store))
+    assert not maintenance.is_sound(service, maintenance.state(service.store))
     assert maintenance.maintain(service, seconds=9)
     assert service.get_many([IDS[5]])[IDS[5]] == (500, 0, 7)
-    assert maintenance.is_sound(service, building.state(service.store))
+    assert maintenance.is_sound(service, maintenance.state(service.store))
 
 
 def test_a_server_that_lost_everything_is_right_at_once_and_silent_after_the_rebuild(server, service):  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_server_that_lost_everything_is_right_at_once_and_silent_after_the_reb
 
 def test_a_rebuild_that_a_restart_cuts_off_begins_again(server, service, monkeypatch):
     monkeypatch.setattr(maintenance, "ROWS", 5)
-    building.invalidate(service.store)
+    maintenance.invalidate(service.store)
     assert not maintenance.rebuild(service, seconds=0)
     restart(server)
     reached: list[int] = []

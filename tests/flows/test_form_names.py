@@ -1,6 +1,7 @@
 """No field or button of a form has the name of something that scripts ask of the form itself.
 
-`<button name="remove">` makes of `form.remove` that button, and neither htmx nor our own scripts can take the form away any more.
+`<button name="remove">` makes of `form.remove` that button, and neither htmx nor our own scripts can take the form away
+any more.
 """
 
 import re
@@ -18,16 +19,18 @@ PROPERTIES = """() => {
   const names = new Set();
   const form = document.createElement("form");
   for (const name in form) names.add(name);
-  for (let one = form; one; one = Object.getPrototypeOf(one)) Object.getOwnPropertyNames(one).forEach((name) => names.add(name));
+  for (let one = form; one; one = Object.getPrototypeOf(one))
+    Object.getOwnPropertyNames(one).forEach((name) => names.add(name));
   return [...names];
 }"""
 CONTROL = re.compile(r"<(?:input|button|select|textarea|fieldset|output|object)\b[^>]*>")
 NAMED = re.compile(r"""\s(?:name|id)=["']([\w-]+)["']""")
 # Plain forms, sent by the browser, that no script of ours touches and htmx does not drive.
 HARMLESS = {
-    "title": "of a list and a filter: their own pages, and the title of a form is read by nothing",
-    "name": "of a circle, and of a class of caches in the admin: likewise",
+    "title": "of a filter: its own pages, and the title of a form is read by nothing",
+    "name": "of a list, of a circle, and of a class of caches in the admin: likewise",
     "target": "a cache server in the admin, whose form is sent by the browser",
+    "slot": "of a Redis Cluster, in the admin: likewise",
     "action": "the admin's own way of naming what is done with ticked rows",
 }
 
@@ -72,4 +75,7 @@ def test_forms_with_such_fields_are_not_driven_by_htmx():
             text = path.read_text()
             if re.search(rf"""\sname=["']{name}["']|\.{name}\s*}}}}""", text) and "<form" in text:
                 forms = re.findall(r"<form\b[^>]*>", text)
-                assert not [form for form in forms if "hx-" in form and "composer" not in form], (name, path)  # fmt: skip
+                assert not [form for form in forms if "hx-" in form and "composer" not in form], (
+                    name,
+                    path,
+                )

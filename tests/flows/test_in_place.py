@@ -1,4 +1,6 @@
-"""What happens on the page one is on: a post from the home page, a deletion, more of a thread, the net that goes away."""
+"""What happens on the page one is on:
+a post from the home page, a deletion, more of a thread, the net that goes away.
+"""
 
 import pytest
 from playwright.sync_api import expect
@@ -76,7 +78,11 @@ def test_after_a_deletion_the_next_post_has_the_focus(reader, visit):
         log_in(page, "reader")
         page.goto("/@reader")
         _mark(page)
-        for post, focused in ((posts[1], f"#p{posts[0].pk}"), (posts[0], f"#p{posts[2].pk}"), (posts[2], "#main")):  # fmt: skip
+        for post, focused in (
+            (posts[1], f"#p{posts[0].pk}"),
+            (posts[0], f"#p{posts[2].pk}"),
+            (posts[2], "#main"),
+        ):
             card = page.locator(f"#p{post.pk}")
             card.get_by_role("button", name="More").click()
             card.get_by_role("link", name="Delete").click()

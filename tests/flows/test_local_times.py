@@ -53,7 +53,8 @@ def test_the_day_of_an_old_post_is_the_readers_too(post, site, visit, language, 
 
 def _made_old(route):
     answer = route.fetch()
-    older = re.sub(r'(class="when".*?datetime=")[^"]+', r"\g<1>2024-03-01T16:50:00+00:00", answer.text(), flags=re.DOTALL)  # fmt: skip
+    older = re.sub(r'(class="when".*?datetime=")[^"]+', r"\g<1>2024-03-01T16:50:00+00:00", answer.text(),
+                   flags=re.DOTALL)  # fmt: skip
     route.fulfill(response=answer, body=older)
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from apps.posts.uploads import upload_picture
+from apps.posts.actions.uploads import upload_picture
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import publish
 from tests.support.pictures import picture

@@ -6,7 +6,7 @@ from mastodon import MastodonNotFoundError
 from apps.engagement.actions import like_post
 from apps.search.indexing import index_new_people
 from apps.search.trends import rank_posts
-from apps.tags.counting import count_days
+from apps.tags.trends import count_days
 from tests.flows.clients import mastodon
 from tests.support.factories import deliver, publish
 

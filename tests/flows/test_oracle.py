@@ -1,6 +1,7 @@
 """After random histories, and whatever was lost from the caches meanwhile, every page equals the oracle."""
 
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -19,15 +20,17 @@ from apps.graph.actions import (
     unfollow_user,
     unmute_user,
 )
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
+from apps.promotions.actions import opt_in, opt_out, state_trait, withdraw_trait
 from apps.timeline.home import home_timeline
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.publishing import undo_repost
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
+from tests.promotions.conftest import make_campaign, make_segment, start, trait
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
@@ -44,13 +47,15 @@ class World:
     def __init__(self, seed):
         self.chance = random.Random(seed)
         self.people = [make_user() for _ in range(PEOPLE)]
+        # everybody who says so sees the first one's open posts
+        start(make_campaign(self.people[0], make_segment("freshers", "", ("trait", trait()))))
 
     def step(self):
         one, other = self.chance.sample(self.people, 2)
         posts = list(Post.objects.filter(deleted_at=None).values_list("pk", "author"))
         act = self.chance.choice(
             [self._publish, self._publish, self._publish, self._answer, self._relate, self._relate, self._mark,
-             self._mark, self._repost, self._edit, self._delete, self._lose]
+             self._mark, self._repost, self._edit, self._delete, self._lose, self._promote]
         )  # fmt: skip
         with suppress(DomainError):  # what nobody may do is refused; the history goes on
             act(one, other, posts)
@@ -81,8 +86,9 @@ class World:
             self.chance.choice(acts)(one, self.chance.choice(posts)[0])
 
     def _repost(self, one, other, posts):
+        acts: list[Callable[..., object]] = [repost, repost, undo_repost]
         if posts:
-            self.chance.choice([repost, repost, undo_repost])(one, self.chance.choice(posts)[0])
+            self.chance.choice(acts)(one, self.chance.choice(posts)[0])
 
     def _edit(self, one, other, posts):
         mine = [post for post, author in posts if author == one.pk]
@@ -93,6 +99,15 @@ class World:
         mine = [post for post, author in posts if author == one.pk]
         if mine:
             delete_post(self.chance.choice(mine), by=one)
+
+    def _promote(self, one, other, posts):
+        slug = trait().slug
+        acts = (
+            [lambda: state_trait(one, slug)] * 3
+            + [lambda: withdraw_trait(one, slug), lambda: opt_out(one)]
+            + [lambda: opt_in(one)] * 2
+        )
+        self.chance.choice(acts)()
 
     def _lose(self, one, other, posts):
         """Something is evicted; sometimes everything."""
@@ -114,7 +129,7 @@ class World:
             home = walked(partial(home_timeline, viewer), limit=7)
             assert [item.id for item in home] == oracle.home(viewer.pk)
             assert Oracle.of_viewer(viewer.pk).home(viewer.pk) == oracle.home(viewer.pk)
-            public = walked(partial(public_timeline, viewer.pk), limit=20)
+            public = walked(partial(public_timeline, viewer), limit=20)
             assert [item.id for item in public] == oracle.public(viewer.pk)
             for author in self.people:
                 for replies in (False, True):
@@ -127,7 +142,7 @@ class World:
         wanted = ProfileFilter(replies=replies)
 
         def page(cursor):
-            return profile_timeline(as_now, viewer.pk, cursor, wanted)
+            return profile_timeline(as_now, viewer, cursor, wanted)
 
         found = [item.id for item in walked(page, limit=9)]
         assert found == oracle.profile(author.pk, viewer.pk, replies=replies)

@@ -1,4 +1,6 @@
-"""PostgreSQL goes away under a real web server: public pages go on, everything else is a clear 503, and all comes back."""
+"""PostgreSQL goes away under a real web server:
+public pages go on, everything else is a clear 503, and all comes back.
+"""
 
 import re
 import urllib.error
@@ -50,11 +52,14 @@ def test_public_pages_outlive_the_database(site, relay, alice):
     if not running().memcached:
         pytest.skip("no memcached on this machine")
     post = publish(alice, "still to be read")
-    public, api = f"{site}/public", f"{site}/api/v1/timelines/public"
-    for address in (public, api, f"{site}/@alice", f"{site}/@alice/{post.pk}"):
+    public, api = f"{site}/@alice", f"{site}/api/v1/accounts/{alice.pk}/statuses"
+    square = f"{site}/public"
+    for address in (square, public, api, f"{site}/@alice/{post.pk}"):
         assert get(address)[0] == 200
     relay.cut()
-    for address in (public, api, f"{site}/@alice", f"{site}/@alice/{post.pk}"):
+    assert get(square)[0] == 200, "its ids and its posts are in the caches"
+    assert "still to be read" in get(square)[2]
+    for address in (public, api, f"{site}/@alice/{post.pk}"):
         status, headers, body = get(address)
         assert status == 200, address
         assert "still to be read" in body

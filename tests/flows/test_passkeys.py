@@ -43,7 +43,8 @@ def authenticator(page, **more):
     made = session.send("WebAuthn.addVirtualAuthenticator", {"options": {**AUTHENTICATOR, **more}})
 
     def asks(*, verified):
-        session.send("WebAuthn.setUserVerified", {"authenticatorId": made["authenticatorId"], "isUserVerified": verified})  # fmt: skip
+        session.send("WebAuthn.setUserVerified",
+                     {"authenticatorId": made["authenticatorId"], "isUserVerified": verified})  # fmt: skip
 
     return asks
 
@@ -109,14 +110,16 @@ def test_a_passkey_of_another_account_is_no_second_factor(author, reader, visit,
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_role("button", name="Add the passkey").click()
         expect(page.locator(".codes li")).to_have_count(10)
-        WebAuthnCredential.objects.create(user=author, name="hers", credential_id=b"x", public_key=b"y", aaguid="z")  # fmt: skip
+        WebAuthnCredential.objects.create(
+            user=author, name="hers", credential_id=b"x", public_key=b"y", aaguid="z"
+        )
         page.context.clear_cookies()
         log_in_up_to_the_code(page, "author")
         answer = page.evaluate(  # what a browser would send that was asked without saying for whom
             """async () => {
                 const form = document.querySelector("form[data-passkey]");
-                const options = await (await fetch(form.dataset.options, {method: "POST", body: new FormData(form)})).json();
-                options.allowCredentials = [];
+                const options = await (await fetch(form.dataset.options, {method: "POST", body: new
+                FormData(form)})).json(); options.allowCredentials = [];
                 const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
                 const credential = await navigator.credentials.get({publicKey});
                 form.elements.answer.value = JSON.stringify(credential.toJSON());

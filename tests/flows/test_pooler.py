@@ -1,4 +1,6 @@
-"""The site behind PgBouncer in transaction mode, as deploy/pgbouncer.ini has it: each statement may meet another connection."""
+"""The site behind PgBouncer in transaction mode, as deploy/pgbouncer.ini has it:
+each statement may meet another connection.
+"""
 
 import json
 from collections import Counter
@@ -11,7 +13,7 @@ import pytest
 from django.db import connection
 
 from apps.accounts.actions import issue_token
-from feedsite import migrating
+from feedsite.management.commands import migrate
 from tests.flows import proxies
 from tests.support.factories import make_user, publish
 from tests.support.processes import environment, start_web, stop
@@ -37,7 +39,7 @@ def pooler(transactional_db, tmp_path):
 def limited(settings):
     """The role has its time-outs from the migration, as `manage.py migrate` gives them."""
     settings.DATABASE_TIMEOUTS = {"statement_timeout": 700, "lock_timeout": 500}
-    migrating.set_timeouts_of_role(connection)
+    migrate.set_timeouts_of_role(connection)
     yield
     with connection.cursor() as cursor:
         name = connection.settings_dict["NAME"]

@@ -112,7 +112,9 @@ def test_probes_need_no_tls(site):
 
 def test_nobody_says_by_himself_that_he_has_tls(site):
     forged = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "1.2.3.4"}
-    answer = requests.get(f"http://127.0.0.1:{site.plain}/login", headers=forged, allow_redirects=False, timeout=20)  # fmt: skip
+    answer = requests.get(
+        f"http://127.0.0.1:{site.plain}/login", headers=forged, allow_redirects=False, timeout=20
+    )
     assert answer.status_code == 301
 
 
@@ -167,7 +169,8 @@ def test_websockets_pass(site, author):
         key = base64.b64encode(secrets.token_bytes(16)).decode()
         wire.sendall(
             f"GET /api/v1/streaming?stream=public&access_token={token} HTTP/1.1\r\nHost: {place.netloc}\r\n"
-            f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+            f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: {key}\r\n\r\n".encode()
         )
         assert wire.recv(4096).startswith(b"HTTP/1.1 101 ")
         publish(author, "To a socket.")

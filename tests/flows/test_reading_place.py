@@ -1,4 +1,6 @@
-"""Where somebody was in a feed is found again after a reload, and by a tab that was put away, without jumps or endless loading."""
+"""Where somebody was in a feed is found again after a reload,
+and by a tab that was put away, without jumps or endless loading.
+"""
 
 import pytest
 from playwright.sync_api import expect

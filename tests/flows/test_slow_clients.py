@@ -1,4 +1,6 @@
-"""Clients that send or read slowly cost a connection each, and nobody else anything: a real server, bounded loads on loopback."""
+"""Clients that send or read slowly cost a connection each, and nobody else anything:
+a real server, bounded loads on loopback.
+"""
 
 import io
 import json
@@ -22,7 +24,10 @@ from tests.support.factories import make_user, publish
 from tests.support.processes import environment, start_web, stop
 
 BODY_SECONDS = 3
-BEGUN = b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname="
+BEGUN = (
+    b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname="
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +37,8 @@ def web(django_db_setup, django_db_blocker, tmp_path_factory):
             tmp_path_factory.mktemp("web"),
             BODY_SECONDS=str(BODY_SECONDS),
             LIMIT_API_ADDRESS="10000",
+            LIMIT_API_ADDRESS_WRITES="10000",
+            LIMIT_API_ADDRESS_REST="10000",
         )
     yield address
     stop(process)
@@ -121,7 +128,8 @@ def test_a_body_that_never_ends_is_answered_408_and_cut_off(web):
 def test_what_will_not_be_read_is_said_before_it_is_sent(web, headers, code):
     with connect(web) as client:
         client.sendall(
-            b"POST /api/v1/statuses HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://a.example\r\nExpect: 100-continue\r\n" + headers + b"\r\n\r\n"
+            b"POST /api/v1/statuses HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://a.example\r\n"
+            b"Expect: 100-continue\r\n" + headers + b"\r\n\r\n"
         )  # fmt: skip
         found, text = answer_of(client)
     assert found == code
@@ -149,7 +157,8 @@ def test_half_a_body_is_no_request(web):
     with connect(web) as client:
         client.sendall(
             b"POST /api/v1/statuses HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
-            b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nstatus=half" % token.encode()
+            b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nstatus=half"
+            % token.encode()
         )  # fmt: skip
     assert status(web) == 200
     assert not Post.objects.filter(author=alice).exists()

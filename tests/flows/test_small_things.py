@@ -60,10 +60,13 @@ def test_on_a_phone_nothing_lies_on_what_is_read(author, reader, visit):
         bar = _box(page.get_by_role("navigation", name="Main, bottom bar"))
         covering = page.evaluate("""(bar) => [...document.querySelectorAll("body *")].filter((one) => {
           const box = one.getBoundingClientRect();
-          return getComputedStyle(one).position === "fixed" && box.height && box.top < bar && !one.closest(".live, .skip, dialog");
+          return getComputedStyle(one).position === "fixed" && box.height && box.top < bar
+            && !one.closest(".live, .skip, dialog");
         }).map((one) => one.className)""", bar["y"])  # fmt: skip
         assert covering == []
-        page.get_by_role("navigation", name="Main, bottom bar").get_by_role("link", name="New post").click()  # fmt: skip
+        page.get_by_role("navigation", name="Main, bottom bar").get_by_role(
+            "link", name="New post"
+        ).click()
         page.get_by_label("What is happening?").fill("Written on a phone.")
         page.get_by_role("button", name="Post", exact=True).click()
         toast = _box(page.locator(".toast"))

@@ -16,8 +16,8 @@ from django.test import Client
 
 from apps.accounts.actions import issue_token
 from apps.operations.queries import rates, topology_in_force
-from feedcache.health import memcached_status
-from feedcache.memcached import topology_listener
+from feedcache.servers import topology_listener
+from feedcache.servers.health import memcached_status
 from tests.operations.conftest import settled, spare
 from tests.support.factories import publish
 from tests.support.processes import start_web, start_worker, stop, wait_for
@@ -27,7 +27,7 @@ __all__ = ["settled", "spare"]  # fixtures
 
 PROMISED_SECONDS = 2.0
 POSTS = 12  # so many that each slot has some: at random one of 4,096 times not
-CONSOLE = "/admin/topology/cachenode/"
+CONSOLE = "/admin/operations/cachenode/"
 
 
 class Staff:
@@ -135,7 +135,7 @@ class Readers:
 @pytest.fixture
 def site(transactional_db, tmp_path):
     # readers without a pause: the limits are not what is looked at here
-    web, address = start_web(tmp_path, LIMIT_API="1000000")
+    web, address = start_web(tmp_path, LIMIT_API="1000000", LIMIT_API_REST="1000000")
     worker = start_worker(tmp_path)
     yield address
     stop(worker)
@@ -191,7 +191,7 @@ def test_changes_reach_every_process_while_readers_run(site, alice, bob, settled
         assert topology_in_force().version == 3
         assert all_run(3)
 
-        history = "/admin/topology/topologyversion/"
+        history = "/admin/operations/topologyversion/"
         staff.post(history, staff.get(history), action="roll_back", _selected_action="1", confirmed="yes")  # fmt: skip
         took.append(seconds_until_all_run(4))
         readers.edit()

@@ -2,7 +2,8 @@
 
 A walk is one reader who turns pages, down from the newest or up from the oldest. Between any two pages others publish,
 delete, follow, leave, and deliveries come late; windows are trimmed, evicted, flushed, rebuilt; servers restart.
-`WALKS=20000 pytest tests/flows/test_walks.py -s` makes as many walks as it is told and prints what happened.
+CI walks often enough for every frequent act to happen in between; `WALKS=20000 pytest tests/flows/test_walks.py -s`
+makes as many walks as it is told and prints what happened.
 """
 
 import os
@@ -24,9 +25,9 @@ from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user, unmute_user
-from apps.graph.circle_actions import add_to_circle, create_circle, leave_circle
-from apps.graph.models import Follower
-from apps.paging import Cursor
+from apps.graph.groups.actions import add_members, create_group, leave_circle
+from apps.graph.models import Circle, Follower
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
@@ -34,11 +35,11 @@ from apps.timeline.fanout import dispatch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
-WALKS = int(os.environ.get("WALKS", "300"))
+WALKS = int(os.environ.get("WALKS", "120"))
 SEED = int(os.environ.get("WALKS_SEED", "1"))
 ENOUGH_FOR_RARE_ACTS = 2_000
 PEOPLE, AT_ONCE, WALKS_PER_WORLD, MAX_POSTS = 8, 10, 500, 40
@@ -110,9 +111,9 @@ class World:
                 with suppress(DomainError):
                     follow_user(one, other)
         owner = self.people[0]
-        self.circle = create_circle(owner, name="Ours", is_shared=True).pk
-        followers = Follower.objects.filter(owner=owner).values("follower")
-        add_to_circle(owner, self.circle, list(User.objects.filter(pk__in=followers)))
+        self.circle = create_group(Circle, owner, name="Ours", is_shared=True).pk
+        followers = Follower.objects.filter(owner=owner).values_list("follower_id", flat=True)
+        add_members(Circle, owner, self.circle, followers)
         for _ in range(MAX_POSTS):
             with suppress(DomainError):  # not everybody belongs to the circle
                 self.say()
@@ -150,8 +151,10 @@ class World:
         for name, payload in Event.objects.filter(state=State.PENDING).values_list(
             "name", "payload"
         ):
-            if payload.get("follower_id") == walk.viewer.pk:
-                walk.changed_people.add(payload["followee_id"])
+            # a follow back begins a friendship, and brings the posts to friends
+            follow = {payload.get("follower_id"), payload.get("followee_id")}
+            if walk.viewer.pk in follow:
+                walk.changed_people |= follow - {walk.viewer.pk}
             elif name == "circle_changed":
                 walk.changed_circles.add(payload["circle_id"])
             elif "post_id" in payload:
@@ -203,7 +206,9 @@ class World:
 
     def say(self):
         one, other = self.chance.sample(self.people, 2)
-        visibility = self.chance.choice(["public"] * 5 + ["followers", "mentioned", "circle"])
+        visibility = self.chance.choice(
+            ["public"] * 5 + ["followers", "friends", "mentioned", "circle"]
+        )
         circle = self.circle if visibility == "circle" else None
         publish(one, f"hello @{other.handle}", visibility=visibility, circle_id=circle)
         if self.alive().count() > MAX_POSTS:
@@ -270,7 +275,7 @@ class World:
         if self.chance.random() < 0.4:
             leave_circle(person, self.circle)
         else:
-            add_to_circle(self.people[0], self.circle, [person])
+            add_members(Circle, self.people[0], self.circle, [person.pk])
 
     def flip(self):
         """Another policy for an author, or for the site: how posts are delivered must not be seen."""

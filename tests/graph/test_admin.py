@@ -5,7 +5,7 @@ from django.db.models import Model
 
 from apps.accounts.models import UserCounts
 from apps.graph.actions import block_user, follow_user, mute_user
-from apps.graph.circle_actions import add_to_circle, create_circle
+from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Block, Circle, Followee, Follower, Mute
 from apps.graph.queries import mirror_faults
 from tests.support.factories import make_user
@@ -75,20 +75,20 @@ class TestCircles:
     @pytest.mark.parametrize("number", [1, 3])
     def test_list_in_few_queries(self, chief, alice, bob, number, django_assert_max_num_queries):
         for n in range(number):
-            add_to_circle(alice, create_circle(alice, name=f"circle {n}").pk, [bob])
+            add_members(Circle, alice, create_group(Circle, alice, name=f"circle {n}").pk, [bob.pk])
         with django_assert_max_num_queries(MAX_QUERIES):
             text = chief.get(path(Circle)).content.decode()
         assert text.count("@alice</a>") == number
         assert text.count('class="field-size">1<') == number
 
     def test_search_by_the_handle_of_the_owner(self, chief, alice, carol):
-        create_circle(alice, name="Family")
-        create_circle(carol, name="Band")
+        create_group(Circle, alice, name="Family")
+        create_group(Circle, carol, name="Band")
         text = chief.get(path(Circle), {"q": "@carol"}).content.decode()
         assert ("Band" in text, "Family" in text) == (True, False)
 
     def test_is_for_reading(self, chief, alice):
-        circle = create_circle(alice, name="Family")
+        circle = create_group(Circle, alice, name="Family")
         assert chief.get(f"{path(Circle)}add/").status_code == 403
         assert chief.post(f"{path(Circle)}{circle.pk}/change/", {"name": "x"}).status_code == 403
         answer = chief.post(f"{path(Circle)}{circle.pk}/delete/", {"post": "yes"})

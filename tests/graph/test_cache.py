@@ -20,16 +20,16 @@ from apps.graph.actions import (
     unfollow_user,
     unmute_user,
 )
-from apps.graph.bulk import Edge, begin, load_edges
 from apps.graph.cache import (
     FOLLOWERS,
     RELATIONS,
     load_sets,
 )
+from apps.graph.management.bulk import Edge, begin, load_edges
 from apps.graph.queries import followers_page, following_page, relations
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.queries import visible_posts
-from feedcache.redis_servers.connections import graph
+from feedcache.connections import graph
 from tests.graph.warm import cached, from_truth, measured, revision_of
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
@@ -75,7 +75,7 @@ def test_a_warm_answer_is_one_round_trip_and_no_statement(warm, others, monkeypa
             found = relations(warm.pk, [one.pk for one in others[:number]], revision=revision)
         assert found == from_truth(warm, others[:number])
         assert (cost.statements, cost.trips) == ([], 1)
-        assert cost.commands == {"smismember": len(KEYS), "expire": len(KEYS)}
+        assert cost.commands == {"evalsha": 1, "smismember": len(KEYS), "expire": len(KEYS)}
 
 
 def test_who_does_not_know_the_revision_pays_one_small_statement(warm, others, monkeypatch):
@@ -206,7 +206,9 @@ def test_garbage_in_a_key_is_a_miss_and_written_over(warm, others, key):
 def test_a_change_that_never_reaches_redis_is_a_miss(warm, others, monkeypatch):
     monkeypatch.setattr(RELATIONS.__class__, "change", lambda *_args: 1 / 0)
     with monkeypatch.context() as patch:
-        patch.setattr("apps.graph.edges.bring_on", lambda *_args: None)  # the process died here
+        patch.setattr(
+            "apps.graph.actions.apply_changes", lambda *_args: None
+        )  # the process died here
         block_user(warm, others[3])
         unfollow_user(warm, others[0])
     assert cached(warm, others) == from_truth(warm, others)
@@ -261,14 +263,14 @@ def test_what_a_transaction_reads_is_kept_once_it_is_committed(alice, carol, mon
 
 def test_a_slow_load_that_comes_after_a_change_is_a_miss_not_an_answer(alice, carol, monkeypatch):
     """Between the statement and the store somebody blocks: the old sets arrive last."""
-    keep = cache._keep
+    store_after_commit = cache._store_after_commit
 
     def late(store):
-        monkeypatch.setattr(cache, "_keep", keep)
+        monkeypatch.setattr(cache, "_store_after_commit", store_after_commit)
         block_user(carol, alice)
-        keep(store)
+        store_after_commit(store)
 
-    monkeypatch.setattr(cache, "_keep", late)
+    monkeypatch.setattr(cache, "_store_after_commit", late)
     old = cached(alice, [carol])
     assert not old.blocked_by  # read before the block: as if the page had been made before it
     assert cached(alice, [carol]).blocked_by == {carol.pk}

@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.actions import set_locked
 from apps.graph.actions import block_user, follow_user
-from apps.graph.relationships import relationships
+from apps.graph.queries import relationships
 from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from apps.graph.cache import RELATIONS
 from apps.graph.models import Followee
 from apps.graph.queries import relations
 from apps.posts.queries import visible_posts
-from feedcache.redis_servers.connections import graph
+from feedcache.connections import graph
 from tests.graph.warm import cached, from_truth
 from tests.support.factories import make_user, publish
 
@@ -19,8 +19,9 @@ MANY = 20_000
 
 
 @pytest.fixture(autouse=True)
-def _real_commits(transactional_db):
+def _real_commits(transactional_db, settings):
     """What is kept is stored after a commit, so there must be some."""
+    settings.MAX_FOLLOWEES = MANY * 10
 
 
 def key_of(user):
@@ -37,7 +38,8 @@ def give_followees(user, number):
             " FROM generate_series(1, %s) AS n RETURNING id), counted AS (INSERT INTO accounts_usercounts"
             " (user_id, followers, following, posts, last_post_id) SELECT id, 1, 0, 0, 0 FROM made),"
             " followed AS (INSERT INTO graph_followee (owner_id, followee_id, created_at)"
-            " SELECT %s, id, now() FROM made), mirrored AS (INSERT INTO graph_follower (owner_id, follower_id, created_at)"
+            " SELECT %s, id, now() FROM made), mirrored AS ("
+            "INSERT INTO graph_follower (owner_id, follower_id, created_at)"
             " SELECT id, %s, now() FROM made) UPDATE accounts_usercounts SET following = %s WHERE user_id = %s",
             [number, user.pk, user.pk, number, user.pk],
         )

@@ -20,8 +20,8 @@ from apps.graph.cache import (
 )
 from apps.graph.models import Followee, Follower
 from apps.graph.queries import Relations, followers_page, following_page, relations
-from apps.paging import Cursor
-from feedcache.redis_servers.connections import graph
+from apps.pagination import Cursor
+from feedcache.connections import graph
 from tests.graph.warm import measured
 from tests.support.factories import make_user
 from tests.support.faults import dead_redis

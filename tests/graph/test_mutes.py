@@ -15,11 +15,10 @@ from apps.graph.actions import (
     remove_follower,
     unfollow_user,
 )
-from apps.graph.models import AccountNote, Followee, Follower, Mute
-from apps.graph.queries import mirror_faults
-from apps.graph.relationships import relationships
-from apps.lists.actions import add_to_list, create_list
-from apps.paging import Cursor
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import AccountNote, Followee, Follower, Mute, UserList
+from apps.graph.queries import mirror_faults, relationships
+from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
@@ -87,8 +86,8 @@ def test_reposts_of_a_followed_account_can_be_left_out_and_come_back(alice, bob,
 
 def test_hidden_reposts_are_on_no_list_either(alice, bob, carol):
     own, made = publish(alice), repost(alice, publish(carol).pk)
-    mine = create_list(bob, title="Tea")
-    add_to_list(bob, mine.pk, [alice.pk])
+    mine = create_group(UserList, bob, name="Tea")
+    add_members(UserList, bob, mine.pk, [alice.pk])
 
     def listed():
         return [item.id for item in list_timeline(bob, mine, Cursor()).items]

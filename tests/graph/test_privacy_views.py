@@ -103,7 +103,8 @@ def test_a_follower_is_removed_from_their_profile(alice, bob, page_of):
     assert not Followee.objects.exists()
 
 
-@pytest.mark.parametrize("path", ["/settings/privacy", "/settings/mutes", "/settings/blocks", "/follow_requests", "/@alice/mute"])  # fmt: skip
+@pytest.mark.parametrize("path", ["/settings/privacy", "/settings/mutes", "/settings/blocks", "/follow_requests",
+                                  "/@alice/mute"])  # fmt: skip
 def test_visitors_are_asked_to_log_in(alice, page_of, path):
     assert page_of(None).get(path)["Location"].startswith("/login?next=")
 

@@ -15,9 +15,9 @@ from apps.graph.queries import (
     followers_page,
     following_page,
     relations,
-    suggestions,
 )
-from apps.paging import Cursor
+from apps.pagination import Cursor
+from apps.search.suggestions import suggested_people
 from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -159,8 +159,8 @@ def test_suggestions_are_those_who_post_and_are_not_known_yet(alice, carol):
     mute_user(carol, muted)
     follow_user(silent, better)
     User.objects.filter(pk=alice.pk).update(suspended_at=timezone.now())
-    assert suggestions(carol, limit=10) == [better, good]
-    assert suggestions(carol, limit=1) == [better]
+    assert suggested_people(carol, limit=10) == [better, good]
+    assert suggested_people(carol, limit=1) == [better]
 
 
 def test_check_mirrors_finds_every_fault(alice, bob, carol, capsys):

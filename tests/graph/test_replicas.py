@@ -3,11 +3,11 @@
 import pytest
 
 from apps.graph.actions import block_user, follow_user, unfollow_user
-from apps.graph.familiar import common_followers
+from apps.graph.familiar_followers import common_followers
 from apps.graph.queries import followers_page, relations
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.queries import visible_posts
-from feedcache.redis_servers.connections import graph, graph_replicas
+from feedcache.connections import graph, graph_replicas
 from tests.graph.warm import cached, from_truth, revision_of
 from tests.support.clusters import until
 from tests.support.factories import make_user, publish
@@ -73,7 +73,7 @@ def test_a_replica_that_is_behind_says_the_old_to_those_who_do_not_know_better(
 
 
 def test_reads_of_a_replica_keep_what_they_read_alive(alice, others, replicated, monkeypatch):
-    monkeypatch.setattr("feedcache.redis_servers.replicas.EXPIRE_EVERY", 1)
+    monkeypatch.setattr("feedcache.connections.EXPIRE_EVERY", 1)
     cached(alice, others)
     assert caught_up(replicated)
     key = f"rel:2:{{{alice.pk}}}:following"

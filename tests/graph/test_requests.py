@@ -7,12 +7,16 @@ import pytest
 from apps.accounts.actions import set_locked
 from apps.accounts.queries import user_by_id
 from apps.errors import NotAllowed, NotFound, TooMany
-from apps.graph.actions import block_user, follow_user, unfollow_user
+from apps.graph.actions import (
+    approve_request,
+    block_user,
+    follow_user,
+    reject_request,
+    unfollow_user,
+)
 from apps.graph.models import Followee, Follower, FollowRequest
-from apps.graph.queries import mirror_faults
-from apps.graph.relationships import requests_count, requests_page
-from apps.graph.request_actions import approve_request, reject_request
-from apps.paging import Cursor
+from apps.graph.queries import mirror_faults, requests_count, requests_page
+from apps.pagination import Cursor
 from apps.posts.queries import visible_posts
 from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, make_user, publish, suspend

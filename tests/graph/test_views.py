@@ -48,7 +48,7 @@ def test_queries_do_not_grow_with_the_people(
         follow_user(make_user(), alice)
     browser = page_of(carol)
     browser.get("/@alice/followers")
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(5):
         browser.get("/@alice/followers")
 
 
@@ -205,7 +205,7 @@ def test_visitors_and_oneself_are_told_nothing(alice, carol, friends, page_of):
 
 
 def test_many_are_said_to_be_more(alice, carol, friends, page_of, monkeypatch):
-    monkeypatch.setattr("apps.web.templatetags.graph_tags.MAX_FAMILIAR", 3)
+    monkeypatch.setattr("apps.web.templatetags.people.MAX_FAMILIAR", 3)
     for friend in friends:
         follow_user(friend, alice)
     line = line_of(page_of(carol).get("/@alice").text)

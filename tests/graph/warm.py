@@ -9,7 +9,7 @@ from django.db import connection
 
 from apps.accounts.models import UserCounts
 from apps.graph.queries import Relations, exact_relations, relations
-from feedcache.redis_servers.connections import graph
+from feedcache.connections import graph
 from tests.feedcache.servers_of_both_kinds import calls
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.api.entities.report import ReportJson
+from apps.api.entities.account import ReportJson
 from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.graph.actions import block_user
 from apps.moderation.actions import MAX_POSTS, file_report, reopen_report, resolve_report
@@ -129,7 +129,7 @@ def test_the_page_says_what_is_wrong(alice, carol, page_of):
 def test_profiles_and_posts_lead_to_it_but_not_ones_own(alice, carol, page_of):
     post = publish(alice)
     assert "/@alice/report" in page_of(carol).get("/@alice").text
-    assert f"/@alice/report?post={post.pk}" in page_of(carol).get("/public").text
+    assert f"/@alice/report?post={post.pk}" in page_of(carol).get(f"/@alice/{post.pk}").text
     assert "/@alice/report" not in page_of(alice).get("/@alice").text
 
 

@@ -5,21 +5,26 @@ from django.utils import timezone
 
 from apps.accounts.actions import set_locked
 from apps.accounts.models import User
-from apps.engagement.actions import like_post, unlike_post
-from apps.engagement.voting import vote
+from apps.engagement.actions import like_post, unlike_post, vote
 from apps.errors import NotFound
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
-from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
-from apps.graph.request_actions import approve_request, reject_request
+from apps.graph.actions import (
+    approve_request,
+    block_user,
+    follow_user,
+    mute_user,
+    reject_request,
+    unfollow_user,
+)
 from apps.notifications.actions import clear, dismiss, mark_read
 from apps.notifications.models import Notification
 from apps.notifications.queries import last_read_id, notifications_page, unread_count
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.mute import mute_thread, unmute_thread
+from apps.posts.actions.mute_thread import mute_thread, unmute_thread
 from apps.posts.actions.polls import end_polls
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Poll
@@ -248,7 +253,7 @@ def test_watchers_who_mute_are_not_told(alice, bob):
 
 
 def test_all_of_many_watchers_are_told(alice, monkeypatch):
-    monkeypatch.setattr("apps.notifications.actions.BATCH_SIZE", 2)
+    monkeypatch.setattr("apps.notifications.handlers.BATCH_SIZE", 2)
     crowd = [make_user() for _ in range(5)]
     for one in crowd:
         follow_user(one, alice, notify=True)

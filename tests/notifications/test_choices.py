@@ -6,7 +6,7 @@ from apps.accounts.models import User
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.graph.models import Follower
-from apps.notifications.actions import choose_kinds, wanted_kinds
+from apps.notifications.actions import choose_notification_kinds, chosen_notification_kinds
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions.publish import repost
 from tests.support.factories import deliver, publish
@@ -48,11 +48,11 @@ def test_settings_are_for_members(page_of, address):
 
 
 def test_everything_is_wanted_until_somebody_says_otherwise(alice):
-    assert wanted_kinds(alice) == NotificationKind.values
+    assert chosen_notification_kinds(alice) == NotificationKind.values
 
 
 def test_what_is_not_wanted_is_not_told(alice, bob, carol):
-    choose_kinds(alice, ["follow"])
+    choose_notification_kinds(alice, ["follow"])
     post = publish(alice)
     like_post(bob, post.pk)
     repost(bob, post.pk)
@@ -60,7 +60,7 @@ def test_what_is_not_wanted_is_not_told(alice, bob, carol):
     follow_user(carol, alice)
     deliver()
     assert told(alice) == ["follow"]
-    choose_kinds(alice, [*wanted_kinds(alice), "like"])
+    choose_notification_kinds(alice, [*chosen_notification_kinds(alice), "like"])
     like_post(carol, post.pk)
     deliver()
     assert told(alice) == ["follow", "like"]
@@ -69,7 +69,7 @@ def test_what_is_not_wanted_is_not_told(alice, bob, carol):
 def test_watchers_who_do_not_want_it_are_passed_over(alice, bob, carol):
     follow_user(carol, alice)
     Follower.objects.filter(owner=alice).update(notifies=True)
-    choose_kinds(bob, [kind for kind in NotificationKind.values if kind != "post"])
+    choose_notification_kinds(bob, [kind for kind in NotificationKind.values if kind != "post"])
     publish(alice, "news")
     deliver()
     assert (told(bob), told(carol)) == ([], ["post"])
@@ -79,7 +79,7 @@ def test_the_page_of_kinds(page_of, alice):
     browser = page_of(alice)
     assert browser.get(KINDS).content.decode().count("checked") == len(NotificationKind)
     assert browser.post(KINDS, {"kinds": ["follow", "like"]}).status_code == 303
-    assert wanted_kinds(alice) == ["follow", "like"]
+    assert chosen_notification_kinds(alice) == ["follow", "like"]
     assert browser.post(KINDS, {}).status_code == 303  # nothing at all is an answer
-    assert wanted_kinds(alice) == []
+    assert chosen_notification_kinds(alice) == []
     assert browser.post(KINDS, {"kinds": ["gossip"]}).status_code == 422

@@ -7,7 +7,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import Notification
 from apps.notifications.queries import MAX_UNREAD, notifications_page, unread_count
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from tests.support.factories import deliver, make_user, publish
 

@@ -84,7 +84,7 @@ def test_queries_do_not_grow_with_the_lines(alice, page_of, django_assert_num_qu
         _likes(publish(alice, str(index)), 1)
     browser = page_of(alice)
     browser.get("/notifications")
-    with django_assert_num_queries(9):  # one of them for announcements
+    with django_assert_num_queries(7):  # one of them for announcements
         assert browser.get("/notifications").text.count('<article class="news') == number
 
 

@@ -42,8 +42,10 @@ def test_addresses_come_in_lines_or_as_a_list(api_of, form, said):
         ("client_name", ""), ("client_name", "x" * 61), ("client_name", "\u202e"),
         ("scopes", "read everything"), ("website", "javascript:alert(1)"), ("website", "https://"),
         *(("redirect_uris", address) for address in (
-            "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "https://", "https://a.example/#x", "nothing",
-            "https://me@a.example/", "//a.example", "/local", "https://a.example:99999/", "vbscript:x", "https://[::1", 7,
+            "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "https://", "https://a.example/#x",
+            "nothing",
+            "https://me@a.example/", "//a.example", "/local", "https://a.example:99999/", "vbscript:x", "https://[::1",
+            7,
             ["https://a.example", 7], "https://" + "x" * 2000, "\n".join(["https://a.example"] * 11))),
     ],
 )  # fmt: skip

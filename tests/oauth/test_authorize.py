@@ -199,7 +199,9 @@ def test_a_code_that_is_used_twice_ends_what_it_gave(alice, page_of, program, re
     other = code_of(page_of(alice).post(address(program), {"allow": "1"}))
     given, apart = exchange(program, code).json(), exchange(program, other).json()
     if renewed:
-        given = exchange(program, None, grant_type="refresh_token", refresh_token=given["refresh_token"]).json()  # fmt: skip
+        given = exchange(
+            program, None, grant_type="refresh_token", refresh_token=given["refresh_token"]
+        ).json()
     stranger = register_application(name="Other", redirect_uris=[BACK], scopes="read")
     assert exchange(stranger, code).status_code == 400  # whose code it is not ends nothing
     assert works(given["access_token"])

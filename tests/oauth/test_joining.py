@@ -9,7 +9,13 @@ from tests.support.factories import PASSWORD, make_user, suspend
 
 pytestmark = pytest.mark.django_db
 
-NEW = {"username": "newcomer", "email": "new@example.org", "password": PASSWORD, "agreement": True, "locale": "en"}  # fmt: skip
+NEW = {
+    "username": "newcomer",
+    "email": "new@example.org",
+    "password": PASSWORD,
+    "agreement": True,
+    "locale": "en",
+}
 
 
 def test_a_program_makes_an_account_and_acts_for_it():

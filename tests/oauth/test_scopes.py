@@ -7,6 +7,7 @@ from rest_framework.views import APIView
 
 from apps import scopes as table
 from apps.api.authentication import BearerAuthentication
+from apps.api.decorators import endpoint
 from apps.errors import NotAllowed
 from tests.support.factories import publish
 
@@ -93,7 +94,7 @@ def test_an_endpoint_that_declares_nothing_takes_no_token(alice, api_of):
 
 def test_scopes_that_do_not_exist_cannot_be_declared():
     with pytest.raises(ValueError, match="read:everything"):
-        table.scopes(GET="read:everything")
+        endpoint(GET="read:everything")
 
 
 def test_personal_tokens_may_do_everything_by_default(alice, api_of):

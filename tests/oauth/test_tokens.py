@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, RefreshToken
 
-from apps.accounts.actions import restore_user
+from apps.moderation.actions import restore_user
 from apps.oauth.actions import end_access, issue_access, purge, register_application
 from apps.oauth.models import Application
 from apps.oauth.queries import bearer_of
@@ -165,7 +165,7 @@ def test_a_program_ends_its_own_tokens_and_no_others(alice, api_of, program):
 def test_access_can_be_ended_for_one_program(alice, api_of, program):
     client = api_of(None)
     token = client.post(TOKEN, with_password(program), format="json").json()["access_token"]
-    end_access(alice.pk, program.application.pk)
+    end_access(alice.pk, application_id=program.application.pk)
     assert bearer_of(token) is None
 
 
@@ -228,7 +228,7 @@ def test_the_end_of_a_token_is_told_to_those_who_hold_streams_open(
 ):
     told = []
     monkeypatch.setattr(
-        "apps.oauth.provider.announce", lambda name, **ids: told.append((name, ids))
+        "apps.accounts.cache.announce", lambda name, **ids: told.append((name, ids))
     )
     client = api_of(None)
     token = client.post(TOKEN, with_password(program), format="json").json()["access_token"]

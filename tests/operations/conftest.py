@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from feedcache.redis_servers.connections import configured_topology
+from feedcache.connections import configured_topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
 from tests.support.services import running

@@ -7,10 +7,9 @@ from apps.errors import Conflict, Invalid, NotFound
 from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.models import Action, CacheNode, TopologyVersion
-from apps.operations.queries import topology_in_force
-from apps.operations.wording import CODES
-from feedcache.memcached import topology_listener
-from feedcache.redis_servers.connections import timelines
+from apps.operations.queries import CODES, topology_in_force
+from feedcache.connections import timelines
+from feedcache.servers import topology_listener
 from feedcache.topology import Place, Pool, State, Topology
 from tests.support.faults import dead_redis
 from tests.support.threads import together
@@ -41,8 +40,8 @@ def test_a_change_is_a_version_with_its_history(settled, spare):
 def test_the_rows_of_nodes_are_those_of_the_newest_version(settled, spare):
     actions.add_l1_group([spare().address], 16, by=STAFF)
     actions.replace_node(MAIN_0, spare().address, by=STAFF)
-    standing = {CacheNode.at(place, node).place(): node for place, node in topology_in_force().places()}  # fmt: skip
-    rows = {row.place(): row for row in CacheNode.objects.all()}
+    standing = dict(topology_in_force().places())
+    rows = {Place(Pool(row.pool), row.slot, row.group): row for row in CacheNode.objects.all()}
     assert set(rows) == set(standing)
     for place, node in standing.items():
         row = rows[place]
@@ -172,6 +171,6 @@ def test_garbage_in_redis_stops_no_change(settled):
 def test_every_finding_has_words():
     codes = {
         "no_main", "empty_group", "too_many", "bad_address", "bad_size", "bad_name", "twice", "main_unread",
-        "l1_groups", "l1_size", "backup_size",
+        "l1_groups", "l1_size", "backup_size", "bad_redis",
     }  # fmt: skip
     assert codes == CODES

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.operations import changes
+from apps.operations import actions
 from feedcache.topology import CLASSES, Node, Place, Pool, State, Topology, problems
 
 MAIN_1 = Place(Pool.MAIN, 1)
@@ -19,33 +19,33 @@ def settled():
 
 
 def test_an_l1_group_is_added_at_the_end():
-    after = changes.with_l1_group(settled(), ["f:1", "g:1"], 8, version=5)
+    after = actions.with_l1_group(settled(), ["f:1", "g:1"], 8, version=5)
     assert after.l1[:2] == settled().l1
     assert after.l1[2] == (Node("l1-v5-0", "f:1", 8, 5), Node("l1-v5-1", "g:1", 8, 5))
     assert (after.main, after.backup, after.version) == (settled().main, settled().backup, 5)
 
 
 def test_a_replaced_node_keeps_the_slot_and_begins_a_generation():
-    after = changes.replaced(settled(), MAIN_1, "x:1", None, version=3)
+    after = actions.replaced(settled(), MAIN_1, "x:1", None, version=3)
     assert after.main == (settled().main[0], Node("main-v3", "x:1", 64, 3))
-    assert changes.replaced(settled(), MAIN_1, "x:1", 128, version=3).main[1].megabytes == 128
+    assert actions.replaced(settled(), MAIN_1, "x:1", 128, version=3).main[1].megabytes == 128
 
 
 def test_the_same_node_again_is_an_empty_one():
-    drained = changes.drained(settled(), MAIN_1, version=2)
+    drained = actions.drained(settled(), MAIN_1, version=2)
     assert drained.main[1] == Node("main-1", "b:1", 64, 0, State.DRAINING)
-    after = changes.replaced(drained, MAIN_1, "b:1", None, version=3)
+    after = actions.replaced(drained, MAIN_1, "b:1", None, version=3)
     assert after.main[1] == Node("main-1", "b:1", 64, 3)
 
 
 def test_a_group_is_taken_out():
-    after = changes.without_l1_group(settled(), 0, version=2)
+    after = actions.without_l1_group(settled(), 0, version=2)
     assert after.l1 == settled().l1[1:]
 
 
 def test_a_flush_concerns_one_class():
     name, other = CLASSES[:2]
-    after = changes.flushed(settled(), name, version=4)
+    after = actions.flushed(settled(), name, version=4)
     assert (after.epoch_of(name), after.epoch_of(other)) == (4, 0)
     assert after.main == settled().main
 
@@ -53,37 +53,37 @@ def test_a_flush_concerns_one_class():
 def test_a_rollback_brings_no_old_memory_back():
     """The old node was not written while the new one served."""
     first = settled()
-    second = changes.replaced(first, MAIN_1, "x:1", None, version=2)
-    third = changes.rolled_back(second, first, version=3)
+    second = actions.replaced(first, MAIN_1, "x:1", None, version=2)
+    third = actions.rolled_back(second, first, version=3)
     assert third.main == (first.main[0], Node("main-1", "b:1", 64, 3))
     assert third.backup == first.backup
 
 
 def test_a_rollback_undoes_no_flush():
     name = CLASSES[0]
-    flushed = changes.flushed(settled(), name, version=2)
-    assert changes.rolled_back(flushed, settled(), version=3).epoch_of(name) == 2
+    flushed = actions.flushed(settled(), name, version=2)
+    assert actions.rolled_back(flushed, settled(), version=3).epoch_of(name) == 2
 
 
 def test_a_rollback_of_a_drain_begins_a_generation():
-    drained = changes.drained(settled(), MAIN_1, version=2)
-    assert changes.rolled_back(drained, settled(), version=3).main[1] == Node("main-1", "b:1", 64, 3)  # fmt: skip
+    drained = actions.drained(settled(), MAIN_1, version=2)
+    assert actions.rolled_back(drained, settled(), version=3).main[1] == Node("main-1", "b:1", 64, 3)  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda t: changes.replaced(t, Place(Pool.MAIN, 2), "x:1", None, version=2),
-        lambda t: changes.replaced(t, Place(Pool.L1, 0, 9), "x:1", None, version=2),
-        lambda t: changes.drained(t, Place(Pool.BACKUP, 1), version=2),
-        lambda t: changes.without_l1_group(t, 2, version=2),
-        lambda t: changes.without_l1_group(t, -1, version=2),
-        lambda t: changes.flushed(t, "everything", version=2),
+        lambda t: actions.replaced(t, Place(Pool.MAIN, 2), "x:1", None, version=2),
+        lambda t: actions.replaced(t, Place(Pool.L1, 0, 9), "x:1", None, version=2),
+        lambda t: actions.drained(t, Place(Pool.BACKUP, 1), version=2),
+        lambda t: actions.without_l1_group(t, 2, version=2),
+        lambda t: actions.without_l1_group(t, -1, version=2),
+        lambda t: actions.flushed(t, "everything", version=2),
     ],
     ids=["main", "group", "backup", "last", "negative", "class"],
 )
 def test_what_is_not_there_cannot_be_changed(change):
-    with pytest.raises(changes.ImpossibleError):
+    with pytest.raises(actions.ImpossibleError):
         change(settled())
 
 
@@ -113,15 +113,15 @@ def step(now, history, act, pick, *, version):
     place, node = places[pick % len(places)]
     try:
         return {
-            "add": lambda: changes.with_l1_group(now, [f"n{pick}:1"], 16, version=version),
-            "replace": lambda: changes.replaced(
+            "add": lambda: actions.with_l1_group(now, [f"n{pick}:1"], 16, version=version),
+            "replace": lambda: actions.replaced(
                 now, place, f"n{pick % 7}:1", None, version=version
             ),
-            "again": lambda: changes.replaced(now, place, node.url, None, version=version),
-            "drain": lambda: changes.drained(now, place, version=version),
-            "remove": lambda: changes.without_l1_group(now, pick % 3, version=version),
-            "flush": lambda: changes.flushed(now, CLASSES[pick % len(CLASSES)], version=version),
-            "back": lambda: changes.rolled_back(now, history[pick % len(history)], version=version),
+            "again": lambda: actions.replaced(now, place, node.url, None, version=version),
+            "drain": lambda: actions.drained(now, place, version=version),
+            "remove": lambda: actions.without_l1_group(now, pick % 3, version=version),
+            "flush": lambda: actions.flushed(now, CLASSES[pick % len(CLASSES)], version=version),
+            "back": lambda: actions.rolled_back(now, history[pick % len(history)], version=version),
         }[act]()
-    except changes.ImpossibleError:
+    except actions.ImpossibleError:
         return None

@@ -8,13 +8,12 @@ import pytest
 from django.apps import apps
 
 from apps.engagement.tasks import maintain_filters
-from apps.operations import changes
-from apps.posts.cache.entries import CACHED_POSTS
-from apps.posts.cache.posts import load_cached_posts
+from apps.operations import actions
+from apps.posts.cache import CACHED_POSTS, load_cached_posts
 from apps.posts.tasks import maintain_counts
+from feedcache.connections import timelines
 from feedcache.read_through import ReadThrough
-from feedcache.redis_servers.connections import timelines
-from feedcache.redis_servers.flush import delete_keys as forget_in_redis
+from feedcache.servers.flush import delete_keys as forget_in_redis
 from feedcache.topology import CLASSES, Topology
 from tests.support.factories import deliver, publish
 from tests.support.memory import flush, forget
@@ -67,7 +66,8 @@ def test_a_flush_forgets_one_class_in_redis_and_pages_stay_the_same(name, alice,
     assert read() == pages
 
 
-PREFIXES = {"week": "content", "home": "inbox", "inbox": "inbox", "rel": "graph", "phantom": "existence", "c{": "counters"}  # fmt: skip
+PREFIXES = {"week": "content", "home": "inbox", "inbox": "inbox", "rel": "graph", "phantom": "existence",
+            "c{": "counters"}  # fmt: skip
 
 
 def kept():
@@ -100,9 +100,9 @@ def test_a_flush_empties_one_class_and_it_heals_itself(alice, settled):
     flush()  # what was stored when it was published
     try:
         assert (read(), read(), len(loads)) == (["hello"], ["hello"], 1)
-        forget(changes.flushed(now, "graph", version=2))
+        forget(actions.flushed(now, "graph", version=2))
         assert (read(), len(loads)) == (["hello"], 1)  # another class
-        forget(changes.flushed(now, "content", version=3))
+        forget(actions.flushed(now, "content", version=3))
         assert (read(), read(), len(loads)) == (["hello"], ["hello"], 2)
     finally:
         forget()

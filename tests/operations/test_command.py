@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from apps.operations.management.commands.cache import EXAMPLES, place_of
 from apps.operations.models import TopologyVersion
 from apps.operations.queries import topology_in_force
-from feedcache.memcached import topology_listener
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
+from feedcache.servers import topology_listener
 from feedcache.topology import Place, Pool
 from tests.support.faults import stopped
 from tests.support.services import running

@@ -1,6 +1,6 @@
 import pytest
 
-from feedcache.memcached.tiers import tiers
+from feedcache.memcached_tiers import tiers
 from tests.support.memory import flush
 
 

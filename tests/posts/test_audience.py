@@ -4,12 +4,8 @@ import pytest
 
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.graph.actions import follow_user
-from apps.graph.circle_actions import (
-    add_to_circle,
-    create_circle,
-    delete_circle,
-    remove_from_circle,
-)
+from apps.graph.groups.actions import add_members, create_group, delete_group, remove_members
+from apps.graph.models import Circle
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import repost
 from apps.posts.models import Post, Visibility
@@ -22,16 +18,16 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def family(alice, bob):
     """A circle of alice's with bob in it, to which only she posts."""
-    circle = create_circle(alice, name="Family")
-    add_to_circle(alice, circle.pk, [bob])
+    circle = create_group(Circle, alice, name="Family")
+    add_members(Circle, alice, circle.pk, [bob.pk])
     return circle
 
 
 @pytest.fixture
 def band(alice, bob):
     """A circle of alice's with bob in it, to which both post."""
-    circle = create_circle(alice, name="Band", is_shared=True)
-    add_to_circle(alice, circle.pk, [bob])
+    circle = create_group(Circle, alice, name="Band", is_shared=True)
+    add_members(Circle, alice, circle.pk, [bob.pk])
     return circle
 
 
@@ -59,9 +55,9 @@ def test_members_do_not_post_to_a_circle_that_is_not_shared(bob, family):
 def test_strangers_cannot_tell_whether_a_circle_exists(alice, bob, carol, band, state):
     author, circle_id = (carol if state == "stranger's" else bob), band.pk
     if state == "deleted":
-        delete_circle(alice, band.pk)
+        delete_group(Circle, alice, band.pk)
     if state == "left":
-        remove_from_circle(alice, band.pk, bob.pk)
+        remove_members(Circle, alice, band.pk, [bob.pk])
     if state == "absent":
         circle_id = 2**63 + 5
     with pytest.raises(NotFound) as refused:
@@ -77,7 +73,7 @@ def test_circle_and_visibility_go_together(alice, family):
     assert not Post.objects.exists()  # nothing meant for a few was shown to all
 
 
-@pytest.mark.parametrize("asked", ["public", "unlisted", "followers", "mentioned"])
+@pytest.mark.parametrize("asked", ["public", "unlisted", "followers", "friends", "mentioned"])
 def test_an_answer_inherits_the_circle_whatever_is_asked(alice, bob, family, asked):
     root = to(family, alice)
     answer = publish(bob, "@carol look", visibility=asked, reply_to_id=root.pk)
@@ -92,7 +88,7 @@ def test_an_answer_cannot_carry_a_post_into_another_circle(alice, bob, family, b
 
 def test_who_has_left_still_reads_the_own_posts_and_answers_no_more(alice, bob, band):
     mine = to(band, bob)
-    remove_from_circle(alice, band.pk, bob.pk)
+    remove_members(Circle, alice, band.pk, [bob.pk])
     assert mine.pk in visible_posts(bob.pk, [mine.pk]).posts
     with pytest.raises(NotAllowed):
         publish(bob, reply_to_id=mine.pk)
@@ -117,14 +113,15 @@ def test_circle_posts_do_not_travel(alice, bob, family):
         publish(bob, quote_of_id=root.pk)
 
 
-ORDER = ["public", "unlisted", "followers", "circle", "mentioned"]
+ORDER = ["public", "unlisted", "followers", "friends", "circle", "mentioned"]
 
 
 @pytest.mark.parametrize("asked", ORDER)
-@pytest.mark.parametrize("parent", ["public", "unlisted", "followers", "mentioned"])
+@pytest.mark.parametrize("parent", ["public", "unlisted", "followers", "friends", "mentioned"])
 def test_an_answer_never_reaches_further_than_what_it_answers(alice, bob, asked, parent):
+    follow_user(alice, bob)  # friends, who may read what is for friends
     root = publish(alice, "hello @bob", visibility=parent)
-    own = create_circle(bob, name="Mine")
+    own = create_group(Circle, bob, name="Mine")
     circle = {"circle_id": own.pk} if asked == "circle" else {}
     answer = publish(bob, visibility=asked, reply_to_id=root.pk, **circle)
     open_parent = parent in {"public", "unlisted"}
@@ -146,7 +143,7 @@ def test_naming_somebody_does_not_let_them_in(alice, bob, carol, family):
 
 def test_the_name_is_told_to_those_who_belong(alice, bob, band):
     post = to(band, bob)
-    remove_from_circle(alice, band.pk, bob.pk)
+    remove_members(Circle, alice, band.pk, [bob.pk])
     seen = visible_posts(bob.pk, [post.pk])
     assert (seen.posts[post.pk].circle_id, seen.circles) == (band.pk, {})
 

@@ -1,19 +1,29 @@
-"""Posts are read back as they were, by older and newer code too; anything else is a miss, which is to say a ValueError."""
+"""Posts are read back as they were, by older and newer code too;
+anything else is a miss, which is to say a ValueError.
+"""
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.posts.cache.entries import CACHED_POSTS
-from apps.posts.cache.posts import load_cached_posts, load_contents
-from apps.posts.content.codec import MAX_BYTES, decode, encode, from_protobuf, to_protobuf
-from apps.posts.content.post import Application, Picture, PollContent, PostContent
+from apps.posts.cache import CACHED_POSTS, load_cached_posts, load_contents
+from apps.posts.content.post import (
+    MAX_BYTES,
+    Application,
+    Picture,
+    PollContent,
+    PostContent,
+    decode,
+    encode,
+    from_protobuf,
+    to_protobuf,
+)
 from apps.posts.models import Kind, Visibility
 from apps.posts.wire import post_pb2 as wire
 from feedcache.ids import MAX_ID
-from feedcache.memcached.envelope import COMPRESS_FROM, pack, unpack
-from feedcache.memcached.tiers import tiers
+from feedcache.memcached_tiers import tiers
+from feedcache.read_through import COMPRESS_FROM, pack, unpack
 from tests.support.factories import publish
 
 pictures = st.builds(

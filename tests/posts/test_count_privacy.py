@@ -7,12 +7,13 @@ from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.audit.oracle import Oracle
 from apps.engagement.actions import like_post
-from apps.engagement.truth import SUBJECTS
+from apps.engagement.reconcile import SUBJECTS
 from apps.graph.actions import follow_user
-from apps.graph.circle_actions import create_circle
-from apps.paging import Cursor
+from apps.graph.groups.actions import create_group
+from apps.graph.models import Circle
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.cache.entries import POST_COUNTS
+from apps.posts.cache import POST_COUNTS
 from apps.posts.models import PostCounts
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from feedcache.structures.counters import maintenance
@@ -26,7 +27,7 @@ RESTRICTED = ["mentioned", "followers", "circle"]
 def draft_for(author, visibility):
     if visibility != "circle":
         return {"visibility": visibility}
-    return {"visibility": "circle", "circle_id": create_circle(author, name="Us").pk}
+    return {"visibility": "circle", "circle_id": create_group(Circle, author, name="Us").pk}
 
 
 def seen_by(viewer, post, author, page_of, api_of):
@@ -103,9 +104,7 @@ def test_a_profile_shows_restricted_posts_to_those_they_are_for(alice, bob, caro
     follow_user(bob, alice)
     said, quiet = publish(alice), publish(alice, visibility="followers")
     for viewer, expected in ((bob, [quiet.pk, said.pk]), (carol, [said.pk]), (None, [said.pk])):
-        page = profile_timeline(
-            user_by_handle("alice"), viewer and viewer.pk, Cursor(), ProfileFilter()
-        )
+        page = profile_timeline(user_by_handle("alice"), viewer, Cursor(), ProfileFilter())
         assert [item.id for item in page.items] == expected
 
 

@@ -4,9 +4,8 @@ from django.db import connection
 from apps.errors import Invalid, NotFound
 from apps.posts.actions.edit import edit_post, pin_post, unpin_post
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.history import source_of, versions_of
 from apps.posts.models import Post, Revision
-from apps.posts.queries import visible_posts
+from apps.posts.queries import source_of, versions_of, visible_posts
 from tests.support.factories import publish
 from tests.support.threads import together
 

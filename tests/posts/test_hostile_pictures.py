@@ -75,10 +75,13 @@ def made_by_hand():
     return [
         b"", b"\0", b"GIF89a", b"\xff\xd8\xff", b"RIFF\xff\xff\xff\xffWEBP", script, archive, b"%PDF-1.7 canary",
         b"<!doctype html><script>canary</script>", b"#!/bin/sh\ncanary", b"\0\0\0 ftypavif", b"II*\0" + b"\xff" * 100,
-        b"8BPS" + b"\0" * 100, b"%!PS-Adobe canary", b"GIF89a/*" + script + b"*/=1;", picture() + archive, picture(kind="JPEG") + script,
+        b"8BPS" + b"\0" * 100, b"%!PS-Adobe canary", b"GIF89a/*" + script + b"*/=1;", picture() + archive,
+        picture(kind="JPEG") + script,
         picture(kind="GIF") + b"<script>canary</script>", png_that_says(50_000, 50_000), png_that_says(2**31 - 1, 1),
-        png_that_says(0, 0), png_that_says(10, 10, depth=16), png_that_says(10, 10, depth=3), png_that_says(10, 10, colour=5),
-        png_that_says(4, 4, more=text), png_that_says(4, 4, data=b"\xff" * 4096), moving(601, (1, 1)), moving(600, (1, 1)),
+        png_that_says(0, 0), png_that_says(10, 10, depth=16), png_that_says(10, 10, depth=3),
+        png_that_says(10, 10, colour=5),
+        png_that_says(4, 4, more=text), png_that_says(4, 4, data=b"\xff" * 4096), moving(601, (1, 1)),
+        moving(600, (1, 1)),
         picture((2048, 1)), picture((1, 2049)), picture((16_000, 1), "WEBP"), picture((60_000, 1), "JPEG"),
     ]  # fmt: skip
 
@@ -212,8 +215,10 @@ def test_the_largest_pictures_take_less_than_300_megabytes(kind):
     assert 60 < megabytes < MOST_MEGABYTES
 
 
-@pytest.mark.parametrize("data", [picture((5001, 5000), mode="1"), picture((3536, 3536), "WEBP", method=0), moving(2, (2500, 2501))],
-                         ids=["more than 25 million", "webp of more than 12", "moving, more than 12 together"])  # fmt: skip
+@pytest.mark.parametrize("data", [picture((5001, 5000), mode="1"), picture((3536, 3536), "WEBP", method=0),
+                                  moving(2, (2500, 2501))],
+                         ids=["more than 25 million", "webp of more than 12",
+                              "moving, more than 12 together"])  # fmt: skip
 def test_more_pixels_are_refused_by_what_the_header_says(data):
     command = [sys.executable, "-s", "-E", "-m", "apps.media.reencode"]
     said, code, megabytes = run(command, data)

@@ -8,13 +8,13 @@ from django.core.files.base import ContentFile
 from django.db import connection
 from django.test import Client
 
-from apps.accounts.actions import restore_user
 from apps.accounts.models import User
 from apps.graph.actions import follow_user
+from apps.moderation.actions import restore_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment
-from apps.posts.uploads import upload_picture
 from apps.privacy.erasure import delete_account
 from tests.support.factories import PASSWORD, moderator, publish, suspend
 from tests.support.pictures import picture
@@ -81,7 +81,9 @@ def test_the_api_s_deletion_ends_the_addresses(alice, bob, api_of, folder, visib
     assert answers(one.partition("?")[0] for one in waiting) == [404, 404]
     number = deleted["media_attachments"][0]["id"]
     assert api_of(bob).get(f"/api/v1/media/{number}").status_code == 404
-    assert answers(addresses({"media_attachments": [api_of(alice).get(f"/api/v1/media/{number}").json()]})) == [200, 200]  # fmt: skip
+    assert answers(
+        addresses({"media_attachments": [api_of(alice).get(f"/api/v1/media/{number}").json()]})
+    ) == [200, 200]
     body = {"status": "Anew.", "media_ids": [number], "visibility": "public"}
     again = api_of(alice).post(STATUSES, body, format="json").json()
     assert answers(addresses(again)) == [200, 200]
@@ -151,7 +153,9 @@ def test_files_that_several_posts_show_stay_while_one_does(alice, carol):
     posts = [publish(alice), publish(carol)]
     stored = upload(alice)
     for post in posts:
-        Attachment.objects.create(post=post, file=stored.file.name, preview=stored.preview.name, width=60, height=40)  # fmt: skip
+        Attachment.objects.create(
+            post=post, file=stored.file.name, preview=stored.preview.name, width=60, height=40
+        )
     stored.delete()
     known = [stored.file.url, stored.preview.url]
     delete_post(posts[0].pk, by=alice)

@@ -1,16 +1,33 @@
 """What a publication costs: the same whoever follows; and its answer, which is what everybody reads afterwards."""
 
+from collections import Counter
+from itertools import dropwhile
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.accounts.cache import USER_COUNTS
 from apps.graph.actions import follow_user
+from apps.pagination import Cursor
+from apps.posts.actions.drafts import Draft
+from apps.timeline.home import home_timeline
+from apps.timeline.publishing import publish as publish_and_show
+from apps.timeline.sources import outbox, square
+from apps.timeline.sources.home_cache import HOME
+from apps.timeline.sources.square import EVERYBODY, SQUARE
+from feedcache import stats
+from feedcache.topology import Node, Topology
 from tests.support.factories import deliver, make_user, publish
+from tests.support.memory import forget
+from tests.support.services import running
 
-# The lock of the author, the post, its counts, the author's counts, the events.
-PLAIN = ["BEGIN", "SELECT", "INSERT", "INSERT", "UPDATE", "INSERT", "COMMIT"]
+# The lock of the author; the post, its counts, mentions and events, and the author's counts.
+PLAIN = ["BEGIN", "SELECT", "WITH", "COMMIT"]
 # The key is looked for, taken, looked for again under its lock, and kept.
-KEYED = ["SELECT", "BEGIN", "SELECT", "SELECT", "SELECT", "INSERT", "INSERT", "INSERT", "UPDATE", "INSERT", "COMMIT"]  # fmt: skip
+KEYED = ["SELECT", "BEGIN", "SELECT", "SELECT", "SELECT", "INSERT", "WITH", "COMMIT"]
+MENTIONING = ["SELECT", *PLAIN]  # the handles
+TAGGED = ["BEGIN", "SELECT", "SELECT", "INSERT", "WITH", "COMMIT"]  # the tags, and their uses
 
 
 @pytest.mark.parametrize(("key", "statements"), [("", PLAIN), ("k", KEYED)])
@@ -29,9 +46,55 @@ def test_it_is_the_same_statements_whoever_follows(transactional_db, api_of, key
                 headers={"Idempotency-Key": f"{key}{followers}"} if key else {},
             )
         assert answer.status_code == 200
-        token, *sent = [one["sql"] for one in queries.captured_queries]
-        assert "accesstoken" in token
+        # who asks: the token and the account, unless they are cached
+        asked = dropwhile(
+            lambda sql: "accesstoken" in sql or sql.startswith('SELECT "accounts_user"'),
+            (one["sql"] for one in queries.captured_queries),
+        )
+        sent = list(asked)
         assert [sql.split()[0] for sql in sent] == statements
+
+
+@pytest.fixture
+def warm(transactional_db, memcached, monkeypatch):
+    """An author whose timelines are in the caches, and the calls of the stores from now on.
+
+    With one tier of Memcached, because a round trip is a call of each.
+    """
+    forget(Topology(1, (Node("main", running().memcached[0].address, 64),)))
+    alice = make_user("alice")
+    make_user("bob")
+    home_timeline(alice, Cursor())
+    square.ids(None, Cursor(), 20)
+    publish_and_show(alice, Draft(body="The first of the day has a #tag."))
+    deliver()
+    calls: Counter[str] = Counter()
+
+    def count_call(backend, *_times, **_options):
+        calls[backend.split()[0]] += 1
+
+    monkeypatch.setattr(stats, "count_call", count_call)
+    yield alice, calls
+    forget()
+
+
+@pytest.mark.parametrize(
+    ("body", "statements"),
+    [("Plain.", PLAIN), ("To @bob.", MENTIONING), ("A #tag.", TAGGED)],
+)
+def test_a_publication_asks_redis_twice_and_memcached_twice(warm, body, statements):
+    """Redis: the limit, and after the commit all that goes there. Memcached: the author's vectors, read and written."""
+    alice, calls = warm
+    with CaptureQueriesContext(connection) as queries:
+        post = publish_and_show(alice, Draft(body=body))
+    assert [one["sql"].split()[0] for one in queries.captured_queries] == statements
+    assert {store: calls[store] for store in ("redis", "memcached")} == {"redis": 2, "memcached": 2}
+    assert HOME.ids(alice.pk)[0] == SQUARE.ids(EVERYBODY)[0] == post.pk
+    vector = outbox.SHORT_OUTBOXES.peek_many([alice.pk])[alice.pk]
+    assert (vector.revision, vector.ids[0]) == (post.outbox_revision, post.pk)
+    counts = USER_COUNTS.store.records([alice.pk])[alice.pk]
+    assert counts is not None
+    assert counts.values == (0, 0, 2)
 
 
 @pytest.mark.django_db

@@ -12,23 +12,22 @@ from django.db import DatabaseError, transaction
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.paging import Cursor
+from apps.pagination import Cursor
+from apps.posts import cache, recent
 from apps.posts.actions import edit
 from apps.posts.actions import publish as actions
 from apps.posts.actions.drafts import Draft, NewPicture
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, publish_post, repost
-from apps.posts.cache import recent, updates
-from apps.posts.cache.entries import RECENT
-from apps.posts.cache.posts import load_contents
-from apps.posts.cache.recent import NO_RECENT, Recent, recent_posts, weeks_read
-from apps.posts.content.codec import encode
-from apps.posts.content.post import PostContent
+from apps.posts.cache import RECENT, load_contents
+from apps.posts.content.post import PostContent, encode
 from apps.posts.models import OPEN, Post, Visibility
+from apps.posts.recent import NO_RECENT, Recent, recent_posts, weeks_read
 from apps.timeline.publishing import undo_repost
+from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
-from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.memcached_tiers import tiers
+from feedcache.read_through import QueuedCommands
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
@@ -219,7 +218,11 @@ def test_a_rollback_leaves_the_caches_untouched(alice, committed, monkeypatch):
     def fails(*_args, **_options):
         raise DatabaseError("at the last moment")
 
-    for module, name in ((actions, "record"), (edit, "record")):
+    for module, name in (
+        (actions, "dispatch_after_commit"),
+        (actions, "record"),
+        (edit, "record"),
+    ):
         monkeypatch.setattr(module, name, fails)
     for change in (
         lambda: publish(alice, "Never."),
@@ -237,9 +240,9 @@ def broken_writes(monkeypatch):
     """Redis answers everything but changes of buckets."""
 
     def fails(*_args):
-        raise RedisError("gone for a moment")
+        return QueuedCommands([], "", error=RedisError("gone for a moment"))
 
-    monkeypatch.setattr(type(RECENT), "change", fails)
+    monkeypatch.setattr(type(RECENT), "queue_change", fails)
 
 
 @pytest.mark.parametrize("change", ["publish", "edit", "delete"])
@@ -266,7 +269,7 @@ def test_a_bucket_that_is_behind_is_dropped_by_the_next_write_that_works(alice, 
     committed(publish, alice, "First.")
     bodies(alice)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(RECENT), "change", lambda *_args: 1 / 0)
+        patch.setattr(type(RECENT), "queue_change", lambda *_args: 1 / 0)
         committed(
             publish, alice, "Lost."
         )  # a bug in what follows the commit does no harm to the post either
@@ -381,7 +384,8 @@ def walk(author, cursor, limit, replies):
         rest = answer.rest(cursor, limit)
         if rest is not None:
             below = [post for post in truth(author) if replies or post.reply_to_id is None]
-            page += sorted(within(below, rest), key=lambda post: post.id if rest.ascending else -post.id)[: limit - len(page)]  # fmt: skip
+            page += sorted(within(below, rest),
+                           key=lambda post: post.id if rest.ascending else -post.id)[: limit - len(page)]  # fmt: skip
         if not page:
             return found
         found += page
@@ -487,7 +491,7 @@ def test_buckets_end_a_week_after_their_last_write(alice, committed):
 def small_buckets(monkeypatch):
     small = replace(RECENT, max_values=3)
     monkeypatch.setattr(recent, "RECENT", small)
-    monkeypatch.setattr(updates, "RECENT", small)
+    monkeypatch.setattr(cache, "RECENT", small)
 
 
 @pytest.mark.usefixtures("small_buckets")

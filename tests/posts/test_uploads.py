@@ -16,11 +16,15 @@ from apps.media.blurhash import blurhash
 from apps.media.sandbox import reencode_picture
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from apps.posts.history import versions_of
+from apps.posts.actions.uploads import (
+    describe_picture,
+    upload_picture,
+    uploaded_picture,
+    withdraw_picture,
+)
 from apps.posts.models import Attachment, Post
-from apps.posts.queries import visible_posts
+from apps.posts.queries import versions_of, visible_posts
 from apps.posts.tasks import purge_pictures
-from apps.posts.uploads import describe_picture, upload_picture, uploaded_picture, withdraw_picture
 from tests.support.factories import publish
 from tests.support.pictures import moving, picture, with_place, with_words
 
@@ -32,7 +36,8 @@ pytestmark = pytest.mark.django_db
     [picture(), picture(kind="JPEG"), picture(kind="WEBP"), picture(kind="GIF"), picture(mode="RGBA"),
      picture(mode="P"), picture(mode="L"), picture(mode="LA"), picture(mode="1"), picture(mode="I;16"),
      picture(kind="JPEG", mode="CMYK"), picture((1, 1)), picture((3000, 10))],
-    ids=["png", "jpeg", "webp", "gif", "alpha", "palette", "grey", "grey-alpha", "bits", "16-bit", "cmyk", "dot", "wide"],
+    ids=["png", "jpeg", "webp", "gif", "alpha", "palette", "grey", "grey-alpha", "bits", "16-bit", "cmyk", "dot",
+         "wide"],
 )  # fmt: skip
 def test_every_form_of_picture_becomes_a_webp(data):
     made = reencode_picture(data)
@@ -73,7 +78,8 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 @pytest.mark.parametrize(
     "data",
     [b"", b"\0" * 1000, b"GIF89a", SVG, b"<html><script>alert(1)</script>", picture()[:-40], picture(kind="JPEG")[:200],
-     picture(kind="BMP"), picture(kind="TIFF"), b"%PDF-1.4", b"PK\x03\x04" + bytes(100), picture((5001, 5000), mode="1"),
+     picture(kind="BMP"), picture(kind="TIFF"), b"%PDF-1.4", b"PK\x03\x04" + bytes(100),
+     picture((5001, 5000), mode="1"),
      moving(601), b"RIFF\xff\xff\xff\xffWEBPVP8 " + b"\xff" * 500],
     ids=["nothing", "zeros", "header", "svg", "html", "half-png", "half-jpeg", "bmp", "tiff", "pdf", "zip", "huge",
          "frames", "broken-webp"],

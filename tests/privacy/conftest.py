@@ -7,22 +7,22 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.actions import issue_token, update_profile
-from apps.engagement.actions import bookmark_post, like_post
-from apps.engagement.voting import vote
+from apps.engagement.actions import bookmark_post, like_post, vote
+from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
-from apps.graph.actions import block_user, follow_user, mute_user, note_about
-from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.lists.actions import add_to_list, create_list
+from apps.graph.actions import block_user, follow_user, mute_user, note_about, unfollow_user
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle, UserList
 from apps.moderation.actions import file_report
-from apps.notifications.actions import accept_from, change_policy
-from apps.paging import Cursor
+from apps.notifications.actions import accept_notifications_from, change_policy
+from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.mute import mute_thread
+from apps.posts.actions.mute_thread import mute_thread
 from apps.posts.actions.publish import repost
 from apps.posts.actions.schedule import schedule_post
-from apps.posts.uploads import upload_picture
-from apps.tags.actions import follow_tag
+from apps.posts.actions.uploads import upload_picture
+from apps.tags.actions import follow_tag, unfollow_tag
 from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, make_user, publish
 from tests.support.pictures import picture
@@ -45,8 +45,8 @@ def life(page_of, settings):
     update_profile(alice, bio=f"I am {CANARY}.", lines=[("Web", f"https://{CANARY}.example.org")])
     for one, other in ((alice, bob), (bob, alice), (carol, alice), (alice, carol)):
         follow_user(one, other)
-    circle = create_circle(alice, name=f"Circle {CANARY}", is_shared=True)
-    add_to_circle(alice, circle.pk, [bob])
+    circle = create_group(Circle, alice, name=f"Circle {CANARY}", is_shared=True)
+    add_members(Circle, alice, circle.pk, [bob.pk])
     theirs = publish(bob, "Bob's own words")
     poll = publish(bob, "Which?", poll=PollDraft(["Tea", "Coffee"], 3600))
     shown = upload_picture(alice, BytesIO(picture()), alt=f"A {CANARY}.")
@@ -65,15 +65,24 @@ def life(page_of, settings):
     bookmark_post(alice, theirs.pk)
     vote(alice, poll.pk, [1])
     mute_user(alice, dora)
+    for one, other in ((alice, dora), (dora, alice)):
+        follow_user(one, other)
+        unfollow_user(one, other)
+    follow_tag(alice, "once")
+    unfollow_tag(alice, "once")
     note_about(alice, bob, f"={CANARY}")
     change_policy(alice, for_private_mentions="filter")
-    accept_from(alice, [carol.pk])
+    accept_notifications_from(alice, [carol.pk])
     note_about(carol, alice, "a note of Carol's")
     block_user(dora, alice)
-    people = create_list(alice, title=f"List {CANARY}")
-    add_to_list(alice, people.pk, [bob.pk])
-    add_to_list(bob, create_list(bob, title="Bob's").pk, [alice.pk])
-    create_filter(alice, FilterChange(f"Filter {CANARY}", ["home"], keywords=[KeywordChange(keyword=CANARY)]))  # fmt: skip
+    people = create_group(UserList, alice, name=f"List {CANARY}")
+    add_members(UserList, alice, people.pk, [bob.pk])
+    add_members(UserList, bob, create_group(UserList, bob, name="Bob's").pk, [alice.pk])
+    create_filter(
+        alice, FilterChange(f"Filter {CANARY}", ["home"], keywords=[KeywordChange(keyword=CANARY)])
+    )
+    create_feed(alice, name=f"Feed {CANARY}", include_people=["bob"], include_words=[CANARY])
+    create_feed(carol, name="Carol's", include_people=[alice.handle, "bob"])
     follow_tag(alice, "birds")
     mute_thread(alice, theirs.pk)
     file_report(alice, carol, category="spam", comment=f"report {CANARY}")

@@ -12,19 +12,21 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
-from apps.accounts.actions import register, restore_user
+from apps.accounts.actions import register
 from apps.accounts.authentication.second_factor import new_codes
 from apps.accounts.models import AccessToken, User, UserCounts
 from apps.engagement.actions import like_post
 from apps.engagement.models import Like
 from apps.errors import Invalid, NotAllowed
 from apps.events.leases import State
+from apps.feeds.models import Feed
 from apps.graph.models import Block, Followee
+from apps.moderation.actions import restore_user
 from apps.posts.models import Poll, Post, PostCounts
 from apps.privacy import erasure
 from apps.privacy.erasure import delete_account
 from apps.privacy.models import Erasure
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.privacy.conftest import CANARY
 from tests.privacy.test_export import made
 from tests.support.factories import PASSWORD, deliver, make_user, moderator, publish
@@ -34,8 +36,9 @@ PAGE = "/settings/delete"
 MEANT = {"password": PASSWORD, "is_meant": "on"}
 # What may still point at the number of an account: its nameless row and posts, and what staff did and must do.
 KEPT = {
-    "accounts.UserCounts.user", "admin.LogEntry.user", "graph.Circle.owner", "moderation.Report.target", "moderation.Report.resolved_by",
-    "personal.Erasure.user", "posts.Post.author", "timeline.AuthorPolicy.author", "timeline.Backfill.author",
+    "accounts.UserCounts.user", "admin.LogEntry.user", "graph.Circle.owner", "moderation.Report.target",
+    "moderation.Report.resolved_by",
+    "privacy.Erasure.user", "posts.Post.author", "timeline.AuthorPolicy.author", "timeline.Backfill.author",
     "timeline.PolicyChange.author",
 }  # fmt: skip
 
@@ -48,7 +51,7 @@ def erased(user):
     deliver()
     while erasure.run_due(limit=1):
         pass
-    erasure.look_again()
+    erasure.recheck()
     deliver()
 
 
@@ -89,6 +92,7 @@ def test_nothing_is_left(life, tmp_path):
     assert [text for _where, text in words_of_redis() if CANARY in text] == []
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
     assert set(references(alice)) <= KEPT
+    assert [feed.include_people for feed in Feed.objects.all()] == [[bob.pk]]  # Carol's
     assert "Bob's own words" in {post.body for post in Post.objects.filter(author=bob)}
 
 
@@ -155,7 +159,11 @@ def test_the_handle_is_nobody_elses_and_no_row_says_it(alice):
     with pytest.raises(Invalid) as refusal:
         register(handle="alice", email=None, password=PASSWORD)
     assert refusal.value.errors == {"handle": "This handle is taken."}
-    assert [text for where, text in words_of_the_database() if where == "accounts_user" and "alice" in text] == []  # fmt: skip
+    assert [
+        text
+        for where, text in words_of_the_database()
+        if where == "accounts_user" and "alice" in text
+    ] == []
 
 
 def test_a_nameless_handle_that_is_taken_is_no_trouble(alice):
@@ -201,7 +209,7 @@ def test_what_a_request_wrote_that_was_under_way_is_found_later(alice, carol):
     erased(alice)
     like_post(alice, post.pk)
     Block.objects.create(owner=carol, blocked=alice)
-    erasure.look_again()
+    erasure.recheck()
     assert not Like.objects.exists()
     assert not Block.objects.exists()
 
@@ -220,7 +228,9 @@ def test_private_files_lie_outside_of_what_is_served():
 def test_second_factors_go_too(alice):
     TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
     new_codes(alice)
-    WebAuthnCredential.objects.create(user=alice, name="My phone", credential_id=b"x", public_key=b"y", aaguid="z")  # fmt: skip
+    WebAuthnCredential.objects.create(
+        user=alice, name="My phone", credential_id=b"x", public_key=b"y", aaguid="z"
+    )
     WebAuthnUserHandle.get_handle_for_user(alice)
     erased(alice)
     for model in (TOTPDevice, StaticDevice, StaticToken, WebAuthnCredential, WebAuthnUserHandle):

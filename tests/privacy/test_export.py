@@ -18,8 +18,7 @@ from apps.errors import TooMany
 from apps.events import leases
 from apps.events.leases import State
 from apps.privacy import export
-from apps.privacy.archive import BATCH, write_archive
-from apps.privacy.archive_parts import PARTS
+from apps.privacy.archive import BATCH, PARTS, write_archive
 from apps.privacy.models import Export
 from tests.privacy.conftest import CANARY
 from tests.support.factories import make_user, publish
@@ -63,6 +62,9 @@ def test_an_archive_has_something_of_every_kind(life, settings):
         "blocked_accounts.csv",
         "recommended_accounts.csv",
         "unwanted_notifications.csv",
+        "traits.csv",
+        "segments.csv",
+        "no_promoted_posts.csv",
         "authenticator_apps.csv",
         "passkeys.csv",
     }
@@ -126,7 +128,7 @@ def test_who_lost_the_lease_stops(alice):
     row = export.request_export(alice)
     (mine,) = leases.claim(Export, limit=1)
     Export.objects.filter(pk=row.pk).update(attempts=2)  # somebody took it over
-    with pytest.raises(leases.Later):
+    with pytest.raises(leases.RetryLater):
         export._build(mine)
     assert not storages["private"].exists(row.name)
 
@@ -244,7 +246,8 @@ def test_an_archive_names_second_factors_without_their_keys(alice):
     app = TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
     TOTPDevice.objects.create(user=alice, name="app", confirmed=False)
     codes = new_codes(alice)
-    WebAuthnCredential.objects.create(user=alice, name="My phone", credential_id=b"PASSKEY-ID", public_key=b"PASSKEY-KEY", aaguid="x")  # fmt: skip
+    WebAuthnCredential.objects.create(user=alice, name="My phone", credential_id=b"PASSKEY-ID",
+                                      public_key=b"PASSKEY-KEY", aaguid="x")  # fmt: skip
     archive = opened(made(alice))
     assert [row["Name"] for row in table(archive, "passkeys.csv")] == ["My phone"]
     assert len(table(archive, "authenticator_apps.csv")) == 1

@@ -1,3 +1,5 @@
+from base64 import b64decode
+
 import pytest
 
 from runner.checkout import ROOT
@@ -29,6 +31,8 @@ def test_the_site_gets_its_servers_its_secret_and_its_address(data):
     environment = site_environment(data, SERVERS, port=8123)
     assert environment["DATABASE_URL"] == SERVERS["DATABASE_URL"]
     assert environment["SECRET_KEY"] == data.secret_key()
+    assert len(b64decode(environment["PAGE_SIGNING_KEY"])) == 32
+    assert environment["PAGE_SIGNING_KEY"] == data.page_signing_key()
     assert environment["SITE_URL"] == "http://127.0.0.1:8123"
     assert environment["MEDIA_ROOT"] == str(data.media)
     assert environment["PYTHONPATH"] == str(ROOT)
@@ -48,9 +52,10 @@ def test_the_databases_of_one_redis_are_kept_apart(data):
 
 def test_what_the_caller_sets_wins(data, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", "given")
+    monkeypatch.setenv("PAGE_SIGNING_KEY", "given too")
     monkeypatch.setenv("CELERY_BROKER_URL", "amqp://rabbit")
     environment = site_environment(data, SERVERS)
-    assert environment["SECRET_KEY"] == "given"
+    assert (environment["SECRET_KEY"], environment["PAGE_SIGNING_KEY"]) == ("given", "given too")
     assert environment["CELERY_BROKER_URL"] == "amqp://rabbit"
     assert not (data.path / "secret_key").exists()
 

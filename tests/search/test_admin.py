@@ -5,15 +5,22 @@ from django.contrib import admin
 
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.filters.models import FilterKeyword
-from apps.lists.actions import add_to_list, create_list
-from apps.lists.models import ListMember
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import ListMember, UserList
 from apps.search.models import IndexWalk, TrendingPost
 from apps.tags.models import TagFollow
 from tests.support.factories import deliver, publish
 from tests.support.staff import MAX_QUERIES
 
 pytestmark = pytest.mark.django_db
-TABLES = ["tags/tag", "tags/tagday", "lists/userlist", "filters/filter", "search/trendingpost", "search/indexwalk"]  # fmt: skip
+TABLES = [
+    "tags/tag",
+    "tags/tagday",
+    "graph/userlist",
+    "filters/filter",
+    "search/trendingpost",
+    "search/indexwalk",
+]
 
 
 @pytest.fixture
@@ -22,7 +29,7 @@ def life(alice, bob):
     post = publish(alice, "#Tea")
     deliver()
     TrendingPost.objects.create(post_id=post.pk, score=1.5)
-    add_to_list(bob, create_list(bob, title="Colleagues").pk, [alice.pk])
+    add_members(UserList, bob, create_group(UserList, bob, name="Colleagues").pk, [alice.pk])
     words = [KeywordChange(keyword="canary")]
     create_filter(bob, FilterChange("Secret", ["home"], keywords=words))
     IndexWalk.objects.create(pk=1, version=1, after=post.pk)
@@ -43,7 +50,9 @@ def test_lists_in_few_queries_and_nothing_is_added_changed_or_deleted(
     assert chief.post(f"/admin/{table}/1/delete/", {"post": "yes"}).status_code in {302, 403}
 
 
-@pytest.mark.parametrize(("table", "there", "elsewhere"), [("tags/tag", "TEA", "coffee"), ("lists/userlist", "bob", "alice"), ("filters/filter", "@bob", "nobody")])  # fmt: skip
+@pytest.mark.parametrize(("table", "there", "elsewhere"),
+                         [("tags/tag", "TEA", "coffee"), ("graph/userlist", "bob", "alice"),
+                          ("filters/filter", "@bob", "nobody")])  # fmt: skip
 def test_rows_are_searched_by_the_whole_name(chief, life, table, there, elsewhere):
     for term, number in ((there, 1), (elsewhere, 0)):
         page = chief.get(f"/admin/{table}/", {"q": term})

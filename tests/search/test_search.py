@@ -5,16 +5,17 @@ import pytest
 from apps.accounts.actions import update_profile
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user, mute_user
-from apps.graph.circle_actions import create_circle
-from apps.paging import Cursor
+from apps.graph.groups.actions import create_group
+from apps.graph.models import Circle
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.search import indexing
 from apps.search.indexing import index_new_people
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
-from apps.search.people_search import dismiss, people_found, suggested
-from apps.search.post_search import post_at, posts_found
-from apps.search.query import parse_query
+from apps.search.queries import post_at_url, search_people, search_posts
+from apps.search.query_parser import parse_query
+from apps.search.suggestions import dismiss_suggestion, suggested_people
 from apps.search.tasks import index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.tags.models import TagUse
@@ -25,13 +26,13 @@ pytestmark = pytest.mark.django_db
 
 def found(text, viewer=None, **more):
     deliver()
-    return [item.id for item in posts_found(viewer, parse_query(text), Cursor(), **more).items]
+    return [item.id for item in search_posts(viewer, parse_query(text), Cursor(), **more).items]
 
 
 def people(text, viewer=None, **more):
     while index_new_people():
         pass
-    return [user.handle for user in people_found(viewer, text, limit=20, **more)]
+    return [user.handle for user in search_people(viewer, text, limit=20, **more)]
 
 
 def test_posts_by_words_phrases_and_beginnings(alice):
@@ -40,6 +41,9 @@ def test_posts_by_words_phrases_and_beginnings(alice):
     assert found("tea") == found("TEA leaves") == found("tea le") == [black, green]
     assert found('"tea leaves"') == [black, green]
     assert found('"green tea"') == found("gréen") == [green]
+    mixed = publish(alice, "绿茶 is green tea").pk
+    assert found('"绿茶 is"') == [mixed]
+    delete_post(mixed, by=alice)
     assert found("coffee") == found("!!!") == found("") == []
 
 
@@ -65,14 +69,14 @@ def test_operators(alice, bob):
 def test_pages(alice):
     ids = [publish(alice, "tea").pk for _ in range(5)][::-1]
     deliver()
-    page = posts_found(None, parse_query("tea"), Cursor(limit=2))
+    page = search_posts(None, parse_query("tea"), Cursor(limit=2))
     assert ([item.id for item in page.items], page.older) == (ids[:2], ids[1])
-    below = posts_found(None, parse_query("tea"), Cursor(max_id=ids[1], limit=2))
+    below = search_posts(None, parse_query("tea"), Cursor(max_id=ids[1], limit=2))
     assert [item.id for item in below.items] == ids[2:4]
 
 
 def test_what_is_not_public_is_found_by_its_author_only(alice, bob):
-    circle = create_circle(alice, name="Close")
+    circle = create_group(Circle, alice, name="Close")
     posts = [
         publish(alice, "tea", visibility="unlisted"),
         publish(alice, "tea", visibility="followers"),
@@ -108,11 +112,13 @@ def test_an_edit_is_found_by_its_new_words(alice):
 def test_the_address_of_a_post(alice, carol, settings):
     post = publish(alice, "tea", visibility="followers")
     address = f"{settings.SITE_URL}/@alice/{post.pk}"
-    shown = post_at(alice, address)
+    shown = post_at_url(alice, address)
     assert shown is not None
     assert shown.id == post.pk
     assert (
-        post_at(carol, address) is post_at(alice, f"https://other.example/@alice/{post.pk}") is None
+        post_at_url(carol, address)
+        is post_at_url(alice, f"https://other.example/@alice/{post.pk}")
+        is None
     )
 
 
@@ -161,7 +167,7 @@ def test_trends(alice, bob, carol):
     shown = [item.id for item in trending_posts(None, limit=5)]
     assert shown == [posts[1].pk, posts[2].pk]  # one of each author
     mute_user(bob, carol)
-    assert [item.id for item in trending_posts(bob.pk, limit=5)] == [posts[1].pk]
+    assert [item.id for item in trending_posts(bob, limit=5)] == [posts[1].pk]
     delete_post(posts[1].pk, by=alice)
     assert [item.id for item in trending_posts(None, limit=5)] == [posts[2].pk]
 
@@ -169,10 +175,23 @@ def test_trends(alice, bob, carol):
 def test_suggestions_can_be_waved_away(alice, bob, carol):
     publish(alice)
     publish(bob)
-    assert [user.handle for user in suggested(carol, limit=5)] == ["alice", "bob"]
-    dismiss(carol, alice.pk)
-    dismiss(carol, alice.pk)
-    assert [user.handle for user in suggested(carol, limit=1)] == ["bob"]
+    assert [user.handle for user in suggested_people(carol, limit=5)] == ["alice", "bob"]
+    dismiss_suggestion(carol, alice.pk)
+    dismiss_suggestion(carol, alice.pk)
+    assert [user.handle for user in suggested_people(carol, limit=1)] == ["bob"]
+
+
+def test_the_side_column_does_not_suggest_who_was_waved_away(alice, bob, carol, client):
+    publish(alice)
+    publish(bob)
+    client.force_login(carol)
+    card = client.get("/").content.decode().split("Who to follow")[1]
+    assert "@alice" in card
+    assert "@bob" in card
+    dismiss_suggestion(carol, alice.pk)
+    card = client.get("/").content.decode().split("Who to follow")[1]
+    assert "@alice" not in card
+    assert "@bob" in card
 
 
 def test_what_was_written_before_the_index_is_indexed_by_itself_once(alice, monkeypatch):
@@ -202,7 +221,7 @@ def test_what_is_found_while_somebody_types(alice, bob, page_of):
     assert f'id="p{post.pk}"' in part
     assert "2 results" in part
     assert 'hx-swap-oob="true"' in part.split('id="kinds"')[1].split(">")[0]
-    assert f'name="at" value="p{post.pk}"' in part
+    assert f'formaction="/posts/{post.pk}/like"' in part
     assert "Nothing was found." in browser.get("/search?q=zzz", headers=htmx).text
     page = browser.get("/search?q=tea").text
     assert "hx-swap-oob" not in page

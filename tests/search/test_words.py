@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.search.query import parse_query
-from apps.search.words import MAX_POSITION, query, runs, vector
+from apps.search.query_parser import parse_query
+from apps.search.words import MAX_POSITION, runs, tsquery, tsvector
 from feedcache.ids import first_id_at
 
 
@@ -27,9 +27,12 @@ def test_words_of_a_text(text, words):
 
 
 def test_places_are_kept_and_bounded():
-    assert vector("tea and tea") == "'tea':1,3 'and':2"
-    long = vector("a b " * 20_000)
-    assert max(int(place) for part in long.split() for place in part.split(":")[1].split(",")) <= MAX_POSITION  # fmt: skip
+    assert tsvector("tea and tea") == "'tea':1,3 'and':2"
+    long = tsvector("a b " * 20_000)
+    assert (
+        max(int(place) for part in long.split() for place in part.split(":")[1].split(","))
+        <= MAX_POSITION
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,11 +42,12 @@ def test_places_are_kept_and_bounded():
         (["green tea", "milk"], "('green' <-> 'tea') & ('milk':*)"),
         (["天气很好"], "('天气' <-> '气很' <-> '很好')"),
         (["茶"], "('茶':*)"),
+        (["绿茶 Tea"], "('绿茶' <-> '茶' <-> 'tea':*)"),
         (["!!!", ""], ""),
     ],
 )
 def test_queries(phrases, expected):
-    assert query(phrases) == expected
+    assert tsquery(phrases) == expected
 
 
 @given(st.text(max_size=200))
@@ -63,7 +67,8 @@ def test_operators():
     assert found.above == first_id_at(1_790_899_200) - 1
 
 
-@pytest.mark.parametrize("text", ["before:never", "from:", ":", "before:9999-99-99", '"', "before:0001-01-01", "x" * 10_000])  # fmt: skip
+@pytest.mark.parametrize("text", ["before:never", "from:", ":", "before:9999-99-99", '"', "before:0001-01-01",
+                                  "x" * 10_000])  # fmt: skip
 def test_nothing_is_wrong_to_ask(text):
     found = parse_query(text)
     assert found.above == 0 or found.below == 0 or found.phrases or found == parse_query("")

@@ -26,7 +26,8 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config):
     if part is None or not config.getoption("--matrix"):
         return None
     cells = sum(part["cells"].values())
-    words = f"{part['state']}, {part['change']}: {cells:,} cells, {part['requests']:,} requests, {part['leaks']} leaks, {part['seconds']:.0f} s"
+    words = f"{part['state']}, {part['change']}: {cells:,} cells, {part['requests']:,} requests"
+    words += f", {part['leaks']} leaks, {part['seconds']:.0f} s"
     return report.outcome, words + "\n", f"{report.outcome.upper()} {words}"
 
 
@@ -41,5 +42,6 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.write_line(f"{kind:<28}{number:>12,} cells")
     requests, leaks = (sum(part[name] for part in _parts) for name in ("requests", "leaks"))
     terminalreporter.write_line(
-        f"{'all':<28}{cells.total():>12,} cells, {requests:,} requests, {leaks:,} leaks, {sum(part['seconds'] for part in _parts):.0f} s of work"
+        f"{'all':<28}{cells.total():>12,} cells, {requests:,} requests, {leaks:,} leaks,"
+        f" {sum(part['seconds'] for part in _parts):.0f} s of work"
     )

@@ -1,4 +1,6 @@
-"""Asks for everything as everybody, and compares: whoever may not see a post gets what they get for one that never was."""
+"""Asks for everything as everybody, and compares:
+whoever may not see a post gets what they get for one that never was.
+"""
 
 import re
 import zipfile
@@ -15,8 +17,9 @@ from django.test.client import ClientHandler
 from django.utils import timezone
 
 from apps.privacy.archive import private_storage, write_archive
-from apps.streaming.queries import news_of_delete, news_of_post
+from apps.streaming.queries import events_of_delete, events_of_post
 from apps.streaming.streams import Stream
+from feedcache.ids import to_base36
 from tests.security import oracle
 from tests.security.surfaces import LISTS, OF_POSTS, OF_WORDS, WRITES, Surface
 from tests.security.world import GHOST_MARK, MARK, VIEWERS, Made, World
@@ -28,10 +31,15 @@ _CHANGING = (
     re.compile(r"(X-CSRFToken[^A-Za-z0-9]+)[A-Za-z0-9]{64}"),
     re.compile(r'(name="idempotency_key" value=")[^"]*'),
     re.compile(r'(nonce[-=]"?)[A-Za-z0-9+/_-]+={0,2}'),
+    re.compile(r"(last_id=\d+-)\d+"),  # until when the page was read
+    re.compile(r"(put together in )\d+"),
+    re.compile(r'(<svg class="bar").*?</svg>', re.DOTALL),  # how long each stage took
+    re.compile(r'(<ul class="times coloured">).*?</ul>', re.DOTALL),
     re.compile(r"(<(?:updated|lastBuildDate)>)[^<]*"),  # of an empty feed: now
 )
 _HEADERS_NOT_COMPARED = {
-    "X-Request-Id", "Server-Timing", "Date", "ETag", "Set-Cookie", "Content-Length", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+    "X-Request-Id", "Server-Timing", "Date", "ETag", "Set-Cookie", "Content-Length", "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
 }  # fmt: skip
 HELD = 200
 _STREAMS = ("user", "public", "public:local", "public:media", "direct", "user:notification")
@@ -227,8 +235,10 @@ class Matrix:
         many = ["&".join(f"id[]={one}" for one in part) for part in (ids[:40], ids[40:80])]
         return {
             "author_id": world.people["author"].pk, "friend_id": world.people["friend"].pk, "root": world.root,
+            "feed": world.feeds.get(viewer, 1), "own_feed": f"@v{viewer}/feeds/mine",
             "list": world.lists.get(viewer, 1), "filter": world.filters.get(viewer, 1), "circle": world.circle.pk,
-            "today": timezone.now().date().isoformat(), "many": many[0], "more": many[1],
+            "today": timezone.now().date().isoformat(), "now": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "many": many[0], "more": many[1],
         }  # fmt: skip
 
     # --- addresses of one post -------------------------------------------------------------------------
@@ -274,10 +284,11 @@ class Matrix:
             return
         self.tally.cells[surface.kind] += 1
         key = surface.name + repr(surface.data), one.author
-        ghost = {**places, "id": self.world.ghost(one.author), "mark": GHOST_MARK}
+        absent = self.world.ghost(one.author)
+        ghost = {**places, "id": absent, "short": to_base36(absent), "mark": GHOST_MARK}
         if key not in ghosts:
             ghosts[key] = asker.ask(surface, **ghost)
-        names = (str(one.id), one.mark, str(ghost["id"]), GHOST_MARK)
+        names = (str(one.id), places["short"], one.mark, str(absent), ghost["short"], GHOST_MARK)
         seen, expected = answer.without(names), ghosts[key].without(names)
         if seen != expected:
             self.tally.leak(
@@ -296,6 +307,7 @@ class Matrix:
         handle = self.world.people[one.author].handle
         return {
             "id": one.id,
+            "short": to_base36(one.id),
             "handle": handle,
             "mark": one.mark,
             "filter": self.world.filters.get(viewer, 1),
@@ -353,12 +365,12 @@ class Matrix:
         for one in self.world.posts.values():
             for event in ("update", "status.update"):
                 self.tally.cells["stream"] += listeners
-                for news in news_of_post(one.id, event, heard):
+                for news in events_of_post(one.id, event, heard):
                     viewer = ids[news.listener_id]
                     for name in sorted(self.traces(news.payload) - allowed[viewer]):
                         self.tally.leak(phase, viewer, name, f"stream {event}", news.payload[:80])
             self.tally.cells["stream"] += listeners
-            for news in news_of_delete(one.id, heard):
+            for news in events_of_delete(one.id, heard):
                 viewer = ids[news.listener_id]
                 if one.name not in could[viewer]:
                     self.tally.leak(phase, viewer, one.name, "stream delete", news.payload)

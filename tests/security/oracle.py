@@ -21,16 +21,21 @@ WHERE p.id = ANY(%(ids)s)
           AND EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.user_id = v.id))
       OR (p.visibility = 'followers'
           AND EXISTS (SELECT FROM graph_follower f WHERE f.owner_id = a.id AND f.follower_id = v.id))
+      OR (p.visibility = 'friends'
+          AND EXISTS (SELECT FROM graph_followee f WHERE f.owner_id = a.id AND f.followee_id = v.id)
+          AND EXISTS (SELECT FROM graph_followee f WHERE f.owner_id = v.id AND f.followee_id = a.id))
       OR (p.visibility = 'circle'
-          AND EXISTS (SELECT FROM graph_circlemember c JOIN graph_circle g ON g.id = c.circle_id
-                      WHERE c.circle_id = p.circle_id AND g.deleted_at IS NULL
+          AND EXISTS (SELECT FROM graph_circlemember c JOIN graph_circle g ON g.id = c.group_id
+                      WHERE c.group_id = p.circle_id AND g.deleted_at IS NULL
                         AND (c.member_id = v.id OR g.owner_id = v.id)))
   )
 """
 
 
 def visible(world: World, viewer: str, *, gone: bool = False) -> set[str]:
-    """The names of the posts that a viewer may see now; with those that are `gone` as if they, and their author, were there."""
+    """The names of the posts that a viewer may see now;
+    with those that are `gone` as if they, and their author, were there.
+    """
     person = world.people.get(viewer)
     ids = [one.id for one in world.posts.values()]
     with connection.cursor() as sql:

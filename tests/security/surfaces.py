@@ -1,4 +1,6 @@
-"""Every address at which a post, or a trace of one, could be read; and the addresses at which none can, with the reason."""
+"""Every address at which a post, or a trace of one, could be read;
+and the addresses at which none can, with the reason.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,8 +38,8 @@ V1, V2, X = "/api/v1/", "/api/v2/", "/api/x/"
 ACCOUNT = "accounts/{author_id}"
 _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the addresses begin with, how they end
     ("timeline", f"{V1}timelines/", (
-        "home", "home?limit=5", "home?min_id=1&limit=7", "public", "public?only_media=1", "public?limit=3", "list/{list}", "tag/river",
-        "tag/river?limit=3")),
+        "home", "home?limit=5", "home?min_id=1&limit=7", "public", "public?only_media=1", "public?limit=3",
+        "list/{list}", "tag/river", "tag/river?limit=3")),
     ("timeline", f"{V1}{ACCOUNT}/statuses", (
         "", "?pinned=1", "?only_media=1", "?exclude_replies=1", "?exclude_reblogs=1", "?tagged=river", "?limit=3")),
     ("timeline", V1, ("accounts/{friend_id}/statuses",)),
@@ -45,6 +47,7 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
     ("around the root", f"{V1}statuses/{{root}}", (
         "", "/context", "/history", "/source", "/favourited_by", "/reblogged_by", "/quotes")),
     ("account", f"{V1}{ACCOUNT}", ("", "/followers", "/following", "/endorsements", "/featured_tags", "/lists")),
+    ("account", f"{X}{ACCOUNT}", ("/friends",)),
     ("account", V1, (
         "accounts/lookup?acct=vauthor", "accounts/search?q=vauthor", "accounts/relationships?id[]={author_id}",
         "accounts/familiar_followers?id[]={author_id}", "accounts/verify_credentials", "endorsements", "suggestions",
@@ -52,39 +55,55 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
     ("tags and trends", V1, (
         "trends", "trends/tags", "trends/statuses", "trends/links", "tags/river", "followed_tags", "featured_tags")),
     ("notifications", V1, (
-        "notifications?limit=80", "notifications/unread_count", "notifications/requests", "notifications/requests/merged",
-        "notifications/requests/{author_id}", "markers?timeline[]=home&timeline[]=notifications", "conversations")),
+        "notifications?limit=80", "notifications/unread_count", "notifications/requests",
+        "notifications/requests/merged", "notifications/requests/{author_id}",
+        "markers?timeline[]=home&timeline[]=notifications", "conversations")),
     ("notifications", V2, (
         "notifications?limit=80", "notifications/unread_count", "notifications/policy", "notifications/ungrouped-1",
         "notifications/ungrouped-1/accounts")),
     ("own list", V1, (
-        "bookmarks?limit=40", "favourites?limit=40", "scheduled_statuses", "filters", "lists", "lists/{list}", "lists/{list}/accounts",
-        "circles", "announcements", "preferences", "instance")),
+        "bookmarks?limit=40", "favourites?limit=40", "scheduled_statuses", "filters", "lists", "lists/{list}", 
+        "lists/{list}/accounts", "circles", "announcements", "preferences", "instance")),
     ("own list", V2, (
-        "filters", "filters/{filter}", "filters/{filter}/statuses", "filters/{filter}/keywords", "suggestions", "instance")),
+        "filters", "filters/{filter}", "filters/{filter}/statuses", "filters/{filter}/keywords", "suggestions",
+        "instance")),
     ("search", f"{V2}search?", (
-        "q=river", "q=river&type=statuses&limit=40", "q=said&limit=40", "q=from:vauthor&limit=40", "q=tq&type=hashtags&limit=80",
+        "q=river", "q=river&type=statuses&limit=40", "q=said&limit=40", "q=from:vauthor&limit=40",
+        "q=tq&type=hashtags&limit=80",
         "q=said&account_id={author_id}&limit=40", "q=has:image&limit=40", "q=vauthor&type=accounts")),
     ("explain and ranking", X, (
-        "activity", "ranked?limit=40", "explain/home?limit=40", "ranking/preset", "policies", "policies/{author_id}")),
+        "activity", "aggregate?limit=40", "catch_up", "feeds", "feeds/{feed}", "feeds/{feed}/timeline?limit=40",
+        "ranked?limit=40", "recommended", "audit/mine", "explain/home?limit=40", "ranking/algorithm",
+        "policies", "policies/{author_id}")),
     ("page of a timeline", "/", (
-        "", "home", "home/new?after=1", "public", "local", "lists/{list}", "tags/river", "@vauthor", "@vauthor/with_replies",
-        "@vauthor/media", "@vfriend", "@vfriend/with_replies", "ranked")),
+        "", "home", "home/new?after=1", "home/as-of?as_of={now}", "home/check?page=1", "home/catch-up",
+        "home/catch-up?by=reactions", "public", "local",
+        "lists/{list}", "tags/river", "@vauthor",
+        "@vauthor/with_replies",
+        "@vauthor/media", "@vfriend", "@vfriend/with_replies", "ranked", "aggregate", "{own_feed}",
+        "@vfriend/feeds/open")),
     ("page of one's own", "/", (
-        "bookmarks", "likes", "scheduled", "lists", "lists/{list}/edit", "settings/filters", "settings/filters/{filter}",
-        "settings/circles", "settings/circles/{circle}", "follow_requests", "settings/blocks", "settings/mutes", "settings/export",
-        "compose", "settings/privacy", "settings/profile")),
+        "bookmarks", "likes", "scheduled", "lists", "lists/{list}/edit", "feeds", "feeds/{feed}/edit",
+        "settings/filters",
+        "settings/filters/{filter}",
+        "settings/circles", "settings/circles/{circle}", "follow_requests", "settings/blocks", "settings/mutes",
+        "settings/export",
+        "compose", "settings/privacy", "settings/profile", "settings/promotions")),
     ("page around the root", "/@vfriend/{root}", ("", "/likes", "/reposts", "/quotes", "/history")),
     ("page of notifications", "/", (
-        "notifications", "notifications/mentions", "notifications/requests", "notifications/requests/@vauthor", "conversations")),
+        "notifications", "notifications/mentions", "notifications/requests", "notifications/requests/@vauthor",
+        "conversations")),
     ("page of search and trends", "/", (
-        "search?q=said", "search?q=said&type=statuses", "search?q=tq&type=hashtags", "search?q=river", "search", "explore",
+        "search?q=said", "search?q=said&type=statuses", "search?q=tq&type=hashtags", "search?q=river", "search",
+        "explore",
         "explore/tags", "explore/people", "tags")),
-    ("page of an account", "/@vauthor", ("/followers", "/following", "/report", "/block", "/mute", "/languages")),
-    ("page of explain", "/explain", ("", "/@vauthor")),
+    ("page of an account", "/@vauthor", (
+        "/followers", "/following", "/friends", "/report", "/block", "/mute", "/languages")),
+    ("page of explain", "/explain", ("", "/@vauthor", "/@vauthor/as-of?as_of={now}")),
 )  # fmt: skip
 _FOR_ANYBODY = (
-    *[f"{name}.{form}" for name in ("/@vauthor", "/tags/river", "/public", "/@vfriend") for form in ("atom", "rss", "json")],
+    *[f"{name}.{form}" for name in ("/@vauthor", "/tags/river", "/public", "/@vfriend", "/@vfriend/feeds/open")
+      for form in ("atom", "rss", "json")],
     "/sitemap.xml", "/sitemap-posts-{today}.xml", "/sitemap-people-0.xml", "/nodeinfo/2.0", "/@vfriend/{root}/embed",
     "/.well-known/webfinger?resource=acct:vauthor@testserver",
 )  # fmt: skip
@@ -113,13 +132,16 @@ def _of_posts() -> Iterator[Surface]:
     yield Surface("/api/v1/statuses?id[]={id}", "status")
     yield Surface("/api/v1/polls/{id}", "status")
     yield Surface("/api/x/explain/statuses/{id}", "status")
+    yield Surface("/api/x/statuses/{id}/receipt", "status")
     yield Surface("/api/v2/search?q=http://testserver/@{handle}/{id}&resolve=1", "search")
-    for part in ("", "/history", "/likes", "/reposts", "/quotes"):
+    for part in ("", "/history", "/likes", "/reposts", "/quotes", "/receipt"):
         yield Surface("/@{handle}/{id}" + part, "page of a post")
+    yield Surface("/p/{short}", "page of a post")
     yield Surface("/@{handle}/{id}/embed", "card and embed", anybody=True)
     yield Surface("/@{handle}/{id}/card.png", "card and embed", anybody=True)
     yield Surface("/oembed?url=http://testserver/@{handle}/{id}", "card and embed", anybody=True)
-    for path in ("/explain/{id}", "/posts/{id}/edit", "/posts/{id}/delete", "/compose?reply_to={id}", "/compose?quote={id}",
+    for path in ("/explain/{id}", "/posts/{id}/edit", "/posts/{id}/delete", "/compose?reply_to={id}",
+                 "/compose?quote={id}",
                  "/search?q=http://testserver/@{handle}/{id}", "/@{handle}/report?post={id}"):  # fmt: skip
         yield Surface(path, "page of a post")
 
@@ -161,7 +183,8 @@ def _writes() -> Iterator[Surface]:
     yield Surface("/api/v1/statuses/{id}/interaction_policy", "write", "PUT", quoting)
     yield Surface("/api/v1/polls/{id}/votes", "write", "POST", {"choices": [0]})
     yield Surface("/api/v2/filters/{filter}/statuses", "write", "POST", {"status_id": "{id}"})
-    for verb in ("like", "unlike", "repost", "unrepost", "bookmark", "unbookmark", "pin", "unpin", "mute_thread", "unmute_thread",
+    for verb in ("like", "unlike", "repost", "unrepost", "bookmark", "unbookmark", "pin", "unpin", "mute_thread",
+                 "unmute_thread",
                  "edit", "delete", "vote"):  # fmt: skip
         data = {"edit": {"body": "Not mine."}, "vote": {"choices": "0"}}.get(verb, {})
         yield Surface(f"/posts/{{id}}/{verb}", "write", "POST", data)
@@ -192,7 +215,16 @@ _OTHER = "changes or shows one of the viewer's own rows by its id, and no post"
 
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
-        ("healthz/live", "healthz/ready", "status", "api/x/topology"), "about the servers"
+        (
+            "healthz/live",
+            "healthz/ready",
+            "metrics",
+            "status",
+            "audit",
+            "api/x/audit",
+            "api/x/topology",
+        ),
+        "about the servers, in numbers",
     ),
     **dict.fromkeys(
         (
@@ -209,6 +241,7 @@ ELSEWHERE: dict[str, str] = {
             "sitemap-pages.xml",
             ".well-known/host-meta",
             ".well-known/security.txt",
+            ".well-known/feedsite-page-key.pem",
             ".well-known/change-password",
             ".well-known/nodeinfo",
             "api/v1/instance/rules",
@@ -248,6 +281,7 @@ ELSEWHERE: dict[str, str] = {
             "settings/appearance",
             "settings/writing",
             "settings/reading",
+            "settings/promotions",
             "appearance",
             "settings/notifications",
             "settings/delete",
@@ -268,7 +302,10 @@ ELSEWHERE: dict[str, str] = {
             "settings/security/passkeys/<int:passkey_id>/remove",
             "notifications/unread",
             "api/v1/accounts/update_credentials",
-            "ranked/preset",
+            "ranked/algorithm",
+            "home/read",
+            "home/marker",
+            "home/tour",
             "api/x/policies/site",
         ),
         _OWN,
@@ -335,13 +372,14 @@ ELSEWHERE: dict[str, str] = {
             "api/v2/filters/keywords/<int:keyword_id>",
             "api/v2/filters/statuses/<int:row_id>",
             "settings/filters/<int:filter_id>/delete",
-            "lists/<int:list_id>/add",
-            "lists/<int:list_id>/remove",
-            "lists/<int:list_id>/delete",
-            "settings/circles/<int:circle_id>/add",
-            "settings/circles/<int:circle_id>/remove",
-            "settings/circles/<int:circle_id>/delete",
-            "settings/circles/<int:circle_id>/leave",
+            "lists/<int:group_id>/add",
+            "lists/<int:group_id>/remove",
+            "lists/<int:group_id>/delete",
+            "feeds/<int:feed_id>/delete",
+            "settings/circles/<int:group_id>/add",
+            "settings/circles/<int:group_id>/remove",
+            "settings/circles/<int:group_id>/delete",
+            "settings/circles/<int:group_id>/leave",
             "api/v1/notifications/clear",
             "api/v1/notifications/requests/accept",
             "api/v1/notifications/requests/dismiss",
@@ -363,8 +401,10 @@ ELSEWHERE: dict[str, str] = {
     ),
 }
 FOLLOWED = {  # asked with the ids that the lists before them show
-    "api/v1/notifications/<int:notification_id>", "api/v1/conversations/<int:conversation_id>", "conversations/<int:number>",
+    "api/v1/notifications/<int:notification_id>", "api/v1/conversations/<int:conversation_id>",
+    "conversations/<int:number>",
 }  # fmt: skip
+PAGE = "home/page.zip"  # tests/audit/test_own_page.py
 EXPORT = "settings/export/<int:number>/archive.zip"  # the archive is written and read without HTTP
 STAFF = "admin/"  # for staff with permissions, who may see what they moderate: tests of the admin
 

@@ -1,4 +1,6 @@
-"""Guessing of passwords: limits by address, by account and for the site; closed when Redis is away; nobody is locked out."""
+"""Guessing of passwords: limits by address, by account and for the site;
+closed when Redis is away; nobody is locked out.
+"""
 
 import pytest
 from django.contrib.auth.tokens import default_token_generator
@@ -8,7 +10,7 @@ from django.utils.http import urlsafe_base64_encode
 from django.utils.module_loading import import_string
 
 from apps.oauth.actions import register_application
-from feedcache.redis_servers.connections import limits
+from feedcache.connections import limits
 from tests.support.clusters import addresses
 from tests.support.factories import PASSWORD, make_user
 from tests.support.faults import dead_redis, frozen

@@ -11,18 +11,19 @@ from django.urls import Resolver404, resolve
 from apps.accounts.queries import user_by_id
 from apps.engagement.models import Bookmark, Like, Vote
 from apps.graph.actions import (
+    approve_request,
     block_user,
     follow_user,
     remove_follower,
     unblock_user,
     unfollow_user,
 )
-from apps.graph.circle_actions import delete_circle, leave_circle, remove_from_circle
-from apps.graph.models import FollowRequest
-from apps.graph.request_actions import approve_request
+from apps.graph.groups.actions import delete_group, leave_circle, remove_members
+from apps.graph.models import Circle, FollowRequest
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, ThreadMute
+from feedcache.ids import SEQUENCE_BITS, to_base36
 from tests.security import surfaces
 from tests.security.matrix import Matrix, filled
 from tests.security.surfaces import LISTS, OF_POSTS, OF_WORDS, WRITES
@@ -54,6 +55,14 @@ def _unfollow(world: World) -> None:
         unfollow_user(world.user(name), world.user("author"))
 
 
+def _unfriend(world: World) -> None:
+    unfollow_user(world.user("author"), world.user("mutual"))
+
+
+def _befriend(world: World) -> None:
+    follow_user(world.user("author"), world.user("follower"))
+
+
 def _remove(world: World) -> None:
     for name in ("follower", "mutual", "member"):
         remove_follower(world.user("author"), world.user(name))
@@ -68,7 +77,7 @@ def _approve(world: World) -> None:
 
 
 def _out_of_circle(world: World) -> None:
-    remove_from_circle(world.user("author"), world.circle.pk, world.people["member"].pk)
+    remove_members(Circle, world.user("author"), world.circle.pk, [world.people["member"].pk])
 
 
 def _leave_circle(world: World) -> None:
@@ -76,7 +85,7 @@ def _leave_circle(world: World) -> None:
 
 
 def _delete_circle(world: World) -> None:
-    delete_circle(world.user("author"), world.circle.pk)
+    delete_group(Circle, world.user("author"), world.circle.pk)
 
 
 def _edit(world: World) -> None:
@@ -107,6 +116,8 @@ CHANGES: dict[str, Change] = {  # what is done, and to whom it makes a differenc
     "block the author": (_block_author, ("mutual", "member", "mentioned")),
     "unblock": (_unblock, ("blocked", "blocker")),
     "unfollow": (_unfollow, ("follower", "mutual", "member")),
+    "follow no more in return": (_unfriend, ("mutual",)),
+    "follow in return": (_befriend, ("follower",)),
     "remove from followers": (_remove, ("follower", "mutual", "member")),
     "follow": (_approve, ("requester",)),
     "remove from circle": (_out_of_circle, ("member",)),
@@ -136,7 +147,7 @@ class Shares:
 
 
 WHOLE_SHARES, WHOLE_CHANGE_SHARES = Shares(1, 3, 6), Shares(2, 6, 12)
-SHORT_SHARES = Shares(7, 20, 140)
+SHORT_SHARES = Shares(13, 37, 260)  # `./run test --matrix` asks for all of it
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -252,13 +263,16 @@ def _assert_nothing_is_vacuous(matrix: Matrix) -> None:
 # --- the list of surfaces is complete -------------------------------------------------------------------
 
 _EXAMPLES = {
-    "id": 1 << 60, "handle": "alice", "mark": "q100z", "root": 1 << 60, "list": 1, "filter": 1, "circle": 1, "author_id": 1,
-    "friend_id": 2, "today": "2026-01-01", "many": "id[]=1", "more": "id[]=1",
+    "id": 1 << 60, "handle": "alice", "mark": "q100z", "root": 1 << 60, "list": 1, "filter": 1, "circle": 1,
+    "author_id": 1, "feed": 1, "own_feed": "@vauthor/feeds/mine",
+    "friend_id": 2, "short": to_base36(1 << 60 | 1 << SEQUENCE_BITS), "today": "2026-01-01",
+    "now": "2026-01-01T00:00:00Z",
+    "many": "id[]=1", "more": "id[]=1",
 }  # fmt: skip
 
 
 def test_every_route_is_a_surface_or_says_why_not():
-    asked = set(surfaces.FOLLOWED) | {surfaces.FILES, surfaces.EXPORT}
+    asked = set(surfaces.FOLLOWED) | {surfaces.FILES, surfaces.EXPORT, surfaces.PAGE}
     for surface in (*LISTS, *OF_POSTS, *OF_WORDS, *WRITES):
         path = filled(surface.path, _EXAMPLES).partition("?")[0]
         asked.add(resolve(path).route)

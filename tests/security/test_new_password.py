@@ -12,13 +12,13 @@ from django.db import transaction
 from django.test import Client
 from oauth2_provider.models import AccessToken, Grant, RefreshToken
 
-from apps.accounts.actions import issue_token, restore_user
+from apps.accounts.actions import issue_token
 from apps.accounts.authentication.sessions import sessions_of
 from apps.accounts.models import Login, User
-from apps.accounts.queries import user_of_token
+from apps.moderation.actions import restore_user
 from apps.oauth.actions import register_application
 from apps.oauth.queries import bearer_of
-from tests.support.factories import PASSWORD, deliver, moderator, suspend
+from tests.support.factories import PASSWORD, deliver, moderator, suspend, user_of_token
 from tests.support.staff import browser_of, make_staff
 from tests.support.threads import together
 

@@ -3,12 +3,17 @@
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from apps.accounts.actions import restore_user, suspend_user
 from apps.accounts.models import User
 from apps.errors import NotAllowed
 from apps.events.leases import State
 from apps.events.models import Event
-from apps.moderation.actions import file_report, reopen_report, resolve_report
+from apps.moderation.actions import (
+    file_report,
+    reopen_report,
+    resolve_report,
+    restore_user,
+    suspend_user,
+)
 from apps.posts.models import Post
 from tests.support.factories import publish
 from tests.support.staff import browser_of, choose, confirm, make_staff

@@ -1,4 +1,6 @@
-"""Streams end within two seconds of what lets them be: told to a streaming server that looks by itself once a minute only."""
+"""Streams end within two seconds of what lets them be:
+told to a streaming server that looks by itself once a minute only.
+"""
 
 import json
 import os
@@ -60,7 +62,8 @@ class Socket:
         key = b64encode(os.urandom(16)).decode()
         self._socket.sendall(
             f"GET /api/v1/streaming?access_token={token}&stream=user HTTP/1.1\r\nHost: {place.netloc}\r\n"
-            f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+            f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: {key}\r\n\r\n".encode()
         )
         head = b""
         while not head.endswith(b"\r\n\r\n"):
@@ -124,7 +127,11 @@ def test_a_new_password_ends_them_all(address, member, alice):
     program = register_application(name="Elephant", scopes="read").application
     given, _row = issue_access(alice, program, scopes=["read"])
     tokens = [ticket_of(elsewhere), issue_token(alice, name="script"), given]
-    said = {"old_password": PASSWORD, "new_password1": "quite another one", "new_password2": "quite another one"}  # fmt: skip
+    said = {
+        "old_password": PASSWORD,
+        "new_password1": "quite another one",
+        "new_password2": "quite another one",
+    }
     with both(address, tokens[0]) as one, both(address, tokens[1]) as two, both(address, given) as three:  # fmt: skip
         assert member.post("/password/change", said).status_code == 303
         assert ends_soon([*one, *two, *three])
@@ -152,13 +159,15 @@ def test_the_end_of_an_applications_token(address, alice, how):
         if how == "by its program":
             Client().post("/oauth/revoke", {**who, "token": token})
         elif how == "on the page":
-            end_access(alice.pk, program.application.pk)
+            end_access(alice.pk, application_id=program.application.pk)
         else:
             Client().post("/oauth/token", exchange)
         assert ends_soon(streams)
 
 
-def test_when_nobody_could_be_told_the_server_finds_out_by_itself(member, alice, tmp_path, transactional_db):  # fmt: skip
+def test_when_nobody_could_be_told_the_server_finds_out_by_itself(
+    member, alice, tmp_path, transactional_db
+):
     """As after an announcement that Redis did not take: the rows have changed, and that is all."""
     ticket, token = ticket_of(member), issue_token(alice, name="script")
     elsewhere = ticket_of(logged_in())

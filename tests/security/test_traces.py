@@ -4,19 +4,21 @@ import logging
 
 import pytest
 
+from apps.feeds.actions import create_feed
 from apps.graph.actions import follow_user
-from apps.graph.circle_actions import add_to_circle, create_circle
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.publish import delete_post
 from tests.security.matrix import Asker, Tally, filled
 from tests.security.surfaces import LISTS
-from tests.security.world import World, settle
+from tests.security.world import CATCHES_ALL, World, settle
 from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
 
 VIEWERS = ("anonymous", "stranger")
-RESTRICTED = ("followers", "mentioned", "circle")
+RESTRICTED = ("followers", "friends", "mentioned", "circle")
 ONE_OF = 4  # addresses is asked in the short form
 
 
@@ -30,10 +32,12 @@ def world(settings):
     author, friend, reader = (world.people[name] for name in ("author", "friend", "reader"))
     follow_user(reader, author)
     follow_user(world.people["stranger"], friend)
-    world.circle = create_circle(author, name="Close")
-    add_to_circle(author, world.circle.pk, [reader])
+    world.circle = create_group(Circle, author, name="Close")
+    add_members(Circle, author, world.circle.pk, [reader.pk])
     world.root = publish(friend, "What everybody may read.").pk
     publish(author, "And this.")
+    create_feed(friend, name="Open", is_public=True, **CATCHES_ALL)
+    world.feeds["stranger"] = create_feed(world.people["stranger"], name="Mine", **CATCHES_ALL).pk
     settle()
     yield world
     logging.disable(logging.NOTSET)
@@ -62,7 +66,9 @@ def everything(world, viewer, surfaces):
     asker = Asker(world, viewer, Tally())
     author, friend = world.people["author"].pk, world.people["friend"].pk
     places = {
-        "author_id": author, "friend_id": friend, "root": world.root, "list": 1, "filter": 1, "circle": 1, "today": "2026-01-01",
+        "author_id": author, "friend_id": friend, "root": world.root, "list": 1, "filter": 1, "circle": 1,
+        "feed": world.feeds.get(viewer, 1), "own_feed": f"@v{viewer}/feeds/mine",
+        "today": "2026-01-01", "now": "2026-01-01T00:00:00Z",
         "many": f"id[]={world.root}", "more": f"id[]={world.root}",
     }  # fmt: skip
     return {
@@ -88,6 +94,9 @@ def test_what_may_not_be_seen_changes_nothing(world, request):
 
 def test_what_is_deleted_leaves_nothing(world):
     """Of a public post with a tag too."""
+    for viewer in VIEWERS:  # whoever opens a post has read it from then on
+        everything(world, viewer, counted())
+    settle()
     before = {viewer: everything(world, viewer, counted()) for viewer in VIEWERS}
     author = world.people["author"]
     made = [
@@ -103,13 +112,17 @@ def test_what_is_deleted_leaves_nothing(world):
 
 
 def counted():
-    """Where numbers, dates and tags stand."""
-    paths = ("accounts/{author_id}", "statuses/{root}", "accounts/lookup?acct=vauthor", "trends/tags", "statuses/{root}/quotes", "statuses/{root}/context")  # fmt: skip
+    """Where numbers, dates and tags stand, and what rules catch."""
+    paths = ("accounts/{author_id}", "statuses/{root}", "accounts/lookup?acct=vauthor", "trends/tags",
+             "statuses/{root}/quotes", "statuses/{root}/context")  # fmt: skip
     wanted = {f"/api/v1/{path}" for path in paths} | {
         "/@vauthor",
         "/@vfriend/{root}",
         "/explore/tags",
         "/search",
+        "/{own_feed}",
+        "/@vfriend/feeds/open",
+        "/@vfriend/feeds/open.rss",
     }
     return tuple(surface for surface in LISTS if surface.path in wanted)
 

@@ -1,7 +1,8 @@
-"""A small world in which one author has written everything there is, before people who stand to the author in every way.
+"""A small world in which one author has written everything there is, before people who stand to the author in every
+way.
 
-Whatever a post brings along bears its mark: its words, tag, warning, options of a poll, descriptions of pictures. So one look
-at an answer says which of the posts stand in it, wherever they come from.
+Whatever a post brings along bears its mark: its words, tag, warning, options of a poll, descriptions of pictures. So
+one look at an answer says which of the posts stand in it, wherever they come from.
 """
 
 import re
@@ -16,25 +17,22 @@ from django.core.management import call_command
 from apps.accounts.actions import issue_token, set_locked
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.engagement.actions import bookmark_post, like_post
-from apps.engagement.voting import vote
+from apps.engagement.actions import bookmark_post, like_post, vote
 from apps.errors import DomainError
+from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
-from apps.graph.actions import block_user, follow_user, mute_user
-from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.graph.models import Circle, FollowRequest
-from apps.graph.request_actions import approve_request
-from apps.lists.actions import add_to_list, create_list
+from apps.graph.actions import approve_request, block_user, follow_user, mute_user
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle, FollowRequest, UserList
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post, pin_post
-from apps.posts.actions.mute import mute_thread
+from apps.posts.actions.mute_thread import mute_thread
 from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post
-from apps.posts.uploads import upload_picture
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag
-from apps.tags.counting import count_days
-from apps.tags.queries import TALK
+from apps.tags.trends import TRENDING_CACHE, count_days
 from feedcache.ids import compose, second_of
 from tests.support.factories import deliver, make_user, publish, suspend
 from tests.support.pictures import picture
@@ -47,7 +45,12 @@ STATES = ("open", "locked", "suspended")
 FOLLOWERS = ("follower", "mutual", "muter", "member", "blocked", "blocker", "suspended", "friend")
 IN_CIRCLE = ("member", "blocked", "blocker")
 NAMED = ("mentioned", "blocked", "blocker")
-VISIBILITIES = ("public", "unlisted", "followers", "mentioned", "circle")
+CATCHES_ALL = {
+    "include_people": ["vauthor", "vfriend"],
+    "include_tags": ["river"],
+    "include_words": ["said"],
+}
+VISIBILITIES = ("public", "unlisted", "followers", "friends", "mentioned", "circle")
 MARK = re.compile(r"t?q\d{3}z")
 GHOST_MARK = "q999z"  # of a post that never was
 GHOST_SEQUENCE = 15
@@ -76,6 +79,7 @@ class World:
     posts: dict[str, Made] = field(default_factory=dict)
     lists: dict[str, int] = field(default_factory=dict)
     filters: dict[str, int] = field(default_factory=dict)
+    feeds: dict[str, int] = field(default_factory=dict)
     circle: Circle = None  # type: ignore[assignment]  # made before anybody asks for it
     root: int = 0
 
@@ -110,7 +114,7 @@ def settle() -> None:
     deliver()
     count_days()
     rank_posts()
-    TALK.clear()
+    TRENDING_CACHE.clear()
 
 
 # --- people ------------------------------------------------------------------------------------------
@@ -132,18 +136,20 @@ def _people(world: World) -> None:
         follow_user(people["requester"], author)
     else:  # left over from a time when the account was locked
         FollowRequest.objects.create(owner=author, requester=people["requester"])
-    world.circle = create_circle(author, name="Close")
-    add_to_circle(author, world.circle.pk, [people[name] for name in IN_CIRCLE])
+    world.circle = create_group(Circle, author, name="Close")
+    add_members(Circle, author, world.circle.pk, [people[name].pk for name in IN_CIRCLE])
     for name in VIEWERS[1:]:
         person = people[name]
         world.tokens[name] = issue_token(person, name="matrix")
-        world.lists[name] = create_list(person, title="Mine").pk
+        world.lists[name] = create_group(UserList, person, name="Mine").pk
+        world.feeds[name] = create_feed(person, name="Mine", **CATCHES_ALL).pk
         words = [KeywordChange(keyword="nothing of this")]
         world.filters[name] = create_filter(
             person, FilterChange("Mine", ["home"], keywords=words)
         ).pk
         if name in FOLLOWERS:
-            add_to_list(person, world.lists[name], [author.pk])
+            add_members(UserList, person, world.lists[name], [author.pk])
+    create_feed(people["friend"], name="Open", is_public=True, **CATCHES_ALL)
     follow_tag(people["stranger"], "river")
     deliver()
 

@@ -8,17 +8,20 @@ from apps.accounts.queries import user_by_id
 from apps.engagement.actions import like_post
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
-from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.lists.actions import add_to_list, create_list
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle, UserList
+from apps.notifications.actions import mark_read
+from apps.notifications.models import ReadMarker
 from apps.notifications.queries import latest_notification_id
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.streaming.queries import (
     DIRECT,
-    news_of_conversation,
-    news_of_delete,
-    news_of_notifications,
-    news_of_post,
+    events_of_conversation,
+    events_of_delete,
+    events_of_markers,
+    events_of_notifications,
+    events_of_post,
 )
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
@@ -39,6 +42,7 @@ def people(alice, bob, carol):
     )
     for user in (muting, enemy, named, member):
         follow_user(user, alice)
+    follow_user(alice, member)
     mute_user(muting, alice)
     block_user(alice, enemy)
     deliver()
@@ -47,12 +51,12 @@ def people(alice, bob, carol):
 
 def written(alice, people):
     """One post of every kind of alice's."""
-    circle = create_circle(alice, name="Close")
-    add_to_circle(alice, circle.pk, [people[-1]])
+    circle = create_group(Circle, alice, name="Close")
+    add_members(Circle, alice, circle.pk, [people[-1].pk])
     source = publish(people[2], "By carol.")
     posts = [
         publish(alice, "Hello @named.", visibility=one)
-        for one in ("public", "unlisted", "followers", "mentioned")
+        for one in ("public", "unlisted", "followers", "friends", "mentioned")
     ]
     posts += [
         publish(alice, "Us.", visibility="circle", circle_id=circle.pk),
@@ -69,21 +73,21 @@ def test_streams_tell_exactly_what_pages_show(alice, people):
     told = {
         (stream, news.listener_id, int(json.loads(news.payload)["id"]))
         for post in posts
-        for news in news_of_post(post.pk, "update", heard)
+        for news in events_of_post(post.pk, "update", heard)
         for stream in news.streams
     }
     shown = set()
     for user in map(user_by_id, (one.pk for one in people)):
         shown |= {(HOME, user.pk, item.id) for item in home_timeline(user, Cursor()).items}
-        shown |= {(PUBLIC, user.pk, item.id) for item in public_timeline(user.pk, Cursor()).items}
+        shown |= {(PUBLIC, user.pk, item.id) for item in public_timeline(user, Cursor()).items}
     ids = {post.pk for post in posts}
     assert told == {one for one in shown if one[2] in ids}
     assert len(told) > 30
 
 
 def test_a_list_tells_its_owner_what_its_people_say_and_nobody_else(alice, bob, carol):
-    mine = create_list(bob, title="Mine")
-    add_to_list(bob, mine.pk, [alice.pk])
+    mine = create_group(UserList, bob, name="Mine")
+    add_members(UserList, bob, mine.pk, [alice.pk])
     stream = Stream("list", str(mine.pk))
     open_to_all, answer = publish(alice), publish(alice, reply_to_id=publish(carol).pk)
     secret = publish(alice, visibility="followers")
@@ -93,13 +97,13 @@ def test_a_list_tells_its_owner_what_its_people_say_and_nobody_else(alice, bob, 
     told = [
         (news.listener_id, int(json.loads(news.payload)["id"]))
         for post in (open_to_all, answer, secret, other)
-        for news in news_of_post(post.pk, "update", heard)
+        for news in events_of_post(post.pk, "update", heard)
     ]
     shown = [item.id for item in list_timeline(bob, mine, Cursor()).items]
     assert sorted(told) == sorted((bob.pk, post_id) for post_id in shown)
     assert open_to_all.pk in shown
     delete_post(open_to_all.pk, by=alice)
-    assert [news.listener_id for news in news_of_delete(open_to_all.pk, heard)] == [bob.pk]
+    assert [news.listener_id for news in events_of_delete(open_to_all.pk, heard)] == [bob.pk]
 
 
 def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(alice, people):
@@ -108,13 +112,13 @@ def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(ali
     for post in posts:
         could = {
             (news.listener_id, stream)
-            for news in news_of_post(post.pk, "update", heard)
+            for news in events_of_post(post.pk, "update", heard)
             for stream in news.streams
         }
         delete_post(post.pk, by=post.author)
         told = {
             (news.listener_id, stream)
-            for news in news_of_delete(post.pk, heard)
+            for news in events_of_delete(post.pk, heard)
             for stream in news.streams
         }
         assert could <= told
@@ -126,10 +130,10 @@ def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(ali
 def test_a_deleted_post_and_one_of_a_suspended_author_are_no_news(alice, bob):
     gone, left = publish(alice), publish(alice)
     delete_post(gone.pk, by=alice)
-    assert list(news_of_post(gone.pk, "update", {HOME: [bob.pk]})) == []
-    assert list(news_of_delete(left.pk, {HOME: [bob.pk]})) == []
+    assert list(events_of_post(gone.pk, "update", {HOME: [bob.pk]})) == []
+    assert list(events_of_delete(left.pk, {HOME: [bob.pk]})) == []
     suspend(alice)
-    assert list(news_of_post(left.pk, "update", {HOME: [bob.pk]})) == []
+    assert list(events_of_post(left.pk, "update", {HOME: [bob.pk]})) == []
 
 
 def test_notifications_are_told_once_oldest_first_and_without_those_who_are_muted(
@@ -143,9 +147,9 @@ def test_notifications_are_told_once_oldest_first_and_without_those_who_are_mute
     like_post(bob, post.pk)
     publish(bob, "@alice hello")
     deliver()
-    newest, news = news_of_notifications(alice.pk, before)
+    newest, news = events_of_notifications(alice.pk, before)
     assert [json.loads(one.payload)["type"] for one in news] == ["favourite", "mention"]
-    assert news_of_notifications(alice.pk, newest) == (newest, [])
+    assert events_of_notifications(alice.pk, newest) == (newest, [])
 
 
 def test_a_followed_tag_and_the_filters_of_the_page_hold_for_streams(alice, bob, carol):
@@ -154,7 +158,7 @@ def test_a_followed_tag_and_the_filters_of_the_page_hold_for_streams(alice, bob,
     create_filter(carol, wanted)
     heard = {HOME: [carol.pk], Stream("hashtag", "tea"): [carol.pk]}
     streams = [
-        {stream for news in news_of_post(post.pk, "update", heard) for stream in news.streams}
+        {stream for news in events_of_post(post.pk, "update", heard) for stream in news.streams}
         for post in (publish(alice, "#Tea"), publish(alice, "#tea, milk"), publish(alice, "milk"))
     ]
     assert streams == [set(heard), {Stream("hashtag", "tea")}, set()]
@@ -165,18 +169,18 @@ def test_what_is_said_last_among_mentioned_people_is_told_to_those_who_may_see_i
 ):
     first = publish(alice, "@bob @carol hello", visibility="mentioned")
     deliver()
-    [news] = news_of_conversation(bob.pk, first.pk)
+    [news] = events_of_conversation(bob.pk, first.pk)
     body = json.loads(news.payload)
     assert (news.event, news.streams) == ("conversation", frozenset({DIRECT}))
     assert (body["last_status"]["id"], body["unread"]) == (str(first.pk), True)
     assert {person["acct"] for person in body["accounts"]} == {"alice", "carol"}
     block_user(carol, alice)
-    assert news_of_conversation(carol.pk, first.pk) == []
+    assert events_of_conversation(carol.pk, first.pk) == []
     answer = publish(bob, "@alice yes", reply_to_id=first.pk, visibility="mentioned")
     deliver()
-    assert news_of_conversation(alice.pk, first.pk) == []  # more has been said
-    assert json.loads(news_of_conversation(alice.pk, answer.pk)[0].payload)["unread"] is True
-    assert news_of_conversation(make_user().pk, answer.pk) == []
+    assert events_of_conversation(alice.pk, first.pk) == []  # more has been said
+    assert json.loads(events_of_conversation(alice.pk, answer.pk)[0].payload)["unread"] is True
+    assert events_of_conversation(make_user().pk, answer.pk) == []
 
 
 def test_nobody_hears_of_a_deletion_across_a_block(alice, bob, carol):
@@ -185,4 +189,18 @@ def test_nobody_hears_of_a_deletion_across_a_block(alice, bob, carol):
     block_user(carol, alice)
     delete_post(post.pk, by=alice)
     heard = {PUBLIC: [alice.pk, bob.pk, carol.pk]}
-    assert [news.listener_id for news in news_of_delete(post.pk, heard)] == [alice.pk]
+    assert [news.listener_id for news in events_of_delete(post.pk, heard)] == [alice.pk]
+
+
+def test_a_marker_that_moved_is_what_the_api_answers(alice, bob, api_of):
+    mark_read(bob, 7, timeline=ReadMarker.Timeline.HOME)
+    mark_read(alice, 9, timeline=ReadMarker.Timeline.HOME)
+    [event] = events_of_markers(bob.pk)
+    assert (event.listener_id, event.streams, event.event) == (
+        bob.pk,
+        frozenset({HOME}),
+        "feedsite.markers",
+    )
+    assert json.loads(event.payload) == api_of(bob).get("/api/v1/markers").json()
+    suspend(bob)
+    assert events_of_markers(bob.pk) == []

@@ -7,9 +7,9 @@ import pytest
 from apps.errors import NotAllowed
 from apps.scopes import covered_by
 from apps.streaming.connections import Connection, EndedError
-from apps.streaming.queries import News
-from apps.streaming.sockets import handle_command, message
+from apps.streaming.queries import StreamEvent
 from apps.streaming.streams import Stream, StreamError
+from apps.streaming.transports import handle_command, message
 
 
 def test_names_are_mastodons():
@@ -35,7 +35,7 @@ def connection(maximum=3, granted="read"):
 
 
 def news(event="update", *streams):
-    return News(1, frozenset(streams or {Stream("user")}), event, "{}")
+    return StreamEvent(1, frozenset(streams or {Stream("user")}), event, "{}")
 
 
 def next_of(one):

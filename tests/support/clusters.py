@@ -1,4 +1,4 @@
-"""Redis servers beside the one of the tests: a cluster of three masters, and a primary with a replica."""
+"""Redis servers beside the one of the tests: a cluster of three masters, a primary with a replica, and a Sentinel."""
 
 import os
 import shutil
@@ -7,14 +7,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import redis
 
-from feedcache.redis_servers import connections
+from feedcache import connections
 from tests.support.services import running
 
 SLOTS = 16_384
@@ -140,6 +140,57 @@ def pair(directory: Path) -> Iterator[tuple[Server, Server]]:
         yield primary, copy
 
 
+NAME = "feedsite"  # of the primary, among Sentinels
+
+
+@contextmanager
+def sentinel(directory: Path, primary: Server) -> Iterator[Server]:
+    """A Sentinel that makes a replica the primary when the primary is silent for half a second."""
+    own = running().redis
+    assert own is not None  # the primary is one of it
+    port = free_port()
+    configuration = directory / f"sentinel-{port}"
+    configuration.write_text(
+        f"port {port}\nbind 127.0.0.1\ndir {directory}\n"
+        f"sentinel monitor {NAME} 127.0.0.1 {primary.port} 1\n"
+        f"sentinel down-after-milliseconds {NAME} 500\nsentinel failover-timeout {NAME} 3000\n"
+    )
+    with (directory / f"sentinel-{port}.log").open("wb") as log:
+        command = [str(own.program), str(configuration), "--sentinel"]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        found = Server(port, process)
+        assert until(lambda: answers(found))
+        assert until(lambda: bool(found.ask("SENTINEL", "REPLICAS", NAME)))
+        yield found
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+def primary_of(watcher: Server) -> int:
+    """The port of the primary, as a Sentinel knows it."""
+    return int(watcher.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)[1])
+
+
+def fail_over(watcher: Server, copy: Server) -> None:
+    """Make the copy the primary while the primary runs, and wait until it is."""
+
+    def accepted() -> bool:
+        try:
+            return bool(watcher.ask("SENTINEL", "FAILOVER", NAME))
+        except redis.ResponseError:  # it has not asked the copy yet
+            return False
+
+    assert until(accepted)
+    assert until(lambda: primary_of(watcher) == copy.port)
+
+
+def sentinel_url(watcher: Server) -> str:
+    """The address for the settings."""
+    return f"redis+sentinel://{watcher.address}/{NAME}/0"
+
+
 def link(primary: Server, copy: Server) -> None:
     """Let the copy follow the primary, and wait until it does."""
     copy.thaw()
@@ -148,8 +199,10 @@ def link(primary: Server, copy: Server) -> None:
 
 
 def is_linked(copy: Server) -> bool:
-    with copy.client() as client:
+    """Also False while the server becomes a replica, and closes its connections."""
+    with suppress(redis.ConnectionError), copy.client() as client:
         return bool(client.info("replication").get("master_link_status") == "up")
+    return False
 
 
 def cluster_url(nodes: list[Server]) -> str:
@@ -162,7 +215,6 @@ CLASSES = {
     "REDIS_GRAPH_URL": connections.graph,
     "REDIS_EXISTENCE_URL": connections.existence,
 }
-OTHERS = (connections.counters, connections.limits, connections.graph_replicas)
 
 
 @contextmanager
@@ -182,5 +234,4 @@ def addresses(settings, **urls) -> Iterator[None]:
 
 def forget() -> None:
     """The next use connects anew."""
-    for function in (*CLASSES.values(), *OTHERS):
-        function.cache_clear()
+    connections.forget_clients()

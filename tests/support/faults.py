@@ -1,12 +1,13 @@
 """Servers that are really dead for a while."""
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from feedcache.redis_servers.connections import reset_breakers
+from feedcache.connections import reset_breakers
 from runner.services.service import Service
 from tests.support.memory import forget
 from tests.support.services import running
@@ -49,6 +50,9 @@ def frozen(server: Service | None) -> Iterator[None]:
         pytest.skip("the server was given from outside; it is not ours to freeze")
     assert server.child is not None
     server.child.popen.send_signal(signal.SIGSTOP)
+    os.waitid(
+        os.P_PID, server.child.pid, os.WSTOPPED | os.WNOWAIT
+    )  # until then a thread may still answer
     try:
         yield
     finally:

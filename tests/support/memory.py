@@ -3,10 +3,10 @@
 import socket
 from urllib.parse import unquote_to_bytes
 
-from feedcache.memcached import tiers as module
-from feedcache.memcached.protocol import read_answer
-from feedcache.memcached.tiers import TieredCache, tiers, use_topology
-from feedcache.memcached.topology_listener import listener
+from feedcache import memcached_tiers as module
+from feedcache.memcached_node import read_answer
+from feedcache.memcached_tiers import TieredCache, tiers, use_topology
+from feedcache.servers.topology_listener import listener
 
 
 def told(url, request, *, end=b"\r\n"):

@@ -27,7 +27,9 @@ def start_worker(directory, app="feedsite"):
             command, env=environment(), stdout=output, stderr=output, start_new_session=True
         )
     wait_for(lambda: " ready." in log.read_text() or process.poll() is not None, START_SECONDS)
-    assert process.poll() is None, log.read_text()
+    if " ready." not in log.read_text():
+        stop(process)
+        raise AssertionError(log.read_text())
     return process
 
 
@@ -41,7 +43,9 @@ def start_web(directory, **settings):
         process = subprocess.Popen(
             command, env=env, stdout=output, stderr=output, start_new_session=True
         )
-    assert wait_for(lambda: _answers(address), START_SECONDS), log.read_text()
+    if not wait_for(lambda: _answers(address), START_SECONDS):
+        stop(process)
+        raise AssertionError(log.read_text())
     return process, address
 
 
@@ -72,10 +76,14 @@ def environment():
 
 
 def stop(process, number=signal.SIGTERM):
-    """End a process and its children."""
+    """End a process and its children, by its own pid."""
     if process.poll() is None:
         os.killpg(process.pid, number)
-    process.wait(30)
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
 
 
 def wait_for(condition, seconds):

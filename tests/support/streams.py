@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 from runner import programs
 from tests.support.processes import START_SECONDS, environment, free_port, stop, wait_for
 
+# A client that hangs up waits in its own library until it hears something: the next heartbeat.
+OFTEN = {"STREAMING_HEARTBEAT_SECONDS": "1"}
+
 
 @contextmanager
 def streaming_server(directory, **settings):
@@ -19,7 +22,7 @@ def streaming_server(directory, **settings):
     command = programs.streaming(host="127.0.0.1", port=port)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command, env=environment() | settings, stdout=output, stderr=output, start_new_session=True
+            command, env=environment() | OFTEN | settings, stdout=output, stderr=output, start_new_session=True
         )  # fmt: skip
     try:
         assert wait_for(lambda: _is_healthy(port), START_SECONDS), log.read_text()

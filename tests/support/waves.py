@@ -1,8 +1,9 @@
 """How many round trips something costs, counted at the sockets.
 
 Every request to a server is held until nothing more has come for a moment: then all of them are let through together,
-which is one wave. Whoever sends to several servers before reading the first answer makes one wave of it; whoever waits in
-between makes two. So the number of waves is what a page costs in delays of the network, however many servers there are.
+which is one wave. Whoever sends to several servers before reading the first answer makes one wave of it; whoever waits
+in between makes two. So the number of waves is what a page costs in delays of the network, however many servers there
+are.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from pathlib import Path
 from shutil import rmtree
 from urllib.parse import urlsplit
 
-from feedcache.redis_servers import connections
+from feedcache import connections
 from feedcache.topology import Node, Topology
 from tests.support import clusters
 from tests.support.memory import forget
@@ -120,9 +121,9 @@ def relayed(settings, *, apart):
             if apart or not number:
                 relay(label, redis.path)
             urls[name] = f"unix://{place}?{redis.query}"
-        stack.callback(connections.counters.cache_clear)
+        stack.callback(connections.forget_clients)
         stack.enter_context(clusters.addresses(settings, **urls))
-        connections.counters.cache_clear()
+        connections.forget_clients()
         stack.callback(_hang_up)
         node = running().memcached[0]
         place = relay("MEMCACHED", node.address.removeprefix("unix:"))
@@ -139,3 +140,20 @@ def _hang_up():
         connections.existence,
     ):
         client().connection_pool.disconnect()
+
+
+def redis_commands(sent):
+    """The names of the commands that all Redis servers got; a script counts as one, whatever it calls."""
+    requests = (data for wave in sent for name, data in wave if name != "MEMCACHED")
+    return [name for data in requests for name in _names(data)]
+
+
+def _names(data):
+    while data:
+        head, data = data.split(b"\r\n", 1)
+        for number in range(int(head.removeprefix(b"*"))):
+            length, data = data.split(b"\r\n", 1)
+            size = int(length.removeprefix(b"$"))
+            if number == 0:
+                yield data[:size].decode()
+            data = data[size + 2 :]

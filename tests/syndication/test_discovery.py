@@ -55,7 +55,8 @@ def test_a_file_is_a_range_and_costs_one_query(alice, monkeypatch, django_assert
         assert len(locations(f"/sitemap-posts-{today}.xml")) == 1
 
 
-@pytest.mark.parametrize("day", ["x", "2026-13-01", "0001-01-01", "9999-12-31", "2014-12-31", "2026-1-1e9", "٢٠٢٦-٠١-٠١"])  # fmt: skip
+@pytest.mark.parametrize("day", ["x", "2026-13-01", "0001-01-01", "9999-12-31", "2014-12-31", "2026-1-1e9",
+                                 "٢٠٢٦-٠١-٠١"])  # fmt: skip
 def test_days_that_cannot_be_are_404(day):
     assert Client().get(f"/sitemap-posts-{day}.xml").status_code == 404
 
@@ -86,7 +87,12 @@ def test_webfinger_knows_accounts_of_this_host(alice, settings):
 
 def test_webfinger_knows_nobody_else(alice, settings):
     host = settings.SITE_URL.removeprefix("http://")
-    for resource in ("acct:alice@example.org", f"acct:nobody@{host}", "https://example.org/@alice", "alice"):  # fmt: skip
+    for resource in (
+        "acct:alice@example.org",
+        f"acct:nobody@{host}",
+        "https://example.org/@alice",
+        "alice",
+    ):
         assert webfinger(resource).status_code == 404
     assert webfinger("").status_code == 400
     assert webfinger("a" * 501).status_code == 400

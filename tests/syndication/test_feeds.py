@@ -8,7 +8,7 @@ import pytest
 from apps.accounts.actions import update_profile
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.uploads import upload_picture
+from apps.posts.actions.uploads import upload_picture
 from tests.support.factories import publish, suspend
 from tests.support.pictures import picture
 
@@ -47,7 +47,10 @@ def test_atom_is_well_formed_and_says_all_that_readers_need(page_of, alice, sett
     feed = ElementTree.fromstring(answer.content)
     assert feed.findtext(f"{ATOM}title") == f"Alice Wen (@alice) · {settings.SITE_NAME}"
     links = {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM}link")}
-    assert links == {"alternate": f"{settings.SITE_URL}/@alice", "self": f"{settings.SITE_URL}/@alice.atom"}  # fmt: skip
+    assert links == {
+        "alternate": f"{settings.SITE_URL}/@alice",
+        "self": f"{settings.SITE_URL}/@alice.atom",
+    }
     (entry,) = feed.findall(f"{ATOM}entry")
     assert entry.findtext(f"{ATOM}title") == "cats"
     assert entry.findtext(f"{ATOM}id") == f"{settings.SITE_URL}/@alice/{post.pk}"
@@ -150,7 +153,8 @@ def test_a_feed_speaks_the_language_of_the_site(page_of, alice):
 
 def test_pages_name_their_feeds(page_of, alice):
     publish(alice, "hello #tea")
-    for address, feed in (("/@alice", "/@alice.atom"), ("/tags/tea", "/tags/tea.atom"), ("/public", "/public.atom"), ("/", "/public.atom")):  # fmt: skip
+    for address, feed in (("/@alice", "/@alice.atom"), ("/tags/tea", "/tags/tea.atom"), ("/public", "/public.atom"),
+                          ("/", "/public.atom")):  # fmt: skip
         page = get(page_of, address).content.decode()
         assert 'type="application/atom+xml" title=' in page
         assert f'{feed}">' in page

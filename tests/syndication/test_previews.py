@@ -253,7 +253,8 @@ class TestOembed:
         assert self.ask("").status_code == 400
         assert self.ask("x" * 501).status_code == 400
         for url in (
-            f"https://elsewhere.example/@alice/{post.pk}", f"{site}/@bob/{post.pk}", f"{site}/@alice", f"{site}/@alice/{post.pk}x",
+            f"https://elsewhere.example/@alice/{post.pk}", f"{site}/@bob/{post.pk}", f"{site}/@alice",
+            f"{site}/@alice/{post.pk}x",
             f"{site}/@alice/{'9' * 19}", f"{site}/@alice/0", f"{site}/@alice/{post.pk}?a=1", f"/@alice/{post.pk}",
         ):  # fmt: skip
             assert self.ask(url).status_code == 404, url

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.tags.counting import count_days
+from apps.tags.trends import count_days
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db

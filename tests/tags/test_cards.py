@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.tags.counting import count_days
 from apps.tags.models import Tag
-from apps.tags.queries import TALK, Day, TagUsage, _last_days, talked_about
-from apps.web.templatetags.tag_tags import line_of_days
+from apps.tags.queries import Day, TagUsage, _last_days
+from apps.tags.trends import TRENDING_CACHE, cached_trending_tags, count_days
+from apps.web.templatetags.tags import line_of_days
 from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
@@ -31,12 +31,12 @@ def test_where_nobody_uses_tags_there_is_no_card(alice, page_of):
 def test_pages_ask_once_a_minute(alice, django_assert_num_queries):
     publish(alice, "#tea")
     count_days()
-    assert [known.tag.name for known in talked_about()] == ["tea"]
+    assert [known.tag.name for known in cached_trending_tags()] == ["tea"]
     with django_assert_num_queries(0):
-        talked_about()
-    TALK.clear()
+        cached_trending_tags()
+    TRENDING_CACHE.clear()
     with django_assert_num_queries(4):  # two days, the tags, their history
-        talked_about()
+        cached_trending_tags()
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ import re
 
 import pytest
 
-from apps.accounts.actions import restore_user
-from apps.graph.circle_actions import create_circle
+from apps.graph.groups.actions import create_group
+from apps.graph.models import Circle
+from apps.moderation.actions import restore_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.privacy.erasure import delete_account
 from apps.search.indexing import index_posts
-from apps.tags.counting import count_days
 from apps.tags.models import TagDay
-from apps.tags.queries import talked_about
+from apps.tags.trends import cached_trending_tags, count_days
 from tests.support.factories import PASSWORD, moderator, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -65,8 +65,12 @@ def shown_tags(client, text):
 
 
 @pytest.mark.parametrize("visibility", ["mentioned", "followers", "circle", "unlisted"])
-def test_the_tags_of_restricted_posts_are_nobody_s_business(alice, bob, carol, page_of, api_of, visibility):  # fmt: skip
-    circle = {"circle_id": create_circle(alice, name="Us").pk} if visibility == "circle" else {}
+def test_the_tags_of_restricted_posts_are_nobody_s_business(
+    alice, bob, carol, page_of, api_of, visibility
+):
+    circle = (
+        {"circle_id": create_group(Circle, alice, name="Us").pk} if visibility == "circle" else {}
+    )
     publish(alice, f"@bob about #{SECRET}, keep quiet", visibility=visibility, **circle)
     count_days()
     assert_unknown(api_of(None), page_of(None), api_of(carol))
@@ -80,7 +84,9 @@ def test_who_follows_such_a_tag_learns_nothing_either(alice, carol, api_of):
     for name in (SECRET, NEVER):
         tag = client.post(f"/api/v1/tags/{name}/follow").json()
         assert (tag["id"], tag["following"]) == (None, True)
-    assert [(one["id"], one["following"]) for one in client.get("/api/v1/followed_tags").json()] == [(None, True)] * 2  # fmt: skip
+    assert [
+        (one["id"], one["following"]) for one in client.get("/api/v1/followed_tags").json()
+    ] == [(None, True)] * 2
     assert shown_tags(client, SECRET) == []
 
 
@@ -89,14 +95,14 @@ def test_the_tags_of_a_deleted_post_vanish_with_it(alice, bob, page_of, api_of):
     publish(bob, "#tea")
     index_posts([post.pk])
     count_days()
-    assert SECRET in [known.tag.name for known in talked_about()]
+    assert SECRET in [known.tag.name for known in cached_trending_tags()]
     assert shown_tags(api_of(None), SECRET[:5]) == [SECRET]
     for address in LISTS:
         assert SECRET in page_of(None).get(address).content.decode()
     delete_post(post.pk, by=alice)
     index_posts([post.pk])
     assert_unknown(api_of(None), page_of(None))
-    assert [known.tag.name for known in talked_about()] == ["tea"]
+    assert [known.tag.name for known in cached_trending_tags()] == ["tea"]
 
 
 def test_a_tag_that_is_edited_away_vanishes(alice, page_of, api_of):
@@ -105,7 +111,7 @@ def test_a_tag_that_is_edited_away_vanishes(alice, page_of, api_of):
     assert SECRET in page_of(None).get("/public").content.decode()
     edit_post(alice, post.pk, body="nothing")
     index_posts([post.pk])
-    assert SECRET not in [known.tag.name for known in talked_about()]
+    assert SECRET not in [known.tag.name for known in cached_trending_tags()]
     assert_unknown(api_of(None))
 
 
@@ -123,7 +129,7 @@ def test_the_tags_of_a_suspended_author_vanish_and_come_back(alice, bob, page_of
     restore_user(alice, by=moderator(), reason="A test.")
     count_days()
     assert shown_tags(api_of(None), SECRET) == [SECRET]
-    assert SECRET in [known.tag.name for known in talked_about()]
+    assert SECRET in [known.tag.name for known in cached_trending_tags()]
 
 
 def test_the_tags_of_a_deleted_account_vanish(alice, page_of, api_of):

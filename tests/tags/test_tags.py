@@ -4,20 +4,21 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison import missing_in_windows
-from apps.audit.explain.reasons import Source, explain
+from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.tags import actions
 from apps.tags.actions import add_tags, follow_tag, unfollow_tag
-from apps.tags.counting import count_days
 from apps.tags.models import Tag, TagUse
-from apps.tags.queries import followed_page, known, tag_named, trending
+from apps.tags.queries import followed_page, tag_named, tag_usages
+from apps.tags.trends import count_days, trending_tags
 from apps.timeline.home import home_timeline, newer_count
-from apps.timeline.tag import TagQuery, tag_timeline
+from apps.timeline.pipeline import page as pipeline
+from apps.timeline.public import TagQuery, tag_timeline
 from tests.support.factories import deliver, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def ids(page):
 
 
 def tagged(name, viewer=None, cursor=Cursor(), **more):  # noqa: B008 -- a value, never changed
-    return ids(tag_timeline(viewer and viewer.pk, TagQuery(name, **more), cursor))
+    return ids(tag_timeline(viewer, TagQuery(name, **more), cursor))
 
 
 def test_a_post_bears_its_tags_from_its_own_transaction_on(alice):
@@ -88,6 +89,22 @@ def test_more_tags_in_one_timeline(alice):
         tagged("no tag")
 
 
+def test_what_lies_below_many_others_is_found(alice, monkeypatch):
+    """A page may end early, but its cursor leads on."""
+    monkeypatch.setattr(pipeline, "MAX_ROUNDS", 2)
+    oldest = publish(alice, "#tea").pk
+    for _number in range(12):
+        publish(alice, "#tea #milk")
+    wanted = [publish(alice, "#tea").pk, oldest]
+    query = TagQuery("tea", none_of=["milk"])
+    page = tag_timeline(None, query, Cursor(limit=1))
+    found = ids(page)
+    while page.older is not None:
+        page = tag_timeline(None, query, Cursor(max_id=page.older, limit=1))
+        found += ids(page)
+    assert found == wanted
+
+
 def test_nobody_has_to_use_a_tag(alice):
     assert tagged("nothing") == []
     assert tag_named("nothing").pk is None
@@ -102,7 +119,9 @@ def test_follow_and_unfollow(alice, monkeypatch):
     page = followed_page(alice, Cursor())
     assert [tag.name for tag in page.items] == ["茶", "tea"]
     assert user_by_id(alice.pk).counts.followed_tags == alice.counts.followed_tags == 2
-    assert [one.is_followed for one in known([tag_named("tea"), tag_named("milk")], alice)] == [
+    assert [
+        one.is_followed for one in tag_usages([tag_named("tea"), tag_named("milk")], alice)
+    ] == [
         True,
         False,
     ]
@@ -132,7 +151,7 @@ def test_posts_with_a_followed_tag_are_on_the_home_page_at_once(alice, bob, caro
     assert home(bob, max_id=expected[0]) == expected[1:]
     assert home(bob, min_id=expected[1], limit=1) == expected[:1]
     assert newer_count(user_by_id(bob.pk), theirs.pk) >= 1
-    assert explain(user_by_id(bob.pk), hers.pk).way == Source.TAG
+    assert explain(user_by_id(bob.pk), hers.pk).source == Source.TAG
     assert "#tea" in explain(user_by_id(bob.pk), hers.pk).text
     assert missing_in_windows(bob.pk) == ([], 0)  # the window owes nothing that is pulled
     unfollow_tag(bob, "tea")
@@ -141,7 +160,11 @@ def test_posts_with_a_followed_tag_are_on_the_home_page_at_once(alice, bob, caro
 
 def test_what_leaves_a_tag_leaves_the_home_page(bob, carol):
     follow_tag(bob, "tea")
-    edited, deleted, blocked = (publish(carol, "#tea"), publish(carol, "#tea"), publish(make_user(), "#tea"))  # fmt: skip
+    edited, deleted, blocked = (
+        publish(carol, "#tea"),
+        publish(carol, "#tea"),
+        publish(make_user(), "#tea"),
+    )
     assert len(home(bob)) == 3
     edit_post(carol, edited.pk, body="coffee")
     delete_post(deleted.pk, by=carol)
@@ -173,12 +196,12 @@ def test_trends_count_accounts_not_posts(alice, bob, carol):
     follow_user(alice, bob)
     count_days()
     count_days()
-    assert [tag.name for tag in trending(maximum=5)] == ["shared", "loud"]
-    [shared] = known([tag_named("shared")], None)
+    assert [tag.name for tag in trending_tags(maximum=5)] == ["shared", "loud"]
+    [shared] = tag_usages([tag_named("shared")], None)
     assert (shared.uses, shared.accounts, len(shared.history)) == (2, 2, 7)
     TagUse.objects.all().delete()
     count_days()
-    assert trending(maximum=5) == []
+    assert trending_tags(maximum=5) == []
 
 
 def test_many_at_once(alice):

@@ -6,7 +6,7 @@ from django.test import override_settings
 
 from apps.events import leases
 from apps.graph.actions import follow_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
 from tests.support.factories import deliver, make_user, publish
@@ -28,7 +28,12 @@ def job(alice):
         post = publish(alice, "To all.")
         deliver()
     FanoutChunk.objects.filter(pk=FanoutChunk.objects.latest("pk").pk).update(
-        state=leases.State.DEAD, attempts=5, delivered=0, dormant=0, last_error="ValueError: no"
+        state=leases.State.DEAD,
+        attempts=5,
+        delivered=0,
+        dormant=0,
+        number=0,
+        last_error="ValueError: no",
     )
     return FanoutJob.objects.get(post=post)
 
@@ -96,14 +101,15 @@ def test_retry_needs_the_right(job):
     assert FanoutChunk.objects.filter(state=leases.State.DEAD).count() == 1
 
 
-def test_discard_asks_first_and_then_nobody_is_owed_anything(chief, job):
+def test_discard_asks_first_and_what_is_lost_stays_in_the_list(chief, job):
     asked = choose(chief, JOBS, "discard", [job]).content.decode()
     assert "Discard the dead letters of 1 delivery?" in asked
     assert FanoutChunk.objects.filter(state=leases.State.DEAD).count() == 1
     done = choose(chief, JOBS, "discard", [job], confirmed="yes").content.decode()
     assert "1 chunk discarded." in done
     row = cells(chief.get(JOBS).content.decode())
-    assert (row["progress"], row["expected"], row["pending"]) == ("3 of 3 done", "4", "0")
+    assert (row["progress"], row["expected"], row["pending"]) == ("3 of 3 done", "5", "0")
+    assert row["given_up"] == "1"
     assert LogEntry.objects.filter(object_id=str(job.pk)).count() == 1
 
 

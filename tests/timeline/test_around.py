@@ -10,7 +10,7 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user
 from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.uploads import upload_picture
+from apps.posts.actions.uploads import upload_picture
 from tests.support.factories import deliver, publish
 from tests.support.pictures import picture
 
@@ -59,7 +59,10 @@ class TestWhoMaySee:
     def test_under_another_name(self, alice, bob, page):
         post = publish(alice)
         answer = Client().get(f"/@bob/{post.pk}/{page}")
-        assert (answer.status_code, answer.headers.get("Location")) in [(302, f"/@alice/{post.pk}/{page}"), (404, None)]  # fmt: skip
+        assert (answer.status_code, answer.headers.get("Location")) in [
+            (302, f"/@alice/{post.pk}/{page}"),
+            (404, None),
+        ]
 
     @pytest.mark.parametrize("page", ["likes", "reposts", "quotes"])
     @pytest.mark.parametrize("cursor", ["x", "-1", "9" * 30])

@@ -9,12 +9,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from apps.graph.circle_actions import create_circle
+from apps.graph.groups.actions import create_group
+from apps.graph.models import Circle
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.publish import delete_post
 from apps.posts.actions.schedule import schedule_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.posts.uploads import upload_picture
 from tests.support.factories import deliver, publish
 from tests.support.pictures import picture
 
@@ -221,7 +222,8 @@ class TestLater:
     def test_a_time_on_the_authors_clock(self, alice, page_of):
         at = (timezone.now() + timedelta(days=2)).replace(second=0, microsecond=0)
         local = at + timedelta(hours=8)
-        fields = form(scheduled_at=f"{local:%Y-%m-%dT%H:%M}", utc_offset="-480", file_1=file(), file_1_alt="A wall.", idempotency_key=KEY)  # fmt: skip
+        fields = form(scheduled_at=f"{local:%Y-%m-%dT%H:%M}", utc_offset="-480", file_1=file(), file_1_alt="A wall.",
+                      idempotency_key=KEY)  # fmt: skip
         browser = page_of(alice)
         assert browser.post("/posts", fields)["Location"] == "/scheduled"
         fields["file_1"] = file()
@@ -314,7 +316,7 @@ class TestInline:
         made = Post.objects.get(author=bob)
         assert card.status_code == 200
         assert f'id="p{made.pk}"' in card.text
-        assert f'name="at" value="p{made.pk}"' in card.text
+        assert f'formaction="/posts/{made.pk}/like"' in card.text
         assert card["HX-Retarget"] == "closest .post"
         assert f'"draft": "reply:{post.pk}"' in card["HX-Trigger-After-Settle"]
 
@@ -358,7 +360,7 @@ class TestAtHome:
         assert '"draft": "new"' in answer["HX-Trigger"]
         card, composer = answer.text.split('<form class="composer', 1)
         assert f'id="p{made.pk}"' in card
-        assert f'name="at" value="p{made.pk}"' in card  # the way back is the page it stands on
+        assert f'formaction="/posts/{made.pk}/like"' in card
         assert 'id="composer"' in composer
         assert 'hx-swap-oob="true"' in composer
         assert "Look." not in composer
@@ -411,7 +413,7 @@ class TestShared:
 
 
 def test_the_composer_of_the_home_page_is_its_authors_own(alice, bob, page_of):
-    create_circle(alice, name="Kin <b>")
+    create_group(Circle, alice, name="Kin <b>")
     bob.post_language, bob.post_visibility = "zh", "followers"
     bob.save()
     own, others = page_of(alice).get("/").text, page_of(bob).get("/").text

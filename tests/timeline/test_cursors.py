@@ -3,7 +3,7 @@
 import pytest
 
 from apps.graph.actions import follow_user, mute_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, make_user, publish
@@ -53,8 +53,8 @@ def test_no_cursor_names_a_post_that_was_left_out(alice, bob, upwards, per_secon
     follow_user(bob, muted)
     mute_user(bob, muted)
     oldest = bulk_posts(alice, 1, start=1_740_000_000)
-    left_out = set(bulk_posts(muted, 150, start=1_740_000_100, per_second=per_second))
-    newest = bulk_posts(alice, 1, start=1_740_001_000)
+    left_out = set(bulk_posts(muted, 2000, start=1_740_000_100, per_second=per_second))
+    newest = bulk_posts(alice, 1, start=1_740_010_000)
     found, cursors, bound = [], [], 1 if upwards else None
     while len(found) < 2:
         items, now = page(bob, limit=5, **{"min_id" if upwards else "max_id": bound})

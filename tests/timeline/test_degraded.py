@@ -1,5 +1,8 @@
-"""The path to merged authors hangs: everybody still gets the rest of their home, marked, and what is missing comes later."""
+"""The path to merged authors hangs: everybody still gets the rest of their home,
+marked, and what is missing comes later.
+"""
 
+import html
 import threading
 
 import pytest
@@ -7,12 +10,12 @@ import pytest
 from apps.accounts.queries import user_by_id
 from apps.deadline import budget, missing
 from apps.graph.actions import follow_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
 from apps.timeline.sources import outbox, pulled_authors
-from feedcache.bulkhead import Bulkhead
+from feedcache.breaker import Bulkhead
 from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,6 +87,17 @@ def test_the_answer_says_so_to_people_and_programs(alice, bob, star, hanging, ap
     assert page.status_code == 200
     assert "Some posts are missing just now" in page.content.decode()
     assert "still here" in page.content.decode()
+    assert "You're all caught up." not in html.unescape(page.content.decode())
+
+
+def test_an_empty_page_that_lacks_a_source_does_not_say_that_there_is_nothing(
+    bob, star, hanging, page_of
+):
+    publish(star, "hot")
+    deliver()
+    page = page_of(bob).get("/").content.decode()
+    assert "Some posts are missing just now" in page
+    assert "Follow someone to fill this page" not in page
 
 
 def test_who_follows_no_merged_author_notices_nothing(alice, bob, carol, star, hanging):

@@ -7,13 +7,14 @@ from io import BytesIO
 import pytest
 from django.utils import timezone
 
-from apps.events.leases import KILLED, State
-from apps.graph.circle_actions import add_to_circle, create_circle, delete_circle
+from apps.events.leases import WORKER_DIED, State
+from apps.graph.groups.actions import add_members, create_group, delete_group
+from apps.graph.models import Circle
 from apps.posts.actions import schedule
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.publish import delete_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.posts.uploads import upload_picture
 from apps.timeline import publishing
 from tests.support.factories import publish
 from tests.support.pictures import picture
@@ -70,7 +71,7 @@ def test_the_page_says_why_in_plain_words(failed, bob, carol, page_of, language,
     assert "@alice Yes." not in page_of(carol).get("/scheduled").text
 
 
-@pytest.mark.parametrize("error", [KILLED, "ValueError: secret", ""])
+@pytest.mark.parametrize("error", [WORKER_DIED, "ValueError: secret", ""])
 def test_what_is_our_fault_is_said_without_its_inside(failed, bob, page_of, error):
     ScheduledPost.objects.update(last_error=error)
     page = page_of(bob).get("/scheduled").text
@@ -163,10 +164,10 @@ def test_what_waits_is_not_taken_for_it(bob, page_of):
 
 
 def test_a_circle_that_is_gone_never_makes_it_wider(alice, bob, page_of):
-    circle = create_circle(alice, name="Close friends")
-    add_to_circle(alice, circle.pk, [bob])
+    circle = create_group(Circle, alice, name="Close friends")
+    add_members(Circle, alice, circle.pk, [bob.pk])
     row = wait(alice, "For few.", visibility="circle", circle_id=circle.pk)
-    delete_circle(alice, circle.pk)
+    delete_group(Circle, alice, circle.pk)
     try_all()
     sent = fields_of(page_of(alice).get(f"/scheduled/{row.pk}/edit").text)
     assert sent["visibility"] == "mentioned"

@@ -1,4 +1,6 @@
-"""Cached cards: what the template would make of them now, the same for all who may see the same, and never of restricted posts."""
+"""Cached cards: what the template would make of them now,
+the same for all who may see the same, and never of restricted posts.
+"""
 
 import html
 from dataclasses import replace
@@ -12,16 +14,16 @@ from django.utils import timezone, translation
 
 from apps.accounts.actions import update_profile
 from apps.accounts.queries import user_by_id
-from apps.engagement.actions import like_post, unlike_post
-from apps.engagement.voting import vote
+from apps.engagement.actions import like_post, unlike_post, vote
 from apps.graph.actions import block_user, follow_user, unblock_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.folding import ReplyRow
-from apps.timeline.ranking.scoring import Preset, Scored
+from apps.timeline.ranking.algorithms import Part, Scored
+from apps.timeline.ranking.scoring import light
+from apps.timeline.thread import ReplyRow
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of
 from apps.web.timelines import ranked
@@ -29,9 +31,9 @@ from tests.support.factories import deliver, make_user, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 
-CARDS = "{% load feed %}{% feed_cards items %}"
-FOCUSED = "{% load feed %}{% focused_card items.0 2 %}{% ancestor_card items.1 1 %}"
-THREAD = "{% load feed %}{% thread_cards items %}"
+CARDS = "{% load cards %}{% feed_cards items %}"
+FOCUSED = "{% load cards %}{% focused_card items.0 2 %}{% ancestor_card items.1 1 %}"
+THREAD = "{% load cards %}{% thread_cards items %}"
 
 
 def items_of(viewer):
@@ -160,9 +162,9 @@ def test_who_may_quote_is_no_other_readers_affair(alice, bob, carol, same):
     deliver()
     [item] = items_of(bob)
     stranger = replace(item, follows_author=False)
-    assert "?quote=" in same(bob, [item])
-    assert "?quote=" not in same(carol, [stranger])
-    assert "?quote=" in same(bob, [item])
+    assert "data-quote" in same(bob, [item])
+    assert "data-quote" not in same(carol, [stranger])
+    assert "data-quote" in same(bob, [item])
 
 
 def test_no_token_is_in_a_card_that_others_get(alice, bob, same):
@@ -230,16 +232,18 @@ def test_how_a_card_stands_in_a_thread_and_on_a_profile(shown, bob, same):
         )
         assert ("thread-top" in page) == joined
         assert ("Show 3 more replies" in page) == bool(folded)
-    pinned = "{% load feed %}{% feed_cards items pinned=True %}"
+    pinned = "{% load cards %}{% feed_cards items pinned=True %}"
     assert same(bob, [item], source=pinned).count("Pinned") == 1
 
 
 def test_what_is_said_below_a_card(shown, bob, rf):
     item = items_of(bob)[-1]
-    for scored in (Scored(item.id, 0.5, 0.25, 0.75, 1.0), Scored(item.id, 0.25, 0.5, 0.5, 0.5)):
-        said = [ranked.Row.explained(item, 7, scored, Preset.BALANCED)]
-        page = rendered("{% load feed %}{% explained_cards items %}", rf, bob, said)
+    for values in ((0.25, 0.75, 1.0), (0.5, 0.5, 0.5)):
+        parts = zip(light.factors, values, (0.45, 0.3, 0.25), strict=True)
+        scored = Scored(item.id, item.id, tuple(Part(*part) for part in parts))
+        said = [ranked.Row.explained(item, 7, scored)]
+        page = rendered("{% load cards %}{% explained_cards items %}", rf, bob, said)
         assert f"<td><b>{scored.score:.2f}</b></td>" in page
         assert 'aria-posinset="7"' in page
-    plain = [ranked.Row(item, 7, Scored(item.id, 0.5, 0.25, 0.75, 1.0))]
-    assert "<details" not in rendered("{% load feed %}{% explained_cards items %}", rf, bob, plain)
+    plain = [ranked.Row(item, 7, scored)]
+    assert "<details" not in rendered("{% load cards %}{% explained_cards items %}", rf, bob, plain)

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from apps.timeline.pipeline.folding import fold_replies
-from apps.timeline.thread import thread
+from apps.timeline.thread import fold_replies, thread
 from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +86,7 @@ def test_the_page_leads_to_the_rest_and_a_script_puts_it_in(deep, page_of, bob):
     assert "<html" not in part
     assert ids_in(part) == [deep[3].pk, deep[4].pk]
     assert "Show 2 more replies" in part
-    assert f'name="at" value="p{deep[3].pk}"' in part  # acting leads back to where it stands
+    assert f'formaction="/posts/{deep[3].pk}/like"' in part
 
 
 def test_only_who_opens_a_post_has_read_it(deep, page_of, bob):

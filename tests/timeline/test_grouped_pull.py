@@ -4,10 +4,10 @@ from itertools import product
 
 import pytest
 
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.timeline.sources import outbox
 from apps.timeline.sources.outbox import SHORT_OUTBOXES
-from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached_tiers import tiers, use_topology
 from feedcache.topology import Node, Topology
 from tests.feedcache.relay import Relay
 from tests.support.factories import make_user

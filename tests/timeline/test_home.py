@@ -1,12 +1,13 @@
 import pytest
 from django.db.models import F
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post, PostCounts
@@ -17,10 +18,10 @@ from apps.timeline.handlers import (
     update_home_caches,
 )
 from apps.timeline.home import home_timeline, newer_count
-from apps.timeline.reactions import bookmarks_timeline
+from apps.timeline.list import bookmarks_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.connections import timelines
 from feedcache.ids import compose
-from feedcache.redis_servers.connections import RedisError, timelines
 from tests.support.factories import deliver, make_user, publish
 
 
@@ -72,12 +73,12 @@ def test_a_dormant_follower_is_not_pushed_to_and_rebuilds_on_return(alice, bob):
 
 def test_pushes_do_not_prolong_a_windows_life(alice, bob):
     home_timeline(bob, Cursor())
-    timelines().expire(f"home:1:{{{bob.pk}}}", 100)
+    timelines().expire(HOME.key(bob.pk), 100)
     publish(alice)
     deliver()
-    assert timelines().ttl(f"home:1:{{{bob.pk}}}") <= 100
+    assert timelines().ttl(HOME.key(bob.pk)) <= 100
     home_timeline(bob, Cursor())
-    assert timelines().ttl(f"home:1:{{{bob.pk}}}") > 100
+    assert timelines().ttl(HOME.key(bob.pk)) > 100
 
 
 def test_following_brings_older_posts_and_unfollowing_takes_them_at_once(alice, carol):
@@ -183,7 +184,7 @@ def bulk_posts(author, number, *, start=1_750_000_000, per_second=1):
 @pytest.mark.parametrize("length", [5, 8, 20, 21, 50])
 def test_walking_below_the_window_reaches_the_first_post_ever(alice, bob, monkeypatch, length):
     monkeypatch.setattr(home, "HOME", short := type(HOME)("home:t", length=length, ttl_seconds=60))
-    monkeypatch.setattr("apps.timeline.sources.rebuild.HOME", short)
+    monkeypatch.setattr("apps.timeline.sources.home_cache.HOME", short)
     expected = bulk_posts(alice, 20)
     assert walk(bob) == expected
     assert walk_up(bob) == expected
@@ -250,7 +251,7 @@ def test_home_works_without_redis(alice, bob, monkeypatch):
     expected = bulk_posts(alice, 10)
 
     def broken(*_args, **_kwargs):
-        raise RedisError
+        raise RedisConnectionError  # what a server that is gone raises, for Celery too
 
     monkeypatch.setattr("redis.connection.ConnectionPool.get_connection", broken)
     monkeypatch.setattr("redis.connection.BlockingConnectionPool.get_connection", broken)

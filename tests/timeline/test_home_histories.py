@@ -8,20 +8,23 @@ from random import Random
 
 import pytest
 
+from apps.accounts.actions import update_settings
 from apps.errors import NotAllowed
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
-from apps.graph.circle_actions import (
-    add_to_circle,
-    create_circle,
-    delete_circle,
+from apps.graph.groups.actions import (
+    add_members,
+    create_group,
+    delete_group,
     leave_circle,
-    remove_from_circle,
+    remove_members,
 )
-from apps.paging import Cursor
+from apps.graph.models import Circle
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.structures import home_window
 from tests.support.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten
 
@@ -29,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 PEOPLE = 5
 STEPS, ROUNDS = 14, 4  # things that happen between two looks; looks
-REASONS = {"own", "public", "followers", "circle", "circle, not followed"}
+REASONS = {"own", "public", "followers", "circle", "circle, not followed", "a hidden reply"}
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Said:
     circle: int | None = None
     named: set[int] = field(default_factory=set)
     source: int | None = None
+    answers: int | None = None  # whom
 
 
 @dataclass
@@ -50,6 +54,7 @@ class Oracle:
     follows: set[tuple[int, int]] = field(default_factory=set)
     blocks: set[tuple[int, int]] = field(default_factory=set)
     unshared: set[tuple[int, int]] = field(default_factory=set)  # follows without reposts
+    hiding: set[int] = field(default_factory=set)  # who hide replies to strangers
     owners: dict[int, int] = field(default_factory=dict)  # of circles that are there
     members: dict[int, set[int]] = field(default_factory=dict)
     shared: set[int] = field(default_factory=set)
@@ -68,6 +73,8 @@ class Oracle:
             return True
         if post.visibility == "circle":
             return reader in self.inside(post.circle)
+        if post.visibility == "friends":
+            return {(reader, post.author), (post.author, reader)} <= self.follows
         if reader in post.named:
             return True
         return post.visibility == "followers" and (reader, post.author) in self.follows
@@ -80,7 +87,19 @@ class Oracle:
         followed = "" if (reader, post.author) in self.follows else ", not followed"
         return f"{post.visibility}{followed}"
 
+    def is_hidden_reply(self, reader, post):
+        return (
+            reader in self.hiding
+            and post.answers not in {None, post.author, reader}
+            and post.author != reader
+            and (reader, post.answers) not in self.follows
+        )
+
     def home(self, reader):
+        all_of_it = self.whole_home(reader)
+        return [one for one in all_of_it if not self.is_hidden_reply(reader, self.posts[one])]
+
+    def whole_home(self, reader):
         return [
             post_id
             for post_id, post in sorted(self.posts.items(), reverse=True)
@@ -107,7 +126,9 @@ class History:
                     self.follow(one, other)
         for number in range(3):
             owner = self.anybody()
-            circle = create_circle(self.users[owner], name=f"c{number}", is_shared=bool(number))
+            circle = create_group(
+                Circle, self.users[owner], name=f"c{number}", is_shared=bool(number)
+            )
             self.oracle.owners[circle.pk], self.oracle.members[circle.pk] = owner, set()
             if number:
                 self.oracle.shared.add(circle.pk)
@@ -117,18 +138,26 @@ class History:
         deliver()
 
     def begin(self, people, circle):
-        """Every reason to be in a home once: a shared circle with a member who follows its owner, and one who does not."""
+        """Every reason to be in a home once:
+        a shared circle with a member who follows its owner, and one who does not.
+        """
         owner = self.oracle.owners[circle]
         staying, leaving = [one for one in people if one != owner][:2]
         for one in (staying, leaving):
             self.follow(one, owner)
-            add_to_circle(self.users[owner], circle, [self.users[one]])
+            add_members(Circle, self.users[owner], circle, [self.users[one].pk])
             self.oracle.members[circle].add(one)
         self.unfollow(leaving, owner)
         for visibility in ("public", "followers"):
             self.publish(owner, staying, visibility, None)
         for author in (owner, staying):
             self.publish(author, leaving, "circle", circle)
+        self.follow(leaving, staying)
+        parent = self.any_post(author={owner}, visibility={"public"})
+        reply = publish(self.users[staying], "yes", reply_to_id=parent)
+        self.oracle.posts[reply.pk] = Said(staying, "public", answers=owner)
+        update_settings(self.users[leaving], hides_replies=True)
+        self.oracle.hiding.add(leaving)
 
     def anybody(self):
         return self.random.choice(sorted(self.users))
@@ -147,7 +176,7 @@ class History:
     def say(self):
         author, named = self.two()
         visibility = self.random.choice(
-            ["public", "unlisted", "followers", "followers", "mentioned"]
+            ["public", "unlisted", "followers", "followers", "friends", "mentioned"]
         )
         self.publish(author, named, visibility, None)
 
@@ -173,7 +202,21 @@ class History:
         if able:
             author = self.random.choice(sorted(able))
             post = publish(self.users[author], "yes", reply_to_id=parent)
-            self.oracle.posts[post.pk] = Said(author, "circle", circle)
+            whom = self.oracle.posts[parent].author
+            self.oracle.posts[post.pk] = Said(author, "circle", circle, answers=whom)
+
+    def reply(self):
+        parent = self.any_post(visibility={"public", "unlisted"}, source={None})
+        author = self.anybody()
+        if parent is not None and self.oracle.sees(author, parent):
+            post = publish(self.users[author], "yes", reply_to_id=parent)
+            whom = self.oracle.posts[parent].author
+            self.oracle.posts[post.pk] = Said(author, "public", answers=whom)
+
+    def hide_replies(self):
+        one, hides = self.anybody(), self.random.random() < 0.7
+        update_settings(self.users[one], hides_replies=hides)
+        (self.oracle.hiding.add if hides else self.oracle.hiding.discard)(one)
 
     def share(self):
         source = self.any_post(visibility={"public", "unlisted"}, source={None})
@@ -242,7 +285,7 @@ class History:
         able = [one for one, other in self.oracle.follows if other == owner and one not in inside]
         if able:
             person = self.random.choice(sorted(able))
-            add_to_circle(self.users[owner], circle, [self.users[person]])
+            add_members(Circle, self.users[owner], circle, [self.users[person].pk])
             inside.add(person)
 
     def part(self):
@@ -253,13 +296,13 @@ class History:
         if self.random.random() < 0.5:
             leave_circle(self.users[person], circle)
         else:
-            remove_from_circle(self.users[self.oracle.owners[circle]], circle, person)
+            remove_members(Circle, self.users[self.oracle.owners[circle]], circle, [person])
         self.oracle.members[circle].discard(person)
 
     def close(self):
         if len(self.oracle.owners) > 1 and self.random.random() < 0.2:
             circle = self.random.choice(sorted(self.oracle.owners))
-            delete_circle(self.users[self.oracle.owners[circle]], circle)
+            delete_group(Circle, self.users[self.oracle.owners[circle]], circle)
             del self.oracle.owners[circle], self.oracle.members[circle]
 
     def evict(self):
@@ -273,6 +316,9 @@ class History:
         ways = [self.say] * 4 + [self.say_to_circle] * 5 + [self.answer] * 2 + [self.join] * 4
         ways += [self.follow] * 2 + [self.unfollow] * 2 + [self.edit] * 2 + [self.evict] * 2
         ways += [
+            self.reply,
+            self.reply,
+            self.hide_replies,
             self.hide_reposts,
             self.share,
             self.share,
@@ -295,6 +341,8 @@ class History:
             assert walk(user, limit) == expected
             assert walk_up(user, limit) == expected
             reasons |= {self.oracle.reason(reader, post_id) for post_id in expected}
+            if set(self.oracle.whole_home(reader)) > set(expected):
+                reasons.add("a hidden reply")
         return reasons
 
 
@@ -330,6 +378,7 @@ def walk_up(viewer, limit):
 @pytest.mark.parametrize("seed", range(5))
 def test_pages_in_both_directions_are_what_the_rules_say(seed, monkeypatch):
     shorten(monkeypatch, HOME=short_home(), INBOX=short_inbox())
+    monkeypatch.setattr(home_window, "PUSH_BATCH", 1)  # pushes to two ask who is away
     history = History(seed)
     compared = history.look()
     for _round in range(ROUNDS):

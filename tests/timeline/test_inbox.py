@@ -9,29 +9,29 @@ from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
 from apps.graph.actions import follow_user, unfollow_user
-from apps.graph.circle_actions import (
-    add_to_circle,
-    create_circle,
-    delete_circle,
+from apps.graph.groups.actions import (
+    add_members,
+    create_group,
+    delete_group,
     leave_circle,
-    remove_from_circle,
+    remove_members,
 )
-from apps.paging import Cursor
+from apps.graph.models import Circle
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.timeline import home
-from apps.timeline.fanout.dispatch import circle_changed, push_to_author, start_job
+from apps.timeline.fanout.backfill import circle_changed
+from apps.timeline.fanout.dispatch import start_job
 from apps.timeline.handlers import drop_home_caches
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources import outbox, sql
-from apps.timeline.sources.home_cache import HOME, INBOX
-from apps.timeline.sources.rebuild import rebuild_home, rebuild_inbox
-from feedcache.redis_servers import clients
-from feedcache.redis_servers.connections import RedisError, timelines
-from feedcache.structures import home_window
-from tests.support.factories import deliver, make_user, publish
+from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
+from feedcache import redis_clients
+from feedcache.connections import RedisError, timelines
+from tests.support.factories import deliver, make_user, publish, show_to_author
 from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db
@@ -59,8 +59,8 @@ def cast(alice, bob, carol):
     dora = make_user("dora")
     for one in (carol, dora):
         follow_user(one, alice)
-    circle = create_circle(alice, name="Ours", is_shared=True)
-    add_to_circle(alice, circle.pk, [carol])
+    circle = create_group(Circle, alice, name="Ours", is_shared=True)
+    add_members(Circle, alice, circle.pk, [carol.pk])
     unfollow_user(carol, alice)
     deliver()
     people = {"alice": alice, "bob": bob, "carol": carol, "dora": dora}
@@ -104,11 +104,12 @@ def test_an_open_post_is_in_no_inbox(cast, visibility):
 def test_it_is_absent_from_the_authors_outbox_for_others(cast, visibility):
     post = say(cast, visibility)
     outsider = make_user()
-    for viewer_id in (None, outsider.pk):
+    for viewer in (None, outsider):
+        viewer_id = viewer.pk if viewer else None
         assert (
             ids(
                 profile_timeline(
-                    fresh(cast["alice"]), viewer_id, Cursor(), ProfileFilter(replies=True)
+                    fresh(cast["alice"]), viewer, Cursor(), ProfileFilter(replies=True)
                 )
             )
             == []
@@ -117,7 +118,7 @@ def test_it_is_absent_from_the_authors_outbox_for_others(cast, visibility):
     assert sql.public_ids(Cursor(), 9) == []
     assert outbox.newest_ids_of_followees(cast["bob"].pk, 9) == []
     own = profile_timeline(
-        fresh(cast["alice"]), cast["alice"].pk, Cursor(), ProfileFilter(replies=True)
+        fresh(cast["alice"]), cast["alice"], Cursor(), ProfileFilter(replies=True)
     )
     assert ids(own) == [post.pk]
 
@@ -127,7 +128,7 @@ def test_members_find_it_on_the_profile(cast):
     found = [
         ids(
             profile_timeline(
-                fresh(cast["alice"]), cast[name].pk, Cursor(), ProfileFilter(replies=True)
+                fresh(cast["alice"]), cast[name], Cursor(), ProfileFilter(replies=True)
             )
         )
         for name in NAMES
@@ -171,22 +172,22 @@ class TestLedger:
     def test_members_are_those_at_the_time_of_delivery(self, cast):
         circle, bob = cast["circle"], cast["bob"]
         post = publish(cast["alice"], visibility="circle", circle_id=circle.pk)
-        remove_from_circle(cast["alice"], circle.pk, cast["carol"].pk)
-        add_to_circle(cast["alice"], circle.pk, [bob])
+        remove_members(Circle, cast["alice"], circle.pk, [cast["carol"].pk])
+        add_members(Circle, cast["alice"], circle.pk, [bob.pk])
         start_job(post.pk)
         assert (INBOX.ids(bob.pk), INBOX.ids(cast["carol"].pk)) == ([post.pk], [])
 
     def test_a_circle_deleted_before_the_delivery_owes_nobody(self, cast):
         post = publish(cast["alice"], visibility="circle", circle_id=cast["circle"].pk)
         start_job(post.pk)
-        delete_circle(cast["alice"], cast["circle"].pk)
+        delete_group(Circle, cast["alice"], cast["circle"].pk)
         FanoutChunk.objects.update(state="pending", due_at=timezone.now())
         deliver()
         assert self.chunks(post) == [(0, 0, 0, 0, 0)]
 
     def test_an_empty_circle_makes_a_job_without_chunks(self, alice):
         online(alice)
-        lonely = create_circle(alice, name="Lonely")
+        lonely = create_group(Circle, alice, name="Lonely")
         post = publish(alice, visibility="circle", circle_id=lonely.pk)
         deliver()
         assert self.chunks(post) == []
@@ -194,7 +195,7 @@ class TestLedger:
 
     def test_publishing_costs_the_same_for_every_size_of_circle(self, alice):
         """The order of source 003: the post is durable first, then the job is cut, then the inboxes are filled."""
-        circle = create_circle(alice, name="Grown")
+        circle = create_group(Circle, alice, name="Grown")
         counts = []
         for _round in range(2):
             with CaptureQueriesContext(connection) as queries:
@@ -204,7 +205,7 @@ class TestLedger:
             people = [make_user() for _ in range(4)]
             for one in people:
                 follow_user(one, alice)
-            add_to_circle(alice, circle.pk, people)
+            add_members(Circle, alice, circle.pk, [one.pk for one in people])
         assert counts[0] == counts[1]
         assert not FanoutChunk.objects.filter(job=post.pk).exists()
 
@@ -213,7 +214,7 @@ class TestChanges:
     def test_joining_brings_the_posts_and_leaving_takes_them(self, cast):
         alice, bob, circle = cast["alice"], cast["bob"], cast["circle"]
         old = say(cast, "circle")
-        add_to_circle(alice, circle.pk, [bob])
+        add_members(Circle, alice, circle.pk, [bob.pk])
         deliver()
         assert INBOX.ids(bob.pk) == [old.pk]
         leave_circle(bob, circle.pk)
@@ -229,7 +230,7 @@ class TestChanges:
         before = say(cast, "followers")
         online(bob)
         posts = [say(cast, "circle").pk for _ in range(number)]
-        add_to_circle(cast["alice"], cast["circle"].pk, [bob])
+        add_members(Circle, cast["alice"], cast["circle"].pk, [bob.pk])
         deliver()
         expected = [*posts[::-1], before.pk]
         assert short.ids(bob.pk) == expected[:4]
@@ -238,9 +239,9 @@ class TestChanges:
     def test_events_in_the_wrong_order_leave_no_hole(self, cast):
         alice, carol, circle = cast["alice"], cast["carol"], cast["circle"]
         post = say(cast, "circle")
-        remove_from_circle(alice, circle.pk, carol.pk)
+        remove_members(Circle, alice, circle.pk, [carol.pk])
         follow_user(carol, alice)
-        add_to_circle(alice, circle.pk, [carol])
+        add_members(Circle, alice, circle.pk, [carol.pk])
         circle_changed(carol.pk, circle.pk)
         circle_changed(carol.pk, circle.pk)
         assert INBOX.ids(carol.pk) == [post.pk]
@@ -251,14 +252,14 @@ class TestChanges:
         INBOX.drop(bob.pk)
         token = INBOX.begin(bob.pk)
         assert token is not None
-        add_to_circle(alice, circle.pk, [bob])
+        add_members(Circle, alice, circle.pk, [bob.pk])
         deliver()
         assert INBOX.swap(bob.pk, token, [], complete=True)
         assert INBOX.ids(bob.pk) == [post.pk]
 
     def test_an_unfollow_keeps_what_came_by_a_circle(self, cast):
         alice, bob, circle = cast["alice"], cast["bob"], cast["circle"]
-        add_to_circle(alice, circle.pk, [bob])
+        add_members(Circle, alice, circle.pk, [bob.pk])
         to_circle, to_followers = say(cast, "circle"), say(cast, "followers")
         assert INBOX.ids(bob.pk) == [to_followers.pk, to_circle.pk]
         unfollow_user(bob, alice)
@@ -315,13 +316,13 @@ class TestReading:
         self, cast, django_assert_num_queries, monkeypatch
     ):
         posts = [say(cast, visibility).pk for visibility in ("public", "followers", "public")]
-        trips = []
+        trips, execute = [], redis_clients.execute
 
         def counted(client, commands):
             trips.append(commands)
-            return clients.execute(client, commands)
+            return execute(client, commands)
 
-        monkeypatch.setattr(home_window, "execute", counted)
+        monkeypatch.setattr(redis_clients, "execute", counted)
         with django_assert_num_queries(0):
             assert home.home_ids(cast["bob"].pk, Cursor(), 21) == posts[::-1]
         assert len(trips) == 1
@@ -331,8 +332,8 @@ class TestReading:
         self, alice, bob, number, django_assert_num_queries
     ):
         for n in range(number):
-            circle = create_circle(alice, name=f"circle {n}")
-            add_to_circle(alice, circle.pk, [bob])
+            circle = create_group(Circle, alice, name=f"circle {n}")
+            add_members(Circle, alice, circle.pk, [bob.pk])
             publish(alice, visibility="circle", circle_id=circle.pk)
         deliver()
         viewer = user_by_id(bob.pk)
@@ -365,7 +366,7 @@ class TestReading:
     @pytest.mark.parametrize("windows", [HOME, INBOX])
     def test_without_one_window_the_page_comes_from_sql(self, cast, windows, monkeypatch):
         posts = [say(cast, visibility).pk for visibility in ("public", "followers", "public")]
-        monkeypatch.setattr("apps.timeline.sources.rebuild.WAIT_SECONDS", 0.05)
+        monkeypatch.setattr("apps.timeline.sources.home_cache.WAIT_SECONDS", 0.05)
         windows.drop(cast["bob"].pk)
         windows.begin(cast["bob"].pk)  # by a builder that has died
         assert ids(home_timeline(cast["bob"], Cursor())) == posts[::-1]
@@ -382,7 +383,7 @@ class TestReading:
         monkeypatch.setattr("redis.connection.ConnectionPool.get_connection", broken)
         monkeypatch.setattr("redis.connection.BlockingConnectionPool.get_connection", broken)
         assert ids(home_timeline(cast["bob"], Cursor())) == [post.pk for post in posts[::-1]]
-        push_to_author(posts[0])  # no error
+        show_to_author(posts[0])  # no error
 
     @pytest.mark.parametrize(("home_length", "inbox_length"), [(3, 9), (9, 3), (3, 3), (4, 1)])
     def test_walks_are_exact_below_both_ends(self, cast, monkeypatch, home_length, inbox_length):
@@ -409,7 +410,7 @@ class TestReading:
 
     def test_authors_see_their_restricted_post_before_any_worker_ran(self, cast):
         post = publish(cast["alice"], visibility="circle", circle_id=cast["circle"].pk)
-        push_to_author(post)
+        show_to_author(post)
         assert ids(home_timeline(cast["alice"], Cursor())) == [post.pk]
         assert HOME.ids(cast["alice"].pk) == []
 
@@ -419,7 +420,7 @@ class TestReading:
 
         INBOX.drop(cast["bob"].pk)
         with monkeypatch.context() as patch:
-            patch.setattr("apps.timeline.sources.rebuild.sql.restricted_home_ids", broken)
+            patch.setattr("apps.timeline.sources.home_cache.sql.restricted_home_ids", broken)
             with pytest.raises(DatabaseError):
                 home_timeline(cast["bob"], Cursor())
         assert rebuild_inbox(cast["bob"].pk)

@@ -3,10 +3,10 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain.reasons import Source, explain
+from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.graph.actions import follow_user, unfollow_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
 from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, publish
@@ -60,4 +60,4 @@ def test_nobody_elses_posts_are_touched_and_the_choice_ends_with_the_follow(
 def test_the_reader_is_told_why(alice, bob, posts):
     follow_user(bob, alice, languages=["en"])
     explained = explain(user_by_id(bob.pk), posts["fr"])
-    assert (explained.way, explained.on_home) == (Source.LANGUAGE, False)
+    assert (explained.source, explained.on_home) == (Source.LANGUAGE, False)

@@ -1,4 +1,6 @@
-"""How long what the timelines keep lives, where the articles say nothing or several things: settings, and what they do."""
+"""How long what the timelines keep lives, where the articles say nothing or several things:
+settings, and what they do.
+"""
 
 import time
 from dataclasses import replace
@@ -7,7 +9,7 @@ from django.conf import settings
 
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 
 DAY = 24 * 3600
 
@@ -31,4 +33,4 @@ def test_a_short_life_ends_and_reads_begin_it_anew():
         time.sleep(0.05)
     assert not short.exists(7)
     assert short.push([7], [8]) == (0, 1)
-    assert timelines().keys("home:*") == []
+    assert timelines().keys("home:*") == [b"home:1:{0}:away"]

@@ -1,4 +1,6 @@
-"""Pages deep down: right whichever way their ids are found, in a fixed number of statements and round trips, cold and warm."""
+"""Pages deep down: right whichever way their ids are found,
+in a fixed number of statements and round trips, cold and warm.
+"""
 
 import random
 from collections import Counter
@@ -12,24 +14,25 @@ from apps.audit.oracle import Oracle
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user
-from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.paging import Cursor
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from apps.posts.cache.entries import CACHED_POSTS
+from apps.posts.cache import CACHED_POSTS
 from apps.posts.models import OPEN, Post
 from apps.timeline.home import home_timeline
 from apps.timeline.models import TimelineSpan
-from apps.timeline.sources import older
+from apps.timeline.sources import older, outbox
 from apps.timeline.sources import sql as pull
-from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.tasks import fill_second_level
-from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers.connections import timelines
-from feedcache.structures.bloom import generations
+from feedcache.connections import timelines
+from feedcache.memcached_tiers import tiers
+from feedcache.structures import bloom
 from tests.support.factories import deliver, make_user, publish
 from tests.support.processes import wait_for
 from tests.support.waves import relayed
+from tests.support.windows import windows_of
 from tests.timeline.outboxes import crowd, follow_all, fresh, reader_of, write
 
 pytestmark = pytest.mark.django_db
@@ -53,12 +56,8 @@ def reader(authors):
 @pytest.fixture
 def small_windows():
     """Windows of twenty ids, as of somebody who has read on."""
-    lengths = {windows: windows.length for windows in (HOME, INBOX)}
-    for windows in lengths:
-        object.__setattr__(windows, "length", PAGE)
-    yield
-    for windows, length in lengths.items():
-        object.__setattr__(windows, "length", length)
+    with windows_of(PAGE):
+        yield
 
 
 @pytest.fixture
@@ -71,7 +70,6 @@ def far_apart(monkeypatch):
 def rung(monkeypatch):
     """What workers were told to keep, of readers of very many."""
     told = []
-    monkeypatch.setattr(older, "SLOW_SECONDS", 0)
     monkeypatch.setattr(older, "enqueue", lambda name, *asked, expires: told.append((name, *asked)))
     return told
 
@@ -87,7 +85,7 @@ def waves(settings):
 
 def _filters_built():
     maintain_filters()
-    return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
+    return all(bloom.read_state(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
 def ids_of(reader):
@@ -113,14 +111,17 @@ def mixture(authors, reader):
     chance, strangers = random.Random(3), [make_user() for _ in range(2)]
     people = [*authors[:4], *strangers, reader]
     owner = authors[2]
+    follow_user(authors[0], reader)  # a friend
     for stranger in strangers:
         follow_user(stranger, owner)
-    circle = create_circle(owner, name="Ours", is_shared=True)
-    add_to_circle(owner, circle.pk, [reader, *strangers])
+    circle = create_group(Circle, owner, name="Ours", is_shared=True)
+    add_members(Circle, owner, circle.pk, [reader.pk, *(one.pk for one in strangers)])
     members = {owner, reader, *strangers}
     for number in range(120):
         author = chance.choice(people)
-        kind = chance.choice(["public", "unlisted", "followers", "mentioned", "named", "circle"])
+        kind = chance.choice(
+            ["public", "unlisted", "followers", "friends", "mentioned", "named", "circle"]
+        )
         text = f"Number {number}" + (" for @reader" if kind == "named" else "")
         visibility = "mentioned" if kind == "named" else kind
         if kind == "circle" and author not in members:
@@ -204,20 +205,24 @@ def test_deep_pages_are_ranges_of_indexes(reader):
 # --- what comes next ------------------------------------------------------------------------------
 
 
-def test_a_page_that_was_found_nearby_is_all_there_is_to_do(
+def test_the_second_level_is_asked_first_and_filled_also_after_a_quick_page(
     reader, rung, django_assert_num_queries
 ):
     ids = ids_of(reader)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):  # the second level, then the next posts of the site
         assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
-    assert rung == []
+    assert rung == [("apps.timeline.tasks.fill_second_level", reader.pk, ids[99])]
+    fill_second_level(*rung[0][1:])
+    with django_assert_num_queries(2):  # the second level, and what is restricted
+        assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
+    assert len(rung) == 1
 
 
 def test_a_page_that_was_not_is_kept_on_by_a_worker(
     reader, far_apart, rung, django_assert_num_queries
 ):
     ids = ids_of(reader)
-    with django_assert_num_queries(2):  # the second level, then all
+    with django_assert_num_queries(2):  # the second level, then all; nothing is nearby
         assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
     assert rung == [("apps.timeline.tasks.fill_second_level", reader.pk, ids[99])]
     for _twice in range(2):
@@ -231,18 +236,29 @@ def test_a_page_that_was_not_is_kept_on_by_a_worker(
     assert rung == []
 
 
-def test_what_was_found_soon_is_not_kept(reader, far_apart, rung, monkeypatch):
-    monkeypatch.setattr(older, "SLOW_SECONDS", 60)
+def test_a_rebuilt_home_cache_has_the_second_level_filled_and_the_next_is_made_from_it(
+    reader, authors, rung, monkeypatch
+):
     ids = ids_of(reader)
-    assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
-    assert rung == []
+    home_timeline(reader, Cursor())
+    assert rung == [("apps.timeline.tasks.fill_second_level", reader.pk, None)]
+    for _twice in range(2):
+        fill_second_level(reader.pk)
+    assert TimelineSpan.objects.get().length == len(ids)
+    new = publish(authors[0]).pk
+    timelines().flushdb()
+    with monkeypatch.context() as patch:
+        patch.setattr(outbox, "newest_ids_of_followees", None)  # nobody asks the outboxes
+        assert walk(reader) == [new, *ids]
+    TimelineSpan.objects.update(floor=ids[PAGE])  # does not reach down to the end
+    timelines().flushdb()
+    assert walk(reader) == [new, *ids]
 
 
 def test_a_bell_that_is_lost_costs_no_page(small_windows, reader, far_apart, monkeypatch):
     def broken(*_message, **_options):
         raise OSError
 
-    monkeypatch.setattr(older, "SLOW_SECONDS", 0)
     monkeypatch.setattr(current_app, "send_task", broken)
     assert walk(reader) == Oracle().home(reader.pk)
     assert not TimelineSpan.objects.exists()
@@ -251,17 +267,20 @@ def test_a_bell_that_is_lost_costs_no_page(small_windows, reader, far_apart, mon
 # --- what a page costs ----------------------------------------------------------------------------
 
 
-def test_a_deep_page_is_five_statements_and_as_many_trips_as_the_first(
+def test_a_deep_page_is_six_statements_and_as_many_trips_as_the_first(
     small_windows, reader, authors, waves, rung, django_assert_num_queries
 ):
-    """Ids, texts, pictures, mentions; and likes, since no filter reaches back so far. Nobody has read it before."""
+    """The second level, ids, texts, pictures, mentions; and likes, since no filter reaches back so far.
+
+    Nobody has read it before.
+    """
     viewer = user_by_id(reader.pk)
     ids = ids_of(viewer)
     for _ in range(2):
         home_timeline(viewer, Cursor())
     for start in (40, 140, 40):
         below = Cursor(max_id=ids[start - 1])
-        with django_assert_num_queries(5), waves.counted() as sent:
+        with django_assert_num_queries(6), waves.counted() as sent:
             page = home_timeline(viewer, below)
         assert [item.id for item in page.items] == ids[start : start + PAGE]
         assert len(sent) == 2

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from apps.accounts.actions import restore_user
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
-from apps.posts import visibility
+from apps.moderation.actions import restore_user
+from apps.posts import queries
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.viewer_context import ViewerContext
-from apps.streaming.queries import news_of_post
+from apps.posts.queries import ViewerContext
+from apps.streaming.queries import events_of_post
 from apps.streaming.streams import Stream
-from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
+from apps.timeline.pipeline.page import hydrate, hydrate_for
 from tests.support.factories import deliver, make_user, moderator, publish, suspend
 from tests.support.faults import dead_memcached
 
@@ -41,10 +41,11 @@ def told(viewer, answer, api_of, page_of):
             statuses = {one["id"]: one for one in api.get(f"/api/v1/{address}").json()}
             if str(answer.pk) in statuses:
                 found.add(named(statuses[str(answer.pk)]))
-        for news in news_of_post(answer.pk, "update", {Stream("user"): [viewer.pk]}):
+        for news in events_of_post(answer.pk, "update", {Stream("user"): [viewer.pk]}):
             found.add(named(json.loads(news.payload)))
         exact = hydrate_for(ViewerContext(viewer.pk), [answer.pk]).items[0]  # no cache is believed
-        found.add((exact.reply_to_id and str(exact.reply_to_id), exact.reply_to_author_id and str(exact.reply_to_author_id)))  # fmt: skip
+        found.add((exact.reply_to_id and str(exact.reply_to_id),
+                   exact.reply_to_author_id and str(exact.reply_to_author_id)))  # fmt: skip
         assert len(found) == 1
         [(parent, _account)] = found
         for address in ("/", f"/@{answer.author.handle}/with_replies"):
@@ -132,7 +133,7 @@ def test_without_caches_it_is_the_same(bob, carol, dora, api_of):
 
 def test_more_restricted_posts_than_postgresql_is_asked_about_at_once(alice, carol, monkeypatch):
     """All restricted, each answered by another post: batches, and no question for each."""
-    monkeypatch.setattr(visibility, "MAX_IDS", 2)
+    monkeypatch.setattr(queries, "MAX_IDS", 2)
     ids = []
     for number in range(5):
         said = publish(carol, f"@alice number {number}", visibility="mentioned")

@@ -4,21 +4,21 @@ from itertools import product
 
 import pytest
 
-from apps.accounts.actions import suspend_user
 from apps.graph.actions import block_user, follow_user
-from apps.graph.circle_actions import (
-    add_to_circle,
-    create_circle,
-    delete_circle,
+from apps.graph.groups.actions import (
+    add_members,
+    create_group,
+    delete_group,
     leave_circle,
-    remove_from_circle,
+    remove_members,
 )
+from apps.graph.models import Circle
+from apps.moderation.actions import suspend_user
 from apps.notifications.models import Notification
-from apps.posts.content.codec import VERSION, decode_cached_post
-from apps.posts.content.post import State
+from apps.posts.content.post import VERSION, State, decode_cached_post
 from apps.timeline.sources.home_cache import HOME, INBOX
-from feedcache.memcached.tiers import tiers
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
+from feedcache.memcached_tiers import tiers
 from tests.support.factories import deliver, make_user, publish
 from tests.support.staff import make_staff
 
@@ -96,9 +96,9 @@ class World:
         for name in ("author", "member", "former member", "blocked member"):
             follow_user(people[name], owner)
         follow_user(people["follower"], author)
-        circle = create_circle(owner, name="Ours", is_shared=True)
+        circle = create_group(Circle, owner, name="Ours", is_shared=True)
         inside = ("author", "member", "former member", "blocked member")
-        add_to_circle(owner, circle.pk, [people[name] for name in inside])
+        add_members(Circle, owner, circle.pk, [people[name].pk for name in inside])
         self.pages = {name: page_of(people.get(name)) for name in VIEWERS}
         self.programs = {name: api_of(people.get(name)) for name in VIEWERS}
         deliver()
@@ -118,7 +118,7 @@ class World:
         ) in VIEWERS:  # those who may see it keep it; whatever is cached now must not help later
             self.programs[name].post(f"/api/v1/statuses/{self.post}/bookmark")
         self.warm()
-        remove_from_circle(owner, circle.pk, people["former member"].pk)
+        remove_members(Circle, owner, circle.pk, [people["former member"].pk])
         block_user(author, people["blocked member"])
 
     def warm(self):
@@ -170,7 +170,7 @@ class World:
         bodies = {"thread": f"statuses/{self.root}/context", "notifications": "notifications"}
         before = {
             "home rebuilt": timelines().flushdb,
-            "home without its inbox": lambda: timelines().delete(f"inbox:1:{{{reader.pk}}}"),
+            "home without its inbox": lambda: timelines().delete(INBOX.key(reader.pk)),
             "cache": lambda: self.api("author", f"statuses/{self.post}"),  # who may see it looks
         }
         before.get(surface, bool)()
@@ -236,11 +236,11 @@ def test_the_raw_cache_never_holds_a_restricted_body(visibility, page_of, api_of
 # --- belonging ends ---------------------------------------------------------------------------------
 
 ENDS = {
-    "taken out": lambda owner, member, circle: remove_from_circle(owner, circle, member.pk),
+    "taken out": lambda owner, member, circle: remove_members(Circle, owner, circle, [member.pk]),
     "left": lambda owner, member, circle: leave_circle(member, circle),
     "blocked by the owner": lambda owner, member, circle: block_user(owner, member),
     "blocked the owner": lambda owner, member, circle: block_user(member, owner),
-    "circle deleted": lambda owner, member, circle: delete_circle(owner, circle),
+    "circle deleted": lambda owner, member, circle: delete_group(Circle, owner, circle),
 }
 
 
@@ -248,8 +248,8 @@ ENDS = {
 def test_the_end_of_belonging_acts_on_the_next_read_with_warm_caches(
     alice, bob, end, api_of, page_of
 ):
-    circle = create_circle(alice, name="Ours")
-    add_to_circle(alice, circle.pk, [bob])
+    circle = create_group(Circle, alice, name="Ours")
+    add_members(Circle, alice, circle.pk, [bob.pk])
     program, page = api_of(bob), page_of(bob)
     program.get("/api/v1/timelines/home")
     post = publish(alice, SECRET, visibility="circle", circle_id=circle.pk)
@@ -272,8 +272,8 @@ def test_the_end_of_belonging_acts_on_the_next_read_with_warm_caches(
 def test_posts_of_a_deleted_circle_are_their_authors_only(alice, bob, carol, api_of):
     """Not even the owner of the circle reads what members wrote there."""
     follow_user(carol, alice)
-    circle = create_circle(alice, name="Ours", is_shared=True)
-    add_to_circle(alice, circle.pk, [bob, carol])
+    circle = create_group(Circle, alice, name="Ours", is_shared=True)
+    add_members(Circle, alice, circle.pk, [bob.pk, carol.pk])
     posts = [publish(one, visibility="circle", circle_id=circle.pk).pk for one in (alice, bob)]
     deliver()
     programs = [api_of(one) for one in (alice, bob, carol)]
@@ -285,7 +285,7 @@ def test_posts_of_a_deleted_circle_are_their_authors_only(alice, bob, carol, api
         return found
 
     assert [seen(program) for program in programs] == [posts] * 3
-    delete_circle(alice, circle.pk)
+    delete_group(Circle, alice, circle.pk)
     assert [seen(program) for program in programs] == [posts[:1], posts[1:], []]
     deliver()
     timelines().flushdb()
@@ -297,17 +297,17 @@ def page_or(program, page, address):
 
 
 def test_notifications_of_a_circle_end_with_belonging(alice, bob, api_of):
-    circle = create_circle(alice, name="Ours")
-    add_to_circle(alice, circle.pk, [bob])
+    circle = create_group(Circle, alice, name="Ours")
+    add_members(Circle, alice, circle.pk, [bob.pk])
     publish(alice, f"{SECRET} @bob", visibility="circle", circle_id=circle.pk)
     deliver()
     assert SECRET in api_of(bob).get("/api/v1/notifications").text
-    remove_from_circle(alice, circle.pk, bob.pk)
+    remove_members(Circle, alice, circle.pk, [bob.pk])
     assert SECRET not in api_of(bob).get("/api/v1/notifications").text
 
 
 def test_nobody_is_told_of_a_circle_post_that_is_not_for_them(alice, carol):
-    circle = create_circle(alice, name="Ours")
+    circle = create_group(Circle, alice, name="Ours")
     publish(alice, "hello @carol", visibility="circle", circle_id=circle.pk)
     deliver()
     assert not Notification.objects.exists()

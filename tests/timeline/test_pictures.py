@@ -1,4 +1,6 @@
-"""The pictures of a card: as large as they are shown, never later than they are seen, and still until they are opened."""
+"""The pictures of a card: as large as they are shown, never later than they are seen,
+and still until they are opened.
+"""
 
 import re
 from types import SimpleNamespace

@@ -3,8 +3,8 @@
 import pytest
 from django.core.files.base import ContentFile
 
+from apps.engagement.actions import vote
 from apps.engagement.models import Vote
-from apps.engagement.voting import vote
 from apps.posts.actions.drafts import NewPicture, PollDraft
 from tests.support.factories import publish
 

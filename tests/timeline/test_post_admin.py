@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.models import UserCounts
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.models import Post
 from apps.timeline.admin import posts as post_admin
 from apps.timeline.home import home_timeline

@@ -5,12 +5,12 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, follow_user, mute_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
-from apps.posts.cache.entries import CACHED_POSTS
-from apps.posts.cache.recent import NO_RECENT
+from apps.posts.cache import CACHED_POSTS
 from apps.posts.models import Post
+from apps.posts.recent import NO_RECENT
 from apps.timeline.profile import ProfileFilter, profile_ids, profile_timeline
 from apps.timeline.sources import outbox
 from tests.support.factories import make_user, publish
@@ -20,16 +20,14 @@ pytestmark = pytest.mark.django_db
 
 
 def ids(author, viewer, *, replies=True, **cursor):
-    page = profile_timeline(
-        author, viewer and viewer.pk, Cursor(**cursor), ProfileFilter(replies=replies)
-    )
+    page = profile_timeline(author, viewer, Cursor(**cursor), ProfileFilter(replies=replies))
     return [item.id for item in page.items]
 
 
 def walk(author, viewer, limit):
     seen, cursor = [], Cursor(limit=limit)
     while True:
-        page = profile_timeline(author, viewer and viewer.pk, cursor, ProfileFilter(replies=True))
+        page = profile_timeline(author, viewer, cursor, ProfileFilter(replies=True))
         seen += [item.id for item in page.items]
         if page.older is None:
             return seen
@@ -155,7 +153,7 @@ def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(
     left = [post.pk for post in posts if replies or post.reply_to_id is None]
     seen, cursor = [], Cursor(limit=90, min_id=0 if ascending else None)
     while True:
-        page = profile_timeline(fresh(alice), bob.pk, cursor, ProfileFilter(replies=replies))
+        page = profile_timeline(fresh(alice), bob, cursor, ProfileFilter(replies=replies))
         new = [item.id for item in page.items]
         assert new == inside(left, cursor, 90)[:: -1 if ascending else 1]
         if not new:

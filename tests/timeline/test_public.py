@@ -1,7 +1,7 @@
 import pytest
 
 from apps.graph.actions import block_user, mute_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.public import public_timeline
 from tests.support.factories import make_user, publish, suspend
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 
 
 def ids(viewer, **cursor):
-    return [item.id for item in public_timeline(viewer and viewer.pk, Cursor(**cursor)).items]
+    return [item.id for item in public_timeline(viewer, Cursor(**cursor)).items]
 
 
 def test_public_is_what_is_said_to_everybody_and_no_repost(alice, bob):
@@ -59,7 +59,7 @@ def test_a_long_run_of_muted_posts_is_walked_past(alice, carol):
     mute_user(alice, carol)
     seen, cursor = [], Cursor(limit=2)
     while True:
-        page = public_timeline(alice.pk, cursor)
+        page = public_timeline(alice, cursor)
         seen += [item.id for item in page.items]
         if page.older is None:
             break

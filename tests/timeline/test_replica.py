@@ -8,10 +8,10 @@ from django.db import OperationalError, connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from apps.events import actions as events
+from apps.events.actions import subscribers
 from apps.events.models import Event
-from apps.events.registry import subscribers
 from apps.graph.actions import follow_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, PostCounts
 from apps.timeline.models import PostReplica, ReplicaMark

@@ -1,8 +1,10 @@
-"""Why a window's order is that of its members and not of scores made from times (sources 001; datastructures of ours)."""
+"""Why a window's order is that of its members and not of scores made from times (sources 001;
+datastructures of ours).
+"""
 
 from apps.timeline.sources.home_cache import HOME
+from feedcache.connections import timelines
 from feedcache.ids import compose, second_of
-from feedcache.redis_servers.connections import timelines
 
 SECOND = 1_666_850_112
 

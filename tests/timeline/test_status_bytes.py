@@ -8,7 +8,7 @@ from apps.accounts.queries import user_by_id
 from apps.api.entities.status import MAX_VARIANTS, status_json, statuses_as_bytes
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline

@@ -1,4 +1,4 @@
-"""One suite for every level of stored timelines: the windows in Redis, and the entries in PostgreSQL."""
+"""One suite for every level of stored timelines: the windows in Redis, the entries in PostgreSQL or in Cassandra."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from apps.timeline.sources import second_level
 from apps.timeline.sources.second_level import ENTRIES
 from feedcache.ids import compose
 from feedcache.structures.home_window import HomeWindows
+from tests.support.cassandra import STORES, in_cassandra
 from tests.support.factories import make_user
 
 IDS = [compose(1_700_000_000 + 60 * n, 9, 0) for n in range(30)][::-1]
@@ -48,9 +49,13 @@ def rows():
     return Level(ENTRIES, keep)
 
 
-@pytest.fixture(params=[windows, rows], ids=["redis", "postgresql"])
+@pytest.fixture(params=["redis", *STORES])
 def level(request):
-    return request.param()
+    if request.param != "cassandra":
+        yield {"redis": windows, "postgresql": rows}[request.param]()
+        return
+    with in_cassandra(request.getfixturevalue("cassandra_node")):
+        yield rows()
 
 
 @pytest.fixture

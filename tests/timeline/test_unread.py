@@ -10,7 +10,7 @@ from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.posts.actions.publish import delete_post
 from apps.timeline.home import ReadPosition, get_activity, may_have_unread
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db

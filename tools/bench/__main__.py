@@ -12,13 +12,13 @@ from rich.console import Console
 
 from runner.checkout import ROOT
 from runner.services.memcached import TESTS
-from tools.bench import caches, report, site, timeline
+from tools.bench import caches, policies, report, site, timeline
 from tools.bench.measure import Spread
 from tools.bench.progress import OvertimeError, bar, within
 from tools.bench.report import Line
 from tools.bench.servers import site_servers
 
-SUITES = {"caches": caches, "timeline": timeline, "site": site}
+SUITES = {"caches": caches, "timeline": timeline, "policies": policies, "site": site}
 EXAMPLES = """\
 examples:
   ./run bench caches                     every comparison of the cache classes; writes docs/bench/
@@ -26,6 +26,10 @@ examples:
   ./run bench caches --no-write          look, and leave docs/bench/ as it is
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
+  ./run bench timeline --only units      what one follower costs: apps/timeline/fanout/unit_costs.py
+  ./run bench timeline --only flood      home pages while a crowd searches
+  ./run bench policies                   push, pull, online and hybrid: what the stores read and write for each
+  ./run bench policies --only pull       one policy
   ./run bench                            pages over HTTP beside a naive site and what the machine can do, in
                                          less than 15 minutes; needs wrk
   ./run bench site --graph FILE          the same with another follow graph than the one that is made
@@ -56,7 +60,8 @@ def main(command_line: list[str]) -> int:
             said = services.describe() + (
                 f"; follow graph: {site.people()}" if suite is site else ""
             )
-            for place in report.write(options.directory, options.suite, lines, said):
+            note = getattr(suite, "NOTE", "")
+            for place in report.write(options.directory, options.suite, lines, said, note=note):
                 console.print(f"wrote {place}")
     return 1 if any(line.passed is False for line in lines) else 0
 

@@ -1,8 +1,9 @@
 """`./run capacity`: what a population needs, from what one page, one post and one entry were measured to cost.
 
-The costs of pages come from docs/bench/site.json, the bytes from the suites `caches` and `timeline`; each line says which. The
-reckoning is straight: rate times cost, over how far a core should be used. The part `mix` of the suite `site` puts two real
-loads on a site and notes what they took; the same reckoning foretells them here, and the error is printed.
+The costs of pages come from docs/bench/site.json, the bytes from the suites `caches` and `timeline`; each line says
+which. The reckoning is straight: rate times cost, over how far a core should be used. The part `mix` of the suite
+`site` puts two real loads on a site and notes what they took; the same reckoning foretells them here, and the error is
+printed.
 """
 
 import argparse
@@ -15,17 +16,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from apps.timeline.fanout import unit_costs
 from runner.checkout import ROOT
 
 MEASURED = ROOT / "docs" / "bench" / "site.json"
 DAY = 86_400
 UTILISED = 0.6  # of a core: above it requests begin to wait for each other
 # Bytes, with all that the servers take besides: docs/bench/caches.json, ./run bench timeline --only memory.
-WINDOW_ENTRY, WINDOW_LENGTH = 18.1, 800
+WINDOW_ENTRY, WINDOW_LENGTH = unit_costs.ENTRY_BYTES, 800
 RELATION, OUTBOX_ID, OUTBOX_LENGTH = 4.3, 9.3, 200
 COUNTERS, MARK, CONTENT, CARD = 21.5, 1.2, 700, 500
 ROW = 600  # of a post in PostgreSQL, with its indexes and counts
-DELIVERED = 80_000  # live followers a second that one worker and its share of a Redis serve
+# Live followers a second that one worker and its share of a Redis serve.
+DELIVERED = round(1e6 / (unit_costs.ONLINE.process + unit_costs.ONLINE.redis))
 WINDOW_DAYS, COUNTER_DAYS, CONTENT_DAYS, MARK_DAYS = 3, 60, 7, 90
 GIB = 2**30
 LOADS = "cores at"  # the lines of real loads begin so
@@ -68,7 +71,9 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Milliseconds of processor time: of a page in the web process and in the stores, of a publication with its delivery."""
+    """Milliseconds of processor time: of a page in the web process and in the stores,
+    of a publication with its delivery.
+    """
 
     page_web: float
     page_stores: float

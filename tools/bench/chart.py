@@ -16,7 +16,8 @@ text { font: 12px system-ui, sans-serif; fill: #24292f }
 .what { font-weight: 600; font-size: 13px }
 .ours { fill: #0f766e } .other { fill: #a8b3bd } .spread { stroke: #24292f; stroke-width: 1; opacity: .6 }
 .page { fill: #ffffff } .grid { stroke: #d0d7de; stroke-width: 1 }
-.curve { fill: none; stroke-width: 2 } .curve0 { stroke: #0f766e } .curve1 { stroke: #b45309 } .curve2 { stroke: #6d5bd0 }
+.curve { fill: none; stroke-width: 2 } 
+.curve0 { stroke: #0f766e } .curve1 { stroke: #b45309 } .curve2 { stroke: #6d5bd0 }
 .dot { stroke: none } .dot0 { fill: #0f766e } .dot1 { fill: #b45309 } .dot2 { fill: #6d5bd0 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .ours { fill: #2dd4bf } .other { fill: #57636f } .spread { stroke: #e6edf3 }

@@ -14,7 +14,8 @@ ROWS = 100_000  # of one statement
 
 # In the order of time, as a site that is used has them.
 _POSTS = """
-INSERT INTO posts_post (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
+INSERT INTO posts_post
+    (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
 SELECT id, author_id, 'text', 'A post of some words, as people write them, number ' || n, '', 'en', 'public', id, 1,
     to_timestamp(second)
 FROM (

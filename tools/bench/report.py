@@ -18,8 +18,8 @@ from tools.bench.measure import Spread
 class Line:
     """One comparison. `passed` is None where figures are shown without a bar.
 
-    `figures` are more of them, by name; lines with the same names are a table of their own as well. `growth` are curves over
-    `axis`: by name, what was measured at each size.
+    `figures` are more of them, by name; lines with the same names are a table of their own as well. `growth` are curves
+    over `axis`: by name, what was measured at each size.
     """
 
     what: str
@@ -56,8 +56,12 @@ def verdict(line: Line) -> str:
     return {None: "", True: "pass", False: "falls short"}[line.passed]
 
 
-def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> list[Path]:
-    """Write `<suite>.json`, `.svg` and `.md`, and `<suite>-growth.svg` where something grows; where they are."""
+def write(
+    directory: Path, suite: str, lines: Sequence[Line], servers: str, *, note: str = ""
+) -> list[Path]:
+    """Write `<suite>.json` and `.md`, `.svg` where something is compared, and `<suite>-growth.svg` where something
+    grows; where they are. A note stands above the tables.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     data = {
         "suite": suite,
@@ -66,15 +70,18 @@ def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> l
         "servers": servers,
         "lines": [asdict(line) for line in lines],
     }
-    places = [directory / f"{suite}.{kind}" for kind in ("json", "svg", "md")]
+    places = [directory / f"{suite}.json"]
     places[0].write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     compared = [
         (f"{line.what} ({line.unit})", line.ours, line.others)
         for line in lines
         if line.others and not line.growth
     ]
-    places[1].write_text(draw(compared))
-    places[2].write_text(_markdown(suite, lines, servers))
+    if compared:
+        places.append(directory / f"{suite}.svg")
+        places[-1].write_text(draw(compared))
+    places.append(directory / f"{suite}.md")
+    places[-1].write_text(_markdown(suite, lines, servers, note))
     grown = [
         (f"{line.what} ({line.unit})", line.axis, line.growth) for line in lines if line.growth
     ]
@@ -84,9 +91,10 @@ def write(directory: Path, suite: str, lines: Sequence[Line], servers: str) -> l
     return places
 
 
-def _markdown(suite: str, lines: Sequence[Line], servers: str) -> str:
+def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str:
     rows = [
-        f"| {line.what} | {_figure(line.ours)} {line.unit} | {_others(line)} | {line.bar} | {verdict(line)} | {line.note} |"
+        f"| {line.what} | {_figure(line.ours)} {line.unit} | {_others(line)} | {line.bar} "
+        f"| {verdict(line)} | {line.note} |"
         for line in lines
     ]
     head = (
@@ -95,6 +103,7 @@ def _markdown(suite: str, lines: Sequence[Line], servers: str) -> str:
     )
     parts = [
         head,
+        *(["", note] if note else []),
         "",
         "| what | feedsite | otherwise | bar | | more |",
         "|---|---|---|---|---|---|",

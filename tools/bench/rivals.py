@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import orjson
 
-from apps.posts.content.codec import decode, encode, from_protobuf, to_protobuf
-from apps.posts.content.post import Picture, PostContent
+from apps.posts.content.post import Picture, PostContent, decode, encode, from_protobuf, to_protobuf
 
 _FIELDS = tuple(field.name for field in fields(PostContent))
 _ABSENT: tuple[Any, ...] = (None, "", [], {})
@@ -139,8 +138,8 @@ TYPICAL = PostContent(
     version=2,
     author_id=4711,
     kind="picture",
-    body="Stood at the crossing with @priya and waited for it on purpose: the 4.40, on time and in no hurry. Yellow to the "
-    "left, yellow to the right, train in the middle. #slowtrains",
+    body="Stood at the crossing with @priya and waited for it on purpose: the 4.40, on time and in no hurry. Yellow to "
+    "the left, yellow to the right, train in the middle. #slowtrains",
     content_warning="",
     language="en",
     visibility="public",
@@ -164,8 +163,11 @@ LONG_CHINESE = PostContent(
     **{
         **{name: getattr(SHORT, name) for name in _FIELDS},
         "language": "zh",
-        "body": "难得比鸟起得早。出门左转，走到没有路，就到江边了：一张帆，一轮日头，没有人说话。本来想写点什么，抬头看见这个，就不写了。"
-        "回来的路上经过菜市场，卖豆腐的老人还记得我外婆，问她的腿好些没有。我说好多了，其实她已经走了三年，可是那一刻我不想让他难过，"
+        "body": "难得比鸟起得早。出门左转，走到没有路，就到江边了：一张帆，一轮日头，"
+        "没有人说话。本来想写点什么，抬头看见这个，"
+        "就不写了。"
+        "回来的路上经过菜市场，卖豆腐的老人还记得我外婆，问她的腿好些没有。我说好多了，"
+        "其实她已经走了三年，可是那一刻我不想让他难过，"
         "也不想让自己难过。豆腐照旧多给半块，用荷叶包着。下午下雨，邻居家的孩子在楼道里练二胡，同一句拉了四十遍，第四十一遍忽然对了，"
         "整栋楼都松了一口气。晚饭做了两个菜，一个咸了，一个忘了放盐，合在一起刚刚好。睡前把明天的闹钟往后拨了十分钟，算是给自己的奖励。",
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tools.drill.conductor import conduct
+from tools.drill.faults import CLUSTER, RABBITMQ, REDIS, SENTINEL, SINGLE
 from tools.drill.options import Options
 
 EXAMPLES = """\
@@ -15,6 +16,10 @@ examples:
   ./run drill --minutes 10 --seed 7       the long one: 10,000 posts, 200 faults
   ./run drill --json drill.json           the figures and every violation as JSON
   ./run drill --with-postgres             PostgreSQL is killed and cut off as well
+  ./run drill --minutes 3 --shards 2      follows on two PostgreSQL servers: logical shards move, a replica is paused
+  ./run drill --pairs 10000               explains so many random pairs of reader and post at the end
+  ./run drill --redis sentinel            the primary of the timelines is killed; its replica is promoted
+  ./run drill --redis cluster --broker rabbitmq
   ./run drill --break no-tombstone        with a mechanism switched off: must fail (docs/drill.md)
 """
 
@@ -31,6 +36,10 @@ def main(command_line: list[str]) -> int:
             broken=options.broken,
             per_second=options.rate,
             keep=options.keep,
+            pairs=options.pairs,
+            redis=options.redis,
+            broker=options.broker,
+            shards=options.shards,
         ),
         Console(),
     )
@@ -39,8 +48,8 @@ def main(command_line: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run drill",
-        description="A site of its own under load, while its servers are killed, frozen, flushed and cut off; then what it"
-        " showed and kept is compared with what it should have. Exit status 1 when anything differs.",
+        description="A site of its own under load, while its servers are killed, frozen, flushed and cut off; then what"
+        " it showed and kept is compared with what it should have. Exit status 1 when anything differs.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -65,7 +74,37 @@ def _parser() -> argparse.ArgumentParser:
         help="faults of PostgreSQL too; pages fail while it is away",
     )
     parser.add_argument(
+        "--redis",
+        choices=(SINGLE, SENTINEL, CLUSTER),
+        default=SINGLE,
+        help="a primary with a replica and three Sentinels, or a cluster of three primaries with a replica each; a"
+        " primary is killed in the middle of each minute. Left out: kill and freeze of this Redis by chance, and all"
+        " faults of its link, since clients go to the primary itself. What cannot be on a cluster (counters, sessions)"
+        " is on one Redis with all its faults (default: single)",
+    )
+    parser.add_argument(
+        "--broker",
+        choices=(REDIS, RABBITMQ),
+        default=REDIS,
+        help="RabbitMQ with quorum queues, which is restarted in the middle of each minute, and neither flushed nor"
+        " killed; needs rabbitmq-server (default: redis)",
+    )
+    parser.add_argument(
         "--break", dest="broken", metavar="NAME", help="switch a mechanism off; must fail"
+    )
+    parser.add_argument(
+        "--pairs",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="of reader and post, explained at the end and compared with the tables (default: 1000)",
+    )
+    parser.add_argument(
+        "--shards",
+        type=_shards,
+        default=1,
+        metavar="N",
+        help="PostgreSQL servers with follows, the site's own counted; from 2 on a streaming replica, too (default: 1)",
     )
     parser.add_argument(
         "--keep",
@@ -80,6 +119,13 @@ def _minutes(text: str) -> float:
     value = float(text)
     if not 0 < value <= 24 * 60:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes")
+    return value
+
+
+def _shards(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 8:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of servers from 1 to 8")
     return value
 
 

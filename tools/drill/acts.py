@@ -9,13 +9,16 @@ from typing import Any
 from tools.drill.history import FAIL, OK, UNKNOWN, History, Operation
 from tools.drill.known import KnownPosts, Published
 from tools.drill.wire import Answer, NoAnswerError, Wire
-from tools.drill.world import Person, World
+from tools.drill.world import Person, SpareToken, World
 
 PUBLISH_TRIES = 4
 WALK_PAGES = 8
 WORDS = ("river", "window", "lamp", "paper", "cloud", "garden", "bridge", "letter", "stone")
 ANCHOR = re.compile(rb'<article [^>]*id="p(\d+)"')
 LIKELY = 0.8
+TAG = "drill"
+PEOPLE = 80  # on a page of a list; nobody here follows more
+TOKEN_USES = 4  # so that both web servers know it
 UNDOES = {
     "follow": "unfollow", "unfollow": "follow", "block": "unblock", "unblock": "follow", "mute": "unmute",
     "unmute": "mute",
@@ -58,12 +61,19 @@ class Acts:
         if parent is not None:
             self._send_post(person, "public", reply_to=parent.id)
 
+    def publish_tagged(self, person: Person) -> None:
+        """A post with a tag; then its author looks for it on the page of the tag, which a replica may answer."""
+        self._send_post(person, "public", tag=TAG)
+        self.tag(person)
+
     def _send_post(self, person: Person, visibility: str, **about: Any) -> None:
         operation = self._history.invoke(person.id, "publish", visibility=visibility, **about)
         text = f"n{operation.number} " + " ".join(self._chance.choices(WORDS, k=6))
         if about.get("named"):
             text += f" @{self._handle(about['named'])}"
         body = {"status": text, "visibility": visibility}
+        if about.get("tag"):
+            body["status"] += f" #{about['tag']}"
         if about.get("circle"):
             body["circle_id"] = str(about["circle"])
         if about.get("reply_to"):
@@ -132,9 +142,42 @@ class Acts:
     def _whom(self, person: Person, verb: str) -> int:
         """Somebody to whom the verb makes a difference, most of the time."""
         standing = self._stands[person.id, verb]
+        moving = [one for one in standing if one in self._world.moving]
+        if moving and self._chance.random() < LIKELY:  # what a move has to bring after
+            standing.remove(other := self._chance.choice(moving))
+            return other
         if standing and self._chance.random() < LIKELY:
             return standing.pop(self._chance.randrange(len(standing)))
         return self._somebody(person).id
+
+    def end_token(self, person: Person) -> None:
+        """End a token that works, and use it again."""
+        if not self._world.spare:
+            return
+        spare = self._world.spare.pop()
+        for _time in range(TOKEN_USES):
+            self._use_token(spare)
+        operation = self._history.invoke(person.id, "end_token", token=spare.number)
+        body = {**self._world.client, "token": spare.token}
+        try:
+            answer: Answer | None = self._wire.write("POST", "/oauth/revoke", {}, body)
+        except NoAnswerError:
+            answer = None
+        self._finish(operation, answer)
+        self._world.ended.append(spare)
+        self._use_token(spare)
+
+    def use_ended_token(self, _person: Person) -> None:
+        if self._world.ended:
+            self._use_token(self._chance.choice(self._world.ended))
+
+    def _use_token(self, spare: SpareToken) -> None:
+        operation = self._history.invoke(spare.owner, "use_token", token=spare.number)
+        path, headers = "/api/v1/timelines/home?limit=1", {"Authorization": f"Bearer {spare.token}"}
+        answer = self._got(operation, path, headers)
+        if answer is not None:
+            outcome = OK if answer.status == 200 else FAIL
+            self._history.complete(operation, outcome, status=answer.status)
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -156,6 +199,14 @@ class Acts:
 
     def public(self, person: Person) -> None:
         self._page(person, "public", "/api/v1/timelines/public?limit=20")
+
+    def tag(self, person: Person) -> None:
+        self._page(person, "tag", f"/api/v1/timelines/tag/{TAG}?limit=20")
+
+    def following(self, person: Person) -> None:
+        """Whom one follows oneself."""
+        path = f"/api/v1/accounts/{person.id}/following?limit={PEOPLE}"
+        self._page(person, "following", path)
 
     def show(self, person: Person, post_id: int) -> None:
         operation = self._history.invoke(person.id, "show", post=post_id)
@@ -264,11 +315,24 @@ def repertoire(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
         (lambda one: acts.relate(one, "unblock"), 1, False),
         (lambda one: acts.relate(one, "mute"), 1, False),
         (lambda one: acts.relate(one, "unmute"), 1, False),
+        (acts.end_token, 2, False),
+        (acts.use_ended_token, 4, False),
         (acts.home, 8, False),
         (acts.home_html, 3, False),
         (acts.walk, 1, False),
         (acts.profile, 2, False),
         (acts.public, 1, False),
+    ]
+
+
+def repertoire_of_follows(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
+    """What is done beside the repertoire when follows lie on several servers: four tenths as many acts."""
+    return [
+        (lambda one: acts.relate(one, "follow"), 16, False),
+        (lambda one: acts.relate(one, "unfollow"), 16, False),
+        (acts.following, 8, False),
+        (acts.publish_tagged, 5, True),
+        (acts.tag, 8, False),
     ]
 
 

@@ -1,7 +1,8 @@
 """Deliberate breaks: each switches one mechanism off, to see that the drill or a test notices (docs/drill.md).
 
-They live here only. A broken process finds `tools/drill/entry` on its path, and patches the named module right after its import;
-so the same switch works for the processes of a drill and for pytest (`python -m tools.drill.breaks NAME -- pytest ...`).
+They live here only. A broken process finds `tools/drill/entry` on its path, and patches the named module right after
+its import; so the same switch works for the processes of a drill and for pytest (`python -m tools.drill.breaks NAME --
+pytest ...`).
 """
 
 import importlib.abc
@@ -114,7 +115,7 @@ def _no_building_key(module: Any) -> None:
 
 def _exists_then_add(module: Any) -> None:
     """A push does not look whether there is a window, as if that had been asked in a command before."""
-    _reword(module, "PUSH", "if there == 0 then return 0 end", "")
+    _reword(module, "PUSH", "if there == 0 then", "if false then")
     _reword(
         module,
         "PUSH",
@@ -123,9 +124,15 @@ def _exists_then_add(module: Any) -> None:
     )
 
 
+def _no_own_push(module: Any) -> None:
+    """Neither the own home cache nor the outbox has a post before a worker ran."""
+    module.dispatch.own_timeline_writes = lambda _post: lambda _batch: lambda: None
+    module.outbox.add = lambda _post: None
+
+
 def _no_relation_fence(module: Any) -> None:
     """Relations in Redis are believed whatever their revision."""
-    module._fence = lambda *_revision: -1  # noqa: SLF001 -- what a break is about
+    vars(module)["_fence"] = lambda *_revision: -1
 
 
 def _no_outbox_fence(module: Any) -> None:
@@ -150,6 +157,19 @@ def _before_commit(module: Any) -> None:
     module.transaction = _AtOnce(module.transaction)
 
 
+def _blind_move(module: Any) -> None:
+    """What changes while a shard is copied is not copied after; the copy stays alone for three seconds."""
+    functions = vars(module)
+    original = functions["_copy"]
+
+    def copy(*args: Any) -> int:
+        copied: int = original(*args)
+        time.sleep(3.0)
+        return copied
+
+    functions |= {"_copy": copy, "_apply": lambda *_args: 0}
+
+
 class _AtOnce:
     """Django's `transaction` with an `on_commit` that does not wait."""
 
@@ -163,7 +183,7 @@ class _AtOnce:
         return getattr(self._original, name)
 
 
-SCRIPTS, LEASES = "feedcache.structures.home_window_scripts", "apps.events.leases"
+SCRIPTS, LEASES = "feedcache.structures.home_window", "apps.events.leases"
 BREAKS: dict[str, Break] = {
     "no-tombstone": Break(
         "late deliveries of deleted posts are not stopped",
@@ -178,6 +198,11 @@ BREAKS: dict[str, Break] = {
         "windows end too early", "feedcache.structures.home_window", _wrong_sentinel
     ),
     "exists-then-add": Break("pushes make windows", SCRIPTS, _exists_then_add),
+    "away-for-good": Break(
+        "readers who return stay away",
+        SCRIPTS,
+        _replaced("BEGIN", "if redis.pcall('GETBIT'", "if false and redis.pcall('GETBIT'"),
+    ),
     "no-hole-guard": Break(
         "ids below the end of a window are added",
         SCRIPTS,
@@ -192,20 +217,21 @@ BREAKS: dict[str, Break] = {
     "no-event-sweeper": Break(
         "what the doorbell of events missed stays", "apps.events.tasks", _no_sweep
     ),
-    "no-own-push": Break(
-        "authors wait for the workers", "apps.timeline.publishing", _nothing("_show_to_author")
-    ),
+    "no-own-push": Break("authors wait for the workers", "apps.timeline.publishing", _no_own_push),
     "no-backfill": Break(
-        "follows change no window", "apps.timeline.fanout.dispatch", _nothing("follow_changed")
+        "follows change no window", "apps.timeline.fanout.backfill", _nothing("follow_changed")
     ),
     "no-relation-fence": Break(
         "relations without a fence", "feedcache.structures.longset", _no_relation_fence
     ),
     "no-outbox-fence": Break("vectors without a fence", "feedcache.read_through", _no_outbox_fence),
     "no-generation": Break(
-        "returned nodes are trusted", "feedcache.memcached.node_health", _no_generation
+        "returned nodes are trusted", "feedcache.memcached_node", _no_generation
     ),
-    "before-commit": Break("caches before the commit", "apps.posts.cache.updates", _before_commit),
+    "blind-move": Break(
+        "moves of shards lose what changes meanwhile", "apps.graph.management.shards", _blind_move
+    ),
+    "before-commit": Break("caches before the commit", "apps.posts.cache", _before_commit),
 }
 
 

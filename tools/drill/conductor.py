@@ -17,6 +17,7 @@ from tools.drill.options import Options
 from tools.drill.processes import Processes
 from tools.drill.proxy import Proxy
 from tools.drill.servers import Servers, servers_behind
+from tools.scale.servers import NotToBeHad
 
 
 def conduct(options: Options, console: Console) -> int:
@@ -27,7 +28,7 @@ def conduct(options: Options, console: Console) -> int:
         if options.keep is not None or failed:
             kept = _keep(place, options)
             console.print(f"history and logs: {kept}", highlight=False, soft_wrap=True)
-    except LaunchError as error:
+    except (LaunchError, NotToBeHad) as error:
         console.print(f"The drill cannot run: {error}")
         return 2
     finally:
@@ -38,7 +39,7 @@ def conduct(options: Options, console: Console) -> int:
 def _run(options: Options, console: Console, place: Path) -> bool:
     with ExitStack() as stack:
         proxy = stack.enter_context(Proxy())
-        servers = stack.enter_context(servers_behind(proxy, place / "site"))
+        servers = stack.enter_context(servers_behind(proxy, place / "site", options))
         if not servers.memcached:
             console.print("There is no Memcached here: its faults are left out.")
         _set_up_django(servers)

@@ -11,11 +11,18 @@ class Kind(StrEnum):
     KILL_CHILD = "kill -9 a child"
     FREEZE = "freeze"  # SIGSTOP, and SIGCONT at the end
     FLUSH = "flush"
+    FORGET = "forget who is away"  # the bitmaps of presence are lost, the windows stay
     CUT = "cut"
     HOLE = "black hole"
     HALF_OPEN = "half open"
     DELAY = "delay"
     RESET = "reset"
+    # in the middle of the load, not by chance (`in_the_middle`)
+    SENTINEL_FAILOVER = "Sentinel failover"  # kill -9 of the primary
+    CLUSTER_FAILOVER = "cluster failover"  # kill -9 of one of the primaries
+    RESTART = "restart"  # of RabbitMQ
+    MOVE = "move shards"  # to another server, while people follow (tools/drill/shards.py)
+    PAUSE = "pause replay"  # of the streaming replica: it answers, and learns nothing new
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,6 +38,23 @@ class Fault:
 LINK_FAULTS = (Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.RESET)
 # (kinds, weight of each) per target; the names of Memcached nodes and web servers are added by `possible`.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
+COUNTERS = "counters"  # a Redis for what cannot be on a cluster, sessions and broadcasts too
+SINGLE, SENTINEL, CLUSTER, REDIS, RABBITMQ = "single", "sentinel", "cluster", "redis", "rabbitmq"
+# Clients go to the primary itself, not through a link; a killed or frozen one is the failover.
+NOT_BEHIND_SENTINELS = {(TIMELINES, kind) for kind in (Kind.KILL, Kind.FREEZE, *LINK_FAULTS)}
+# Its queues cannot be emptied by a command from outside, and it is restarted instead of killed.
+NOT_OF_RABBITMQ = {(BROKER, Kind.FLUSH), (BROKER, Kind.KILL)}
+LEFT_OUT = {
+    SENTINEL: NOT_BEHIND_SENTINELS,
+    CLUSTER: NOT_BEHIND_SENTINELS,
+    RABBITMQ: NOT_OF_RABBITMQ,
+}
+FAILOVERS = {
+    SENTINEL: (Kind.SENTINEL_FAILOVER, TIMELINES),
+    CLUSTER: (Kind.CLUSTER_FAILOVER, TIMELINES),
+    RABBITMQ: (Kind.RESTART, BROKER),
+}
+RESTART_SECONDS = 2.0  # between the end of RabbitMQ and its next start
 EVERY_SECONDS = 2.6  # between two faults, on average
 SHORTEST, LONGEST = 0.2, 4.0
 LONGEST_OF_A_POOLED_PROCESS = 2.0  # a dead web server or worker needs seconds to start again
@@ -40,7 +64,12 @@ SHORT_RUN_SECONDS = 150.0
 
 
 def possible(
-    *, memcached: Sequence[str], web: Sequence[str], with_postgres: bool
+    *,
+    memcached: Sequence[str],
+    web: Sequence[str],
+    with_postgres: bool,
+    redis: str = SINGLE,
+    broker: str = REDIS,
 ) -> list[tuple[str, Kind, int]]:
     """(target, kind, weight) of all faults that may happen to a site of these servers."""
     found = [(WORKER, Kind.KILL, 2), (WORKER, Kind.KILL_CHILD, 4), (WORKER, Kind.FREEZE, 3)]
@@ -48,6 +77,7 @@ def possible(
     found += [(name, kind, 2) for name in web for kind in (Kind.KILL, Kind.KILL_CHILD, Kind.FREEZE)]
     found += [(name, Kind.RESET, 1) for name in web]
     found += [(TIMELINES, Kind.FLUSH, 4), (TIMELINES, Kind.KILL, 4), (TIMELINES, Kind.FREEZE, 3)]
+    found.append((TIMELINES, Kind.FORGET, 3))
     found += [(BROKER, Kind.FLUSH, 2), (BROKER, Kind.KILL, 3), (BROKER, Kind.FREEZE, 3)]
     found += [(name, kind, 2) for name in (TIMELINES, BROKER) for kind in LINK_FAULTS]
     for name in memcached:
@@ -55,7 +85,21 @@ def possible(
     found.append((POSTGRES, Kind.DELAY, 3))
     if with_postgres:
         found += [(POSTGRES, Kind.KILL, 3), (POSTGRES, Kind.HOLE, 2), (POSTGRES, Kind.CUT, 3)]
-    return found
+    if redis == CLUSTER:
+        kinds = (Kind.FLUSH, Kind.KILL, Kind.FREEZE, *LINK_FAULTS)
+        found += [(COUNTERS, kind, 2) for kind in kinds]
+    left_out = LEFT_OUT.get(redis, set()) | LEFT_OUT.get(broker, set())
+    return [one for one in found if one[:2] not in left_out]
+
+
+def in_the_middle(*, seconds: float, redis: str, broker: str) -> list[Fault]:
+    """The failovers of these servers: in the middle of the load, or of each of its minutes."""
+    times = max(1, int(seconds // 60))
+    return [
+        Fault(round((number + 0.5) * seconds / times, 2), kind, target, RESTART_SECONDS)
+        for number in range(times)
+        for kind, target in (FAILOVERS[one] for one in (redis, broker) if one in FAILOVERS)
+    ]
 
 
 def plan(
@@ -84,7 +128,7 @@ def plan(
 
 
 def _duration(chance: random.Random, kind: Kind, target: str) -> float:
-    if kind in (Kind.FLUSH, Kind.RESET, Kind.KILL_CHILD):
+    if kind in (Kind.FLUSH, Kind.FORGET, Kind.RESET, Kind.KILL_CHILD):
         return 0.0  # healed as soon as it is done
     if kind is Kind.KILL and (target in (WORKER, BEAT) or target.startswith("web")):
         return chance.uniform(SHORTEST, LONGEST_OF_A_POOLED_PROCESS)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from apps.audit.oracle import Oracle
+from apps.audit.pairs import compare
 from apps.engagement import reconcile
-from apps.engagement.truth import SUBJECTS
+from apps.engagement.reconcile import SUBJECTS
 from apps.timeline.sources.home_cache import HOME, INBOX
 from tools.drill.reader import Reader, newest
 from tools.drill.verdict import Verdicts
@@ -24,6 +25,17 @@ def homes(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> N
         wanted = wanted if maximum is None or len(found) < maximum else wanted[: len(found)]
         verdicts["I1"].checked += len(wanted)
         _compare(verdicts, "I1", f"the home of {person.id}", found, wanted)
+
+
+def explanations(verdicts: Verdicts, pairs: int, *, seed: int) -> None:
+    """I22: why random posts are on the homes of random readers, or why not."""
+    for outcome in compare(pairs, seed=seed):
+        verdicts["I22"].checked += 1
+        if outcome.fault:
+            told = (
+                f"{outcome.post_id} for {outcome.viewer.pk}: {outcome.source}, but {outcome.fault}"
+            )
+            verdicts["I22"].violate(told)
 
 
 def rebuilt(verdicts: Verdicts, readers: Sequence[int], oracle: Oracle) -> None:

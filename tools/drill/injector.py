@@ -1,10 +1,13 @@
-"""Carries out a plan of faults, heals them, and starts what ended by itself. Runs in the main thread, in small steps."""
+"""Carries out a plan of faults, heals them, and starts what ended by itself.
+Runs in the main thread, in small steps.
+"""
 
 import heapq
+import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -12,16 +15,21 @@ from typing import Any
 
 from runner.services.redis import ask
 from runner.terminal import LaunchError
-from tools.drill.faults import BEAT, BROKER, POSTGRES, TIMELINES, WORKER, Fault, Kind
+from tools.drill.failovers import OUTAGES, Outage
+from tools.drill.faults import BEAT, BROKER, COUNTERS, POSTGRES, TIMELINES, WORKER, Fault, Kind
 from tools.drill.history import History
 from tools.drill.processes import Processes
 from tools.drill.relay import Mode
 from tools.drill.servers import Servers
+from tools.drill.shards import REPLICA, ShardFaults
+from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 
-DELAY_SECONDS = {TIMELINES: 0.05, BROKER: 0.1, POSTGRES: 0.01}
+DELAY_SECONDS = {TIMELINES: 0.05, COUNTERS: 0.05, BROKER: 0.1, POSTGRES: 0.01}
 MEMCACHED_DELAY_SECONDS = 0.15  # beyond the site's patience
+OUTAGE_STEP_SECONDS = 0.02
 START_TRIES, START_PAUSE_SECONDS = 40, 0.25
-FLUSHES = {TIMELINES: b"FLUSHALL\r\n", BROKER: b"FLUSHALL\r\n"}
+FLUSHES = {TIMELINES: b"FLUSHALL\r\n", COUNTERS: b"FLUSHALL\r\n", BROKER: b"FLUSHALL\r\n"}
+FORGETS = b"EVAL \"for _, key in ipairs(redis.call('KEYS', '*:away')) do redis.call('DEL', key) end\" 0\r\n"
 MODES = {
     Kind.CUT: Mode.CUT,
     Kind.HOLE: Mode.HOLE,
@@ -32,6 +40,7 @@ MODES = {
 
 GIVES_UP_SECONDS = 10.0  # after the loss of a child, or of the broker
 CONSUMERS = (BEAT, WORKER)
+END = object()  # of the steps of an outage
 
 
 @dataclass(order=True)
@@ -44,7 +53,13 @@ class _Due:
 class Injector:
     """Does what a plan says. `counts` has how often each (kind, target) was done."""
 
-    def __init__(self, servers: Servers, processes: Processes, history: History) -> None:
+    def __init__(
+        self,
+        servers: Servers,
+        processes: Processes,
+        history: History,
+        shards: ShardFaults | None = None,
+    ) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.deaths: list[str] = []  # processes that ended although nobody killed them
         self.given_up: list[str] = []  # those who ended over a fault, and were started again
@@ -56,9 +71,12 @@ class Injector:
         self._servers = servers
         self._processes = processes
         self._history = history
+        self._shards = shards
         self._due: list[_Due] = []
         self._numbers = count()
         self._down: set[str] = set()
+        self.outages: list[Outage] = []
+        self._going_on: list[tuple[Outage, Fault, Iterator[None]]] = []
 
     def load(self, plan: Sequence[Fault], *, start: float) -> None:
         """Take over a plan whose times count from `start` (monotonic)."""
@@ -69,6 +87,7 @@ class Injector:
         """Do what is due, and start again what has ended."""
         while self._due and self._due[0].at <= time.monotonic():
             heapq.heappop(self._due).act()
+        self._continue_outages()
         for process in self._processes.by_name.values():
             if process.name not in self._down and not process.running():
                 self._note_death(process.name)
@@ -76,8 +95,9 @@ class Injector:
                 process.start()
 
     def _note_death(self, name: str) -> None:
-        # Who loses a child twice within seconds, or the broker in the middle of closing the connection to it, gives up and
-        # is started again by its supervisor: I20 allows for that. Whoever ends at other times has a fault of its own.
+        # Who loses a child twice within seconds, or the broker in the middle of closing the connection to it, gives up
+        # and # is started again by its supervisor: I20 allows for that. Whoever ends at other times has a fault of its
+        # own.
         since = time.monotonic() - self._shaken.get(name, -GIVES_UP_SECONDS)
         is_ours = since < GIVES_UP_SECONDS
         self._history.note(event="gave up" if is_ours else "death", target=name)
@@ -89,6 +109,9 @@ class Injector:
         for one in sorted(due):
             if getattr(one.act, "heals", False):
                 one.act()
+        while self._going_on:
+            self._continue_outages()
+            time.sleep(OUTAGE_STEP_SECONDS)
         self.last_heal = time.monotonic()
 
     def _later(self, at: float, act: Callable[[], None]) -> None:
@@ -101,15 +124,41 @@ class Injector:
         self._history.note(
             event="fault", kind=fault.kind, target=fault.target, seconds=fault.seconds
         )
-        if fault.target == TIMELINES and fault.kind not in (Kind.FLUSH, Kind.DELAY):
+        if fault.kind in OUTAGES:
+            self._begin_outage(fault)
+            return
+        if fault.target == TIMELINES and fault.kind not in (Kind.FLUSH, Kind.FORGET, Kind.DELAY):
             now = time.time()
             self.away.append((now, now + fault.seconds))
         if fault.target == BROKER:
             over = time.monotonic() + fault.seconds
             self._shaken |= dict.fromkeys(CONSUMERS, over)
-        undo = self._do(fault)
+        if self._shards is not None and (fault.kind is Kind.MOVE or fault.target == REPLICA):
+            undo = self._shards.begin(fault)
+        else:
+            undo = self._do(fault)
         if undo is not None:
             self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
+
+    def _begin_outage(self, fault: Fault) -> None:
+        self._down.add(fault.target)  # no other fault of this server until it is over
+        outage = Outage(fault.kind, fault.target, time.time())
+        self.outages.append(outage)
+        steps = outage.steps(fault, self._servers.by_name[fault.target])
+        self._going_on.append((outage, fault, steps))
+
+    def _continue_outages(self) -> None:
+        for going_on in list(self._going_on):
+            outage, fault, steps = going_on
+            if fault.target == BROKER:
+                self._shaken |= dict.fromkeys(CONSUMERS, time.monotonic())
+            if next(steps, END) is not END:
+                continue
+            self._going_on.remove(going_on)
+            self._down.discard(fault.target)
+            if fault.target == TIMELINES:
+                self.away.append((outage.began, outage.served_at))
+            self.healed(fault)
 
     def healed(self, fault: Fault) -> None:
         self.last_heal = time.monotonic()
@@ -122,8 +171,10 @@ class Injector:
         if fault.kind is Kind.RESET:
             self._servers.proxy.links[name].reset()
             return None
-        if fault.kind is Kind.FLUSH:
-            self._flush(name)
+        if fault.kind in (Kind.FLUSH, Kind.FORGET):
+            self._lose(
+                name, FORGETS if fault.kind is Kind.FORGET else FLUSHES.get(name, b"flush_all\r\n")
+            )
             return None
         if name in self._processes.by_name:
             return self._on_process(fault)
@@ -157,8 +208,8 @@ class Injector:
         service: Any = self._servers.by_name[fault.target]
         child = service.child
         if fault.kind is Kind.FREEZE:
-            child.popen.send_signal(signal.SIGSTOP)
-            return lambda: child.popen.send_signal(signal.SIGCONT)
+            os.killpg(child.pid, signal.SIGSTOP)  # RabbitMQ is the child of a shell
+            return lambda: os.killpg(child.pid, signal.SIGCONT)
         self._down.add(fault.target)
         child.kill()
         service.child = None
@@ -169,9 +220,13 @@ class Injector:
 
         return start
 
-    def _flush(self, name: str) -> None:
+    def _lose(self, name: str, request: bytes) -> None:
         service: Any = self._servers.by_name[name]
-        ask(service.socket, FLUSHES.get(name, b"flush_all\r\n"))
+        if isinstance(service, RedisBehindSentinels | RedisCluster):
+            for server in service.writable():
+                server.ask(request.decode().strip())
+            return
+        ask(service.socket, request)
 
 
 class Healing:

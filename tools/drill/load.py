@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from tools.drill.acts import Acts, repertoire
+from tools.drill.acts import Acts, repertoire, repertoire_of_follows
 from tools.drill.history import History
 from tools.drill.known import KnownPosts
 from tools.drill.wire import Wire
@@ -26,7 +26,9 @@ class Load:
         *,
         seed: int,
         per_second: float,
+        with_follows: bool = False,
     ) -> None:
+        self._with_follows = with_follows
         self.errors: list[str] = []
         self._stop = threading.Event()
         self._may_act = threading.Event()
@@ -66,7 +68,8 @@ class Load:
         self, number: int, world: World, known: KnownPosts, wire: Wire, history: History, seed: int
     ) -> None:
         chance = random.Random(f"{seed}/client/{number}")  # noqa: S311 -- can be repeated
-        acts = repertoire(Acts(world, known, wire, history, chance))
+        doer = Acts(world, known, wire, history, chance)
+        acts = repertoire(doer) + (repertoire_of_follows(doer) if self._with_follows else [])
         weights = [weight for _, weight, _ in acts]
         people, often = world.people[number::THREADS], world.weights[number::THREADS]
         due = time.monotonic() + chance.uniform(0, self._pause)

@@ -15,3 +15,7 @@ class Options:
     broken: str | None = None
     per_second: float = 45.0
     keep: Path | None = None
+    redis: str = "single"
+    broker: str = "redis"
+    pairs: int = 1000  # of reader and post, to be explained at the end
+    shards: int = 1  # PostgreSQL servers, the site's own counted

@@ -13,7 +13,7 @@ from tools.drill.history import OK, Operation
 from tools.drill.verdict import Verdict, Verdicts, p99
 
 HOME = ("home", "home_html")
-READS = (*HOME, "profile", "public", "show")
+READS = (*HOME, "profile", "public", "show", "tag")
 OPEN = ("public", "unlisted")
 EVER = float("inf")
 SERVER_ERROR, BUSY = 500, 503
@@ -52,11 +52,15 @@ class Pages:
         self._seen: dict[int, dict[int, float]] = defaultdict(dict)  # viewer -> post -> when first
         self._walked: dict[int, list[int]] = defaultdict(list)  # walk -> ids
         self._due: dict[int, list[int]] = {}  # viewer -> ids that may have to be on the home page
+        self._edited: set[int] = set()  # posts that may have lost their tag
         self._by_author: dict[int, list[int]] = defaultdict(list)
         for post_id in sorted(posts):
             self._by_author[posts[post_id]["author_id"]].append(post_id)
 
     def judge(self, operations: Iterable[Operation]) -> None:
+        operations = list(operations)
+        self._ended_tokens(operations)
+        self._edited = {one.args["post"] for one in operations if one.name == "edit"}
         reads = [one for one in operations if one.name in READS]
         self._answered([one for one in reads if one.name in HOME], reads)
         for one in sorted(reads, key=lambda read: read.begin):
@@ -65,6 +69,8 @@ class Pages:
                 self._shown(read)
                 if one.name in HOME and one.status == 200:
                     self._whole(read)
+                if one.name == "tag":
+                    self._has_own(read)
 
     def _answered(self, home: list[Operation], reads: list[Operation]) -> None:
         verdict = self._verdicts["I5"]
@@ -73,6 +79,17 @@ class Pages:
         for one in reads:
             if one.status >= SERVER_ERROR and (one.name in HOME or one.status != BUSY):
                 verdict.violate(f"n={one.number} {one.name} answered {one.status}")
+
+    def _ended_tokens(self, operations: Sequence[Operation]) -> None:
+        verdict, ended = self._verdicts["I23"], {}
+        for one in operations:
+            if one.name == "end_token" and one.outcome == OK:
+                ended[one.args["token"]] = one.end
+        for one in operations:
+            if one.name == "use_token" and one.begin > ended.get(one.args["token"], EVER):
+                verdict.checked += 1
+                if one.status == 200:
+                    verdict.violate(f"n={one.number} token {one.args['token']} works after its end")
 
     # --- what is shown may be shown ----------------------------------------------------------------
 
@@ -200,6 +217,24 @@ class Pages:
         if post["visibility"] == "mentioned" and facts.named.get(post["id"]) != viewer:
             return False
         return facts.always_follows(viewer, author, end)
+
+    def _has_own(self, read: _Read) -> None:
+        """I12: the page of a tag has what its reader had published, though a replica may lack it."""
+        found, verdict = read.operation.found, self._verdicts["I12"]
+        verdict.checked += 1
+        for post_id in self._by_author[read.viewer] if not found["degraded"] else ():
+            published = self._facts.published.get(post_id)
+            if published is None or not published.args.get("tag") or post_id in self._edited:
+                continue
+            is_due = published.end < read.begin and post_id > (found["next"] or 0)
+            if not is_due or post_id in found["ids"]:
+                continue
+            if self._facts.may_be_deleted(post_id, read.end):
+                continue
+            if self._was_cut_off(post_id, read):
+                verdict.excused += 1
+            else:
+                self._note("I12", read, post_id, "is missing from its tag")
 
     def _due_of(self, viewer: int) -> list[int]:
         if viewer not in self._due:

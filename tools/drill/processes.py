@@ -1,4 +1,6 @@
-"""The site's own processes under test: web servers, the worker with its pool, beat. They are started again when they end."""
+"""The site's own processes under test: web servers, the worker with its pool, beat.
+They are started again when they end.
+"""
 
 import contextlib
 import os
@@ -45,7 +47,9 @@ class Process:
             self.child = None
 
     def kill_child(self) -> None:
-        """kill -9 of one of the processes it started itself; it stays. (A worker that loses all of its pool gives up.)"""
+        """kill -9 of one of the processes it started itself; it stays.
+        (A worker that loses all of its pool gives up.)
+        """
         for pid in children_of(self.child.pid)[:1] if self.child else []:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -67,6 +71,7 @@ class Processes:
     """All of them, and the links in front of the web servers."""
 
     def __init__(self, log: Path, beat: Path, environment: Mapping[str, str], proxy: Proxy) -> None:
+        self.environment = environment
         self.links: list[Link] = []
         self.by_name: dict[str, Process] = {}
         commands = {

@@ -1,7 +1,7 @@
 """A proxy between clients and servers that can be told to misbehave: delay, lose, refuse, half open, reset.
 
-Servers are TCP or Unix addresses; clients find a link on a loopback port that stays the same whatever happens behind it. The
-bytes are carried by a process of its own (`tools.drill.relay`); this is what gives it orders.
+Servers are TCP or Unix addresses; clients find a link on a loopback port that stays the same whatever happens behind
+it. The bytes are carried by a process of its own (`tools.drill.relay`); this is what gives it orders.
 """
 
 import socket

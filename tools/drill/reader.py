@@ -1,13 +1,16 @@
-"""Reading after the run: homes and counts by HTTP, and homes by the read path itself, beside the windows they come from."""
+"""Reading after the run: homes and counts by HTTP, and homes by the read path itself,
+beside the windows they come from.
+"""
 
 from apps.accounts.models import User
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from tools.drill.acts import NEXT, bearer
 from tools.drill.wire import Wire
 from tools.drill.world import Person
 
 LIMIT = 40
+PEOPLE = 80  # of a list on a page
 PAGES = 1000
 
 
@@ -35,6 +38,19 @@ class Reader:
             if following is None or (maximum is not None and len(ids) >= maximum):
                 break
             cursor = f"&max_id={following[1]}"
+        return ids
+
+    def people(self, person: Person, name: str) -> list[int]:
+        """The ids of a list of one's own: `followers` or `following`, page after page."""
+        ids: list[int] = []
+        path = f"/api/v1/accounts/{person.id}/{name}?limit={PEOPLE}"
+        for _page in range(PAGES):
+            answer = self._wire.read(path, bearer(person))
+            ids += [int(one["id"]) for one in answer.json()]
+            following = NEXT.search(answer.headers.get("link", ""))
+            if following is None:
+                break
+            path = f"/api/v1/accounts/{person.id}/{name}?limit={PEOPLE}&max_id={following[1]}"
         return ids
 
     def user_counts(self, person: Person) -> tuple[int, int, int]:

@@ -1,4 +1,5 @@
-"""What carries the bytes of all links, in a process of its own: one event loop, so that no client's thread slows it down.
+"""What carries the bytes of all links, in a process of its own: one event loop, so that no client's thread slows it
+down.
 
 `main` takes orders (`Order`) from a connection and answers each; it ends with that connection.
 """

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tools.drill.failovers import Outage
 from tools.drill.history import FAIL, OK, UNKNOWN, Operation
 from tools.drill.verdict import INVARIANTS, Verdict, Verdicts
 
@@ -28,9 +29,11 @@ class Run:
     faults: int
     deaths: tuple[str, ...]
     given_up: tuple[str, ...]  # ended over a fault and started again by their supervisor
+    outages: tuple[Outage, ...] = ()
+    shards: tuple[str, ...] = ()  # what was moved, and what the replica went through
 
 
-def figures(
+def figures(  # noqa: PLR0913 -- the columns of one row
     operations: list[Operation],
     counts: Counter[tuple[str, str]],
     *,
@@ -38,12 +41,13 @@ def figures(
     minutes: float,
     deaths: list[str],
     given_up: list[str],
+    outages: Sequence[Outage] = (),
 ) -> Run:
     outcomes = Counter(one.outcome for one in operations)
     posts = sum(one.name in ("publish", "repost") and one.outcome == OK for one in operations)
     return Run(
         seed, minutes, posts, len(operations), outcomes[OK], outcomes[FAIL], outcomes[UNKNOWN],
-        sum(counts.values()), tuple(deaths), tuple(given_up),
+        sum(counts.values()), tuple(deaths), tuple(given_up), tuple(outages),
     )  # fmt: skip
 
 
@@ -69,12 +73,20 @@ def show(
         targets = ", ".join(f"{target} {number}" for target, number in of_kind.items())
         table.add_row(kind, str(sum(of_kind.values())), targets)
     console.print(table)
+    for told in run.shards:
+        console.print(told, highlight=False, soft_wrap=True)
     console.print(
         f"posts={run.posts} operations={run.operations} ok={run.ok} refused={run.failed} unknown={run.unknown}"
         f" faults={run.faults} deaths={len(run.deaths)}"
         f" given_up={len(run.given_up)}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
+    for outage in run.outages:
+        console.print(
+            f"{outage.name} of {outage.target}: served again after {_seconds(outage.took_over_s)} s,"
+            f" all servers there after {_seconds(outage.healed_s)} s",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
     for name, verdict in verdicts.by_name.items():
         console.print(line(verdict, run), highlight=False, soft_wrap=True)
         for told in verdict.found[:SHOWN]:

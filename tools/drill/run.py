@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -10,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from apps.audit.oracle import Oracle
 from runner.processes import error_line
 from runner.terminal import LaunchError
-from tools.drill import faults, homes, report, work
+from tools.drill import faults, follows, homes, report, shards, work
 from tools.drill.facts import Facts
 from tools.drill.history import History
 from tools.drill.injector import Injector
@@ -47,7 +48,11 @@ class Drill:
         self._servers = servers
         self._processes = processes
         self._history = history
-        self._injector = Injector(servers, processes, history)
+        self._shards = None
+        if servers.shards is not None:
+            self._shards = shards.ShardFaults(servers.shards, processes.environment, history)
+        self._told: list[str] = []  # of shards and replica
+        self._injector = Injector(servers, processes, history, self._shards)
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
 
@@ -57,6 +62,8 @@ class Drill:
         world = make_world(
             self._options.seed, people=max(FEWEST_PEOPLE, min(MOST_PEOPLE, people)), crowd=CROWD
         )
+        if self._servers.shards is not None:
+            follows.split(self._servers.shards.names)
         self._processes.start()
         self._wait_for_web()
         with self._progress() as progress:
@@ -83,11 +90,21 @@ class Drill:
                 memcached=self._servers.memcached,
                 web=self._processes.web,
                 with_postgres=options.with_postgres,
+                redis=options.redis,
+                broker=options.broker,
             ),
         )
+        plan += faults.in_the_middle(seconds=seconds, redis=options.redis, broker=options.broker)
+        if self._servers.shards is not None:
+            plan += self._plan_of_shards(world, self._servers.shards.names)
         bar = progress.add_task(f"Load and {len(plan)} faults", total=seconds)
         load = Load(
-            world, self._addresses, self._history, seed=options.seed, per_second=options.per_second
+            world,
+            self._addresses,
+            self._history,
+            seed=options.seed,
+            per_second=options.per_second,
+            with_follows=self._shards is not None,
         )
         start = time.monotonic()
         self._injector.load(plan, start=start)
@@ -102,9 +119,23 @@ class Drill:
             time.sleep(STEP_SECONDS)
         self._injector.heal_all()
         load.stop()
+        if self._shards is not None:
+            self._shards.finish()
         self._injector.step()
         if load.errors:
             raise LaunchError("; ".join(load.errors))
+
+    def _plan_of_shards(self, world: World, servers: list[str]) -> list[faults.Fault]:
+        people = follows.people_of_shards(world)
+
+        def moving(numbers: Sequence[int]) -> None:
+            world.moving = frozenset(one for number in numbers for one in people.get(number, ()))
+
+        if self._shards is not None:
+            self._shards.moving = moving
+        seconds = self._options.minutes * 60
+        sizes = {number: len(some) for number, some in people.items()}
+        return shards.plan(self._options.seed, seconds=seconds, servers=servers, people=sizes)
 
     def _check(self, world: World, progress: Progress) -> None:
         verdicts, history = self._verdicts, self._history
@@ -120,6 +151,7 @@ class Drill:
             ("Dead letters", lambda: work.dead_letters(verdicts)),
             ("Ledger", lambda: work.ledger(verdicts, facts, delivered)),
             ("Published once", lambda: work.published_once(verdicts)),
+            ("Follows", lambda: self._check_follows(world, facts, reader)),
             (
                 "Pages",
                 lambda: Pages(
@@ -127,11 +159,28 @@ class Drill:
                 ).judge(history.operations),
             ),
             ("Homes", lambda: homes.homes(verdicts, world, oracle, reader)),
+            (
+                "Explanations",
+                lambda: homes.explanations(verdicts, self._options.pairs, seed=self._options.seed),
+            ),
             ("Work done twice", lambda: work.twice(verdicts, readers)),
             ("Rebuilt timelines", lambda: homes.rebuilt(verdicts, readers, oracle)),
             ("Counts", lambda: homes.counts(verdicts, world, oracle, reader)),
         ):
             self._step(progress, name, check)
+
+    def _check_follows(self, world: World, facts: Facts, reader: Reader) -> None:
+        verdicts, history = self._verdicts, self._history
+        follows.journal(verdicts)
+        follows.follows(verdicts, facts, world, time.time())
+        follows.lists_read(verdicts, facts, world.follows, history.operations)
+        follows.lists_shown(verdicts, world, reader)
+        if self._shards is not None:
+            noted = follows.moves(verdicts, self._shards)
+            self._told += [f"moved {moved}" for moved in self._shards.moved]
+            self._told.append(f"{noted:,} follows changed while their shard was copied")
+            seconds = follows.replica(verdicts, self._shards)
+            self._told.append(self._shards.told_of_replica(seconds))
 
     def _drain(self) -> None:
         work.drain(self._verdicts, self._injector.last_heal, self._history)
@@ -150,7 +199,9 @@ class Drill:
             minutes=self._options.minutes,
             deaths=self._injector.deaths,
             given_up=self._injector.given_up,
+            outages=self._injector.outages,
         )
+        run = replace(run, shards=tuple(self._told))
         report.show(self._console, run, self._verdicts, counts)
         if self._options.json:
             report.write(self._options.json, run, self._verdicts, counts)

@@ -13,18 +13,38 @@ from runner.services.memcached import BACKUP, L1, MAIN, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
 from runner.services.service import Service
-from tools.drill.faults import BROKER, POSTGRES, TIMELINES
+from tools.drill.faults import (
+    BROKER,
+    CLUSTER,
+    COUNTERS,
+    POSTGRES,
+    RABBITMQ,
+    SENTINEL,
+    SINGLE,
+    TIMELINES,
+)
+from tools.drill.options import Options
 from tools.drill.proxy import Link, Proxy
+from tools.drill.shards import ShardServers
+from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
+from tools.scale.servers import RabbitMQ
 
-# A killed server may not lose what it acknowledged; that the machine dies is not drilled, so nothing waits for the disk.
+# A killed server may not lose what it acknowledged; that the machine dies is not drilled, so nothing waits for the
+# disk.
 SURVIVES_KILL = {"fsync": "off", "full_page_writes": "off"}
 LAYERS = (MAIN, BACKUP, replace(L1, nodes=2))
 UNLIMITED = "1000000000"
+SILENT_MS = 1000  # of a primary, until the others look for a new one
+CLUSTER_SILENT_MS = 2000
 SETTINGS = {
     "SECRET_KEY": "only-for-drills",
     "SITE_URL": "http://site",
     "LIMIT_API": UNLIMITED,
+    "LIMIT_API_WRITES": UNLIMITED,
+    "LIMIT_API_REST": UNLIMITED,
     "LIMIT_API_ADDRESS": UNLIMITED,
+    "LIMIT_API_ADDRESS_WRITES": UNLIMITED,
+    "LIMIT_API_ADDRESS_REST": UNLIMITED,
     "LIMIT_PUBLISH": UNLIMITED,
     "LIMIT_FOLLOW": UNLIMITED,
     "FANOUT_CHUNK_SIZE": "500",  # so that a few thousand followers are several chunks
@@ -32,27 +52,46 @@ SETTINGS = {
     "INBOX_WINDOW_LENGTH": "100",
     "MEMCACHED_TIMEOUT_SECONDS": "0.1",  # one machine is everything here
     "DATABASE_POOL_MAX": "14",
+    "WEB_WRITES_CONCURRENCY": "12",
+    "WEB_REST_CONCURRENCY": "12",
     "WEB_CONCURRENCY": "12",  # as many as there are clients: what is shed under overload is not what is drilled
 }
 
 
 class Servers:
-    """PostgreSQL, two Redis and the Memcached nodes, with their links."""
+    """PostgreSQL, Redis and the Memcached nodes, with their links. NotToBeHad.
 
-    def __init__(self, directory: Path, proxy: Proxy) -> None:
+    `group` is what has the timelines instead of one Redis, `rabbitmq` the broker instead of another. A group has no
+    link: its clients go to the addresses that it tells them.
+    """
+
+    def __init__(self, directory: Path, proxy: Proxy, options: Options) -> None:
         self.data = DataDir(directory)
         self.data.prepare()
         self.proxy = proxy
         self.postgres = Postgres(
             self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
         )
-        self.redis = {
-            TIMELINES: self._redis(TIMELINES, redis.NO_PERSISTENCE),
-            BROKER: self._redis(BROKER, redis.PERSISTENCE),
-        }
+        self.group = self._group(options.redis)
+        self.rabbitmq = RabbitMQ(self._place(RABBITMQ)) if options.broker == RABBITMQ else None
+        self.redis: dict[str, Redis] = {}
+        if options.redis != SENTINEL:
+            single = TIMELINES if options.redis == SINGLE else COUNTERS
+            self.redis[single] = self._redis(single, redis.NO_PERSISTENCE)
+        if self.rabbitmq is None:
+            self.redis[BROKER] = self._redis(BROKER, redis.PERSISTENCE)
         self.tiers = self._tiers()
+        self.shards: ShardServers | None = None
+        if options.shards > 1:
+            self.shards = ShardServers(
+                self._place, proxy, number=options.shards, options=SURVIVES_KILL
+            )
         self.links: dict[str, Link] = {}
         self.by_name: dict[str, Service] = {POSTGRES: self.postgres, **self.redis, **self._nodes()}
+        if self.group is not None:
+            self.by_name[TIMELINES] = self.group
+        if self.rabbitmq is not None:
+            self.by_name[BROKER] = self.rabbitmq
 
     @property
     def memcached(self) -> list[str]:
@@ -62,41 +101,79 @@ class Servers:
     def start(self) -> None:
         for name, service in self.by_name.items():
             service.start()
-            self.links[name] = self.proxy.link(name, self._target(name))
+            if self.group is None or name != TIMELINES:
+                self.links[name] = self.proxy.link(name, self._target(name))
+        if self.shards is not None:
+            self.shards.start(self.postgres)
 
     def stop(self) -> None:
         """Stop all; those that are stopped already stay so."""
+        if self.shards is not None:
+            self.shards.stop()
         for service in reversed(self.by_name.values()):
             service.stop()
 
     def environment(self) -> dict[str, str]:
         """The settings with the servers' own addresses: for the drill itself, which no fault may reach."""
-        timelines, broker = self.redis[TIMELINES].socket, self.redis[BROKER].socket
         services = {
             **self.postgres.settings(),
-            **redis.redis_settings(timelines),
-            "CELERY_BROKER_URL": redis.redis_settings(broker)["CELERY_BROKER_URL"],
+            **self._redis_and_broker(is_proxied=False),
             **(self.tiers.settings() if self.tiers else {}),
+            **(self.shards.settings() if self.shards else {}),
         }
         return self._settings(services)
 
     def proxied_environment(self) -> dict[str, str]:
         """The same with the addresses of the links: for the site."""
-        timelines, broker = self.links[TIMELINES].address, self.links[BROKER].address
         database = self.links[POSTGRES].address
         services = {
             "DATABASE_URL": f"postgres://{postgres.NAME}@{database}/{postgres.NAME}",
-            "REDIS_URL": f"redis://{timelines}/0",
-            "REDIS_LIMITS_URL": f"redis://{timelines}/0",
-            "REDIS_CACHE_URL": f"redis://{timelines}/1",
-            "CELERY_BROKER_URL": f"redis://{broker}/2",
+            **self._redis_and_broker(is_proxied=True),
             **(self._proxied_tiers(self.tiers) if self.tiers else {}),
+            **(self.shards.site_settings() if self.shards else {}),
         }
         return self._settings(services)
 
     def _settings(self, services: Mapping[str, str]) -> dict[str, str]:
         # the addresses last: this process has those of the servers themselves in its own environment
         return {**site_environment(self.data, services), **SETTINGS, **services}
+
+    def _redis_and_broker(self, *, is_proxied: bool) -> dict[str, str]:
+        group = self.group
+        found = group.settings() if group else self._addresses_of(TIMELINES, is_proxied=is_proxied)
+        if COUNTERS in self.redis:
+            single = self._addresses_of(COUNTERS, is_proxied=is_proxied)
+            found["REDIS_COUNTERS_URL"] = single["REDIS_URL"]
+            found["REDIS_CACHE_URL"] = single["REDIS_CACHE_URL"]
+        if self.rabbitmq is None:
+            broker = self._addresses_of(BROKER, is_proxied=is_proxied)["CELERY_BROKER_URL"]
+        else:
+            broker = self.rabbitmq.url
+            if is_proxied:
+                broker = broker.replace(self.rabbitmq.address, self.links[BROKER].address)
+        return {**found, "CELERY_BROKER_URL": broker}
+
+    def _addresses_of(self, name: str, *, is_proxied: bool) -> dict[str, str]:
+        if not is_proxied:
+            return redis.redis_settings(self.redis[name].socket)
+        address = self.links[name].address
+        return {
+            "REDIS_URL": f"redis://{address}/0",
+            "REDIS_LIMITS_URL": f"redis://{address}/0",
+            "REDIS_CACHE_URL": f"redis://{address}/1",
+            "CELERY_BROKER_URL": f"redis://{address}/2",
+        }
+
+    def _group(self, kind: str) -> RedisBehindSentinels | RedisCluster | None:
+        if kind == SINGLE:
+            return None
+        program = self._redis(TIMELINES, redis.NO_PERSISTENCE).program
+        place = (
+            self.data.log / kind
+        )  # with their logs, which are there to look at after a violation
+        if kind == CLUSTER:
+            return RedisCluster(place, program, replicas=True, timeout_ms=CLUSTER_SILENT_MS)
+        return RedisBehindSentinels(place, program, down_after_ms=SILENT_MS)
 
     def _redis(self, name: str, persistence: tuple[str, ...]) -> Redis:
         place = self._place(name)
@@ -125,6 +202,8 @@ class Servers:
             return f"unix:{self.postgres.sockets}/.s.PGSQL.5432"
         if name in self.redis:
             return f"unix:{self.redis[name].socket}"
+        if name == BROKER and self.rabbitmq is not None:
+            return self.rabbitmq.address
         return self._addresses()[name]
 
     def _addresses(self) -> dict[str, str]:
@@ -139,9 +218,9 @@ class Servers:
 
 
 @contextmanager
-def servers_behind(proxy: Proxy, directory: Path) -> Iterator[Servers]:
+def servers_behind(proxy: Proxy, directory: Path, options: Options) -> Iterator[Servers]:
     """Started servers; stopped at the end, whatever happens."""
-    servers = Servers(directory, proxy)
+    servers = Servers(directory, proxy, options)
     with ExitStack() as stack:
         stack.callback(servers.stop)
         servers.start()

@@ -18,6 +18,9 @@ INVARIANTS = {
     "I19": "no dead letters",
     "I20": "consumers work again after every fault",
     "I21": "a rebuilt timeline equals the kept one",
+    "I22": "what is explained is what the tables say",
+    "I23": "a token that was ended does not work once more",
+    "I31": "who follows whom is what people did, in both lists",
 }
 
 

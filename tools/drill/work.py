@@ -70,7 +70,7 @@ def pending() -> int:
 
 
 def _rows(model: type[LeasedRow]) -> Any:
-    return model._default_manager  # noqa: SLF001 -- Django's own name for it
+    return model._default_manager
 
 
 def _claimed() -> list[list[object]]:
@@ -160,7 +160,7 @@ def twice(verdicts: Verdicts, readers: list[int]) -> None:
 def _undo(rows: object) -> list[int]:
     """Make finished rows due again, as if their worker had died before it said so; which."""
     found: list[int] = list(rows.order_by("?").values_list("pk", flat=True)[:AGAIN])  # type: ignore[attr-defined]  # of several models
-    rows.model._default_manager.filter(pk__in=found).update(state=State.PENDING, attempts=0)  # type: ignore[attr-defined]  # noqa: SLF001 -- as above
+    rows.model._default_manager.filter(pk__in=found).update(state=State.PENDING, attempts=0)  # type: ignore[attr-defined]  # of the model
     return found
 
 

@@ -10,13 +10,15 @@ from django.contrib.sessions.backends.cached_db import SessionStore
 from apps.accounts.actions import issue_token
 from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User
-from apps.graph.bulk import Edge, begin, finish, load_edges
+from apps.graph.management.bulk import Edge, begin, finish, load_edges
 from apps.graph.models import Circle, CircleMember
+from apps.oauth.actions import issue_access, register_application
 
 BACKEND = "apps.accounts.authentication.backends.HandleOrEmailBackend"
 FOLLOWEES = 20  # of every person, on average
 EDGES_A_BATCH = 5000
 CIRCLE_MEMBERS = 8
+SPARE_TOKENS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,15 @@ class Person:
     handle: str
     token: str
     session: str  # the value of the session cookie
+
+
+@dataclass(frozen=True, slots=True)
+class SpareToken:
+    """A token that is there to be ended."""
+
+    number: int
+    owner: int
+    token: str
 
 
 @dataclass(slots=True)
@@ -37,6 +48,12 @@ class World:
     follows: set[tuple[int, int]] = field(default_factory=set)  # (follower, followee), at the start
     circles: dict[int, int] = field(default_factory=dict)  # owner -> circle
     members: dict[int, set[int]] = field(default_factory=dict)  # circle -> members
+    client: dict[str, str] = field(
+        default_factory=dict
+    )  # what the application of the spare tokens sends
+    spare: list[SpareToken] = field(default_factory=list)
+    ended: list[SpareToken] = field(default_factory=list)  # or it was tried
+    moving: frozenset[int] = frozenset()  # people whose rows are being moved to another server
 
 
 def make_world(seed: int, *, people: int, crowd: int) -> World:
@@ -61,6 +78,7 @@ def make_world(seed: int, *, people: int, crowd: int) -> World:
         {(ids[follower], ids[followee]) for follower, followee in edges},
     )
     _make_circles(chance, world)
+    _issue_spare_tokens(world)
     return world
 
 
@@ -100,7 +118,16 @@ def _make_circles(chance: random.Random, world: World) -> None:
         chosen = chance.sample(everybody, min(CIRCLE_MEMBERS, len(everybody)))
         circle = Circle.objects.create(owner_id=person.id, name="Friends")
         CircleMember.objects.bulk_create(
-            CircleMember(circle=circle, member_id=member) for member in chosen
+            CircleMember(group=circle, member_id=member) for member in chosen
         )
         world.circles[person.id] = circle.pk
         world.members[circle.pk] = set(chosen)
+
+
+def _issue_spare_tokens(world: World) -> None:
+    program = register_application(name="drill", scopes="read")
+    world.client = {"client_id": program.application.client_id, "client_secret": program.secret}
+    for number in range(SPARE_TOKENS):
+        owner = world.people[number % len(world.people)].id
+        token, _issued = issue_access(User(pk=owner), program.application, scopes=["read"])
+        world.spare.append(SpareToken(number, owner, token))

@@ -36,9 +36,9 @@ def main(command_line: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run fuzz",
-        description="A site of its own is asked for everything: by the OpenAPI document and against it, and by every form"
-        " on every page, with tokens, sessions, neither and nonsense. An answer of 500 or more is a failure, except 503 that"
-        " says when to come again. Exit status 1 when there was one, or when a process died.",
+        description="A site of its own is asked for everything: by the OpenAPI document and against it, and by every"
+        " form on every page, with tokens, sessions, neither and nonsense. An answer of 500 or more is a failure,"
+        " except 503 that says when to come again. Exit status 1 when there was one, or when a process died.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -1,4 +1,6 @@
-"""Every page of the URLconf, and what can be sent by the forms that stand on them, with fields that no browser would send."""
+"""Every page of the URLconf, and what can be sent by the forms that stand on them,
+with fields that no browser would send.
+"""
 
 import random
 import re
@@ -274,7 +276,8 @@ def _multipart(
         parts.append(head.encode() + value.encode("utf-8", "surrogatepass"))
     for name in [*files, *(["avatar", "file", "body"] if chance.random() < 0.2 else [])]:
         filename = _quoted(chance.choice(("a.png", "", "../a.svg", "\x00.png", "x" * 400, "ü.gif")))
-        head = f'Content-Disposition: form-data; name="{_quoted(name)}"; filename="{filename}"\r\nContent-Type: image/png\r\n\r\n'
+        head = f'Content-Disposition: form-data; name="{_quoted(name)}"; filename="{filename}"\r\n'
+        head += "Content-Type: image/png\r\n\r\n"
         parts.append(head.encode() + _file(chance))
     body = (
         b"".join(b"--" + BOUNDARY.encode() + b"\r\n" + part + b"\r\n" for part in parts)

@@ -1,4 +1,6 @@
-"""People with some of everything, so that what is asked for is there; made anew for each round, for a round destroys much."""
+"""People with some of everything, so that what is asked for is there;
+made anew for each round, for a round destroys much.
+"""
 
 import random
 from collections.abc import Callable, Sequence
@@ -16,20 +18,18 @@ from PIL import Image
 from apps.accounts.actions import issue_token, register
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.announcements.models import Announcement
-from apps.conversations.models import Conversation
 from apps.events import actions as events
+from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.actions import follow_user
-from apps.graph.circle_actions import add_to_circle, create_circle
-from apps.graph.models import FollowRequest
-from apps.lists.actions import add_to_list, create_list
-from apps.notifications.models import Notification
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle, FollowRequest, UserList
+from apps.notifications.models import Announcement, Conversation, Notification
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.publish import publish_post, repost
 from apps.posts.actions.schedule import schedule_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Visibility
-from apps.posts.uploads import upload_picture
 from apps.timeline.fanout import dispatch
 
 PASSWORD = "a long enough passphrase"  # noqa: S105 -- of accounts that live for one run
@@ -57,8 +57,8 @@ def populate(number: int) -> Population:
         follow_user(one, alice)
         follow_user(alice, one)
     FollowRequest.objects.create(owner=alice, requester=fans[2])
-    circle = create_circle(alice, name="Close")
-    add_to_circle(alice, circle.pk, [bob])
+    circle = create_group(Circle, alice, name="Close")
+    add_members(Circle, alice, circle.pk, [bob.pk])
     posts = _posts(alice, bob, fans, circle.pk)
     settle()
     return _described(user_by_id(alice.pk), bob, fans, circle.pk, posts)
@@ -99,8 +99,8 @@ def _described(
     filters = [
         create_filter(alice, FilterChange(f"Quiet {n}", ["home"], keywords=words)) for n in range(4)
     ]
-    lists = [create_list(alice, title=f"Mine {n}").pk for n in range(4)]
-    add_to_list(alice, lists[0], [bob.pk])
+    lists = [create_group(UserList, alice, name=f"Mine {n}").pk for n in range(4)]
+    add_members(UserList, alice, lists[0], [bob.pk])
     news = [Announcement.objects.create(text="hello").pk for _one in range(2)]
     talks = Conversation.objects.filter(user=alice).values_list("pk", flat=True)
     notes = list(Notification.objects.filter(user=alice).values_list("pk", flat=True))
@@ -111,10 +111,12 @@ def _described(
         issue_token(bob, name="fuzz"),
         _session(alice),
         {
-            "status_id": posts, "post_id": posts, "id": posts, "in_reply_to_id": posts, "quoted_status_id": posts, "poll_id": posts[5:10],
+            "status_id": posts, "post_id": posts, "id": posts, "in_reply_to_id": posts, "quoted_status_id": posts,
+            "poll_id": posts[5:10],
             "max_id": posts, "min_id": posts, "since_id": posts, "status_ids": posts, "reply_to": posts, "quote": posts,
             "account_id": [one.pk for one in people], "handle": [one.handle for one in people],
-            "list_id": lists, "circle_id": [circle_id], "member_id": [bob.pk],
+            "feed_id": [create_feed(alice, name="Mine", include_tags=["river"]).pk for _one in range(4)],
+            "list_id": lists, "circle_id": [circle_id], "group_id": [*lists, circle_id], "member_id": [bob.pk],
             "filter_id": [one.pk for one in filters], "keyword_id": [one.keywords.get().pk for one in filters],
             "row_id": [add_post(alice, one.pk, posts[0]).pk for one in filters],
             "notification_id": notes, "group_key": [f"ungrouped-{one}" for one in notes],

@@ -98,7 +98,8 @@ class Fuzz:
                 rate = done / (now - self._begun)
                 left = (self._options.requests - done) / rate / 60
                 self._console.print(
-                    f"{done:,} of {self._options.requests:,} requests, {rate:.0f} a second, {self._failed()} failures, about {left:.0f} min left"
+                    f"{done:,} of {self._options.requests:,} requests, {rate:.0f} a second, {self._failed()} failures,"
+                    f" about {left:.0f} min left"
                 )
             yield case
 
@@ -118,7 +119,8 @@ class Fuzz:
             table.add_row("no answer" if status == FAILED else str(status), f"{number:,}")
         print_(table)
         print_(
-            f"{len(self._api.operations)} operations of the API, {self._forms.pages} pages, {self._forms.forms} forms; 503 with Retry-After: {results.unavailable}"
+            f"{len(self._api.operations)} operations of the API, {self._forms.pages} pages, {self._forms.forms} forms;"
+            f" 503 with Retry-After: {results.unavailable}"
         )
         origin = f"http://127.0.0.1:{self._site.ports[0]}"
         for (label, status), number in results.failed.most_common():

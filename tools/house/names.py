@@ -7,9 +7,12 @@ from pathlib import Path
 
 # What a reader of Django, DRF or Celery expects to find under these names.
 ROLES = frozenset({
-    "__init__", "__main__", "actions", "admin", "api", "apps", "asgi", "cache", "celery", "checks", "context_processors", "converters", "entities",
-    "errors", "exceptions", "feeds", "forms", "handlers", "managers", "middleware", "models", "pagination", "permissions", "queries", "receivers",
-    "routers", "serializers", "settings", "signals", "sitemaps", "storage", "tasks", "throttling", "urls", "validators", "views", "widgets", "wsgi",
+    "__init__", "__main__", "actions", "admin", "api", "apps", "asgi", "cache", "celery", "checks",
+    "context_processors", "converters", "entities",
+    "errors", "exceptions", "feeds", "forms", "handlers", "managers", "middleware", "models", "pagination",
+    "permissions", "queries", "receivers",
+    "routers", "serializers", "settings", "signals", "sitemaps", "storage", "tasks", "throttling", "urls", "validators",
+    "views", "widgets", "wsgi",
 })  # fmt: skip
 # Named with an underscore and public all the same: Django's documentation and that of named tuples describe them.
 PUBLIC = frozenset(
@@ -37,7 +40,9 @@ def ad_hoc_modules(paths: Iterable[Path]) -> dict[Path, list[str]]:
 
 
 def underscore_names(sources: Mapping[Path, str], own: Iterable[str]) -> list[str]:
-    """`file:line name` of every underscore name that our packages, `own`, import or read and do not define themselves."""
+    """`file:line name` of every underscore name that our packages, `own`,
+    import or read and do not define themselves.
+    """
     trees = {path: ast.parse(source) for path, source in sources.items()}
     defined = {path: set(_defined(tree)) for path, tree in trees.items()}
     anywhere = set[str]().union(*defined.values())
@@ -85,7 +90,9 @@ def _imported(tree: ast.Module, own: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def _read(tree: ast.Module, here: set[str], anywhere: set[str]) -> Iterator[tuple[int, str]]:
-    """A class may have a name from its base in another module of ours; other names of ours are used where they are defined."""
+    """A class may have a name from its base in another module of ours;
+    other names of ours are used where they are defined.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_private(node.attr):
             is_of_self = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}

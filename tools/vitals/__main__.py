@@ -151,8 +151,9 @@ def _site(given: str | None, console: Console) -> Iterator[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run vitals",
-        description="Opens every page in Chromium, in light and dark, narrow and wide, in both languages, and compares what"
-        " it finds with the budgets: accessibility (axe-core), weight, layout shift, speed. Exit status 1 when one is missed.",
+        description="Opens every page in Chromium, in light and dark, narrow and wide, in both languages, and compares"
+        " what it finds with the budgets: accessibility (axe-core), weight, layout shift, speed."
+        " Exit status 1 when one is missed.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

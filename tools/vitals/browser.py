@@ -14,8 +14,9 @@ MISSING = f"no Chromium: none of {', '.join(NAMES)} on PATH, and CHROMIUM is not
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
-    # With every new window Chromium loads the list below its own address bar: a page of 350 modules, while ours is measured.
-    # The switch takes the place of Playwright's; what follows was in that one, and would go to the network or hold back paints.
+    # With every new window Chromium loads the list below its own address bar: a page of 350 modules, while ours is
+    # measured. # The switch takes the place of Playwright's; what follows was in that one, and would go to the network
+    # or hold back # paints.
     "--disable-features=WebUIOmniboxPopup,PaintHolding,HttpsUpgrades,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying",
 ]  # fmt: skip
 WAIT_MS = 15_000

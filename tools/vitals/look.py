@@ -16,20 +16,25 @@ SETTLE_MS = 150  # what moves late still counts
 PRESS_MS = 5_000  # until there is something to press
 # Collected before the page's own scripts begin. A paint is counted again when something larger is painted.
 OBSERVE = """
-window.__shift = 0; window.__paint = 0; window.__press = 0;
-new PerformanceObserver(list => { for (const one of list.getEntries()) if (!one.hadRecentInput) window.__shift += one.value; })
-  .observe({type: "layout-shift", buffered: true});
+window.__shift = 0; window.__moved = []; window.__paint = 0; window.__press = 0;
+new PerformanceObserver(list => { for (const one of list.getEntries()) if (!one.hadRecentInput) {
+  window.__shift += one.value;
+  for (const {node, previousRect: from, currentRect: to} of one.sources) window.__moved.push(
+    `${node?.parentElement?.className} ${node?.nodeName}.${node?.className} ` +
+    `${from.x},${from.y} ${from.width}x${from.height} to ${to.x},${to.y} ${to.width}x${to.height}`);
+} }).observe({type: "layout-shift", buffered: true});
 new PerformanceObserver(list => { for (const one of list.getEntries()) window.__paint = one.startTime; })
   .observe({type: "largest-contentful-paint", buffered: true});
-new PerformanceObserver(list => { for (const one of list.getEntries()) window.__press = Math.max(window.__press, one.duration); })
+new PerformanceObserver(list => { for (const one of list.getEntries())
+  window.__press = Math.max(window.__press, one.duration); })
   .observe({type: "event", durationThreshold: 16, buffered: true});
 """
 OVERFLOW = """width => [...document.querySelectorAll("body *")]
   .filter(one => one.getBoundingClientRect().right > width + 1 || one.getBoundingClientRect().left < -1)
   .filter(one => !one.closest(".sr, .skip, [popover], .tabs, table"))
   .slice(0, 3).map(one => one.tagName.toLowerCase() + "." + one.getAttribute("class"))"""
-# Every rule there is, also those that axe-core leaves switched off (target-size) or calls experimental. Not those that it
-# no longer maintains, and not level AAA, which nobody promises here.
+# Every rule there is, also those that axe-core leaves switched off (target-size) or calls experimental. Not those that
+# it # no longer maintains, and not level AAA, which nobody promises here.
 AXE = """() => {
   const left = ["deprecated", "wcag2aaa", "wcag21aaa", "wcag22aaa"];
   const rules = axe.getRules().filter(rule => !rule.tags.some(tag => left.includes(tag))).map(rule => rule.ruleId);
@@ -54,7 +59,9 @@ class Violation:
 
 @dataclass(slots=True)
 class Look:
-    """What was seen. Sizes are bytes after gzip; `shift` is the CLS; `wide` the pages' widths that scroll sideways."""
+    """What was seen. Sizes are bytes after gzip; `shift` is the CLS, `moved` what did, from where to where; `wide` the
+    pages' widths that scroll sideways.
+    """
 
     page: Page
     language: str
@@ -62,6 +69,7 @@ class Look:
     status: int = 0
     violations: list[Violation] = field(default_factory=list)
     shift: float = 0.0
+    moved: list[str] = field(default_factory=list)
     wide: list[str] = field(default_factory=list)
     requests: int = 0
     pictures: int = 0  # of the requests, those that people uploaded
@@ -121,6 +129,7 @@ def _look(tab: Tab, look: Look, address: str, loaded: list[Response], sizes: Siz
     look.status = answer.status if answer else 0
     look.policy = (answer.headers.get("content-security-policy") or "") if answer else ""
     look.shift = round(float(tab.evaluate("window.__shift")), 3)  # as it is reported everywhere
+    look.moved = tab.evaluate("window.__moved")
     _weigh(loaded, look, sizes)
     _press(tab, look.page)
     _measure(tab, look, look.width)

@@ -38,7 +38,7 @@ def show_findings(console: Console, looks: Sequence[Look]) -> None:
 
 def findings(look: Look) -> list[str]:
     """Everything wrong with one look at a page, in words."""
-    shift = [f"moves: {look.shift:.4f}"] if look.shift else []
+    shift = [f"moves: {look.shift:.4f}: {'; '.join(look.moved)}"] if look.shift else []
     status = [f"answers {look.status}"] if look.status != look.page.status else []
     return [*status, *map(str, look.violations), *look.wide, *shift, *look.complaints]
 

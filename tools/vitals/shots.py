@@ -12,7 +12,8 @@ from tools.vitals.pages import Page
 from tools.vitals.stage import Scene
 
 SHOWN = (
-    "home", "thread", "profile", "notifications", "search", "compose", "explain", "settings-appearance", "landing", "login",
+    "home", "thread", "profile", "notifications", "search", "compose", "explain", "settings-appearance", "landing",
+    "login",
 )  # fmt: skip
 
 

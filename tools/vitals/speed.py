@@ -24,8 +24,8 @@ BEFORE = "/about"  # where a reader comes from: a page of the site, in the same 
 class Times:
     """Milliseconds after a page was asked for.
 
-    `cold`: by a browser without a cache, in a tab that shows nothing yet; `warm`: by one that had the page before, from another
-    page of the site; `first_bytes`: of all of them.
+    `cold`: by a browser without a cache, in a tab that shows nothing yet; `warm`: by one that had the page before, from
+    another page of the site; `first_bytes`: of all of them.
     """
 
     cold: Spread
@@ -46,7 +46,9 @@ def times(
     rounds: int = ROUNDS,
     done: Callable[[], None] = lambda: None,
 ) -> dict[str, Times]:
-    """Of each page, by name. The server is warm: each page was asked for once before. RuntimeError if nothing was painted."""
+    """Of each page, by name. The server is warm: each page was asked for once before.
+    RuntimeError if nothing was painted.
+    """
     found: dict[str, Times] = {}
     with chromium() as browser, scene.windows(browser, {page.who for page in pages}) as people:
         for page in pages:

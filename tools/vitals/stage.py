@@ -20,6 +20,7 @@ FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
           "keywords_attributes[0][keyword]": "spoiler"}  # fmt: skip
 NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD = "newcomer", "a long enough passphrase"
 LATER = timedelta(days=30)
+FEED = {"name": "Near by", "pinned": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _join(context: BrowserContext) -> None:
 
 
 def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
-    """A list, a filter, a circle, a post for later and an application; those that are there already are taken."""
+    """List, feed, filter, circle, a post for later, an application; those that are there already are taken."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
     if not api.get("/api/v1/circles"):
@@ -105,6 +106,7 @@ def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
         "own_post": _richest_post(api, cast.viewer),
         "tag": cast.tag,
         "list": _list(api, author["id"]),
+        "feed": _first(api, "/api/x/feeds", {**FEED, "include_people[]": cast.author}),
         "filter": _first(api, "/api/v2/filters", FILTER),
         "circle": api.get("/api/v1/circles")[0]["id"],
         "consent": urlencode(asked),

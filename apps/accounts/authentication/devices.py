@@ -1,8 +1,6 @@
-"""A signed cookie that remembers a device an account was logged in from, so that its guesses have a
-limit of their own.
+"""A signed cookie that remembers a device an account was logged in from, so that its guesses have a limit of their own.
 
-An attacker can use up everybody else's limit for an account, not this one. A new password makes old
-cookies worthless.
+An attacker can use up everybody else's limit for an account, not this one. A new password makes old cookies worthless.
 """
 
 import secrets
@@ -24,8 +22,6 @@ _PROOF_CHARACTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device and the account that was logged in from it."""
-
     user: User
     key: str
 

@@ -1,8 +1,7 @@
 """Passkeys: WebAuthn ceremonies by django-otp-webauthn, with the rules of this site.
 
-Every passkey is discoverable and verifies its user (a finger, a face, a PIN): it is both factors at
-once, and may log in without a password. The session holds a challenge, which works once and expires
-after five minutes.
+Every passkey is discoverable and verifies its user (a finger, a face, a PIN): it is both factors at once, and may log
+in without a password. The session holds a challenge, which works once and expires after five minutes.
 """
 
 import json

@@ -2,8 +2,10 @@
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.password_validation import MinimumLengthValidator
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from apps.errors import Invalid
 from apps.throttling import Origin, begin_guess
 
 
@@ -19,8 +21,7 @@ class LongEnough(MinimumLengthValidator):
 
 
 def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
-    """Whether a logged-in user knows the password. TooMany, before the hash, when a limit is used
-    up.
+    """Whether a logged-in user knows the password. TooMany, before the hash, when a limit is used up.
 
     Without an origin, as at the command line, the limit is the account's.
     """
@@ -29,3 +30,10 @@ def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | N
     if is_right:
         guess.give_back()
     return is_right
+
+
+def require_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> None:
+    """Invalid for a wrong password of a logged-in user; TooMany after several."""
+    if not check_own_password(user, password, origin):
+        message = _("This is not your password.")
+        raise Invalid(message, errors={"password": message})

@@ -1,9 +1,7 @@
-"""Second factors: an authenticator app, passkeys, and recovery codes for when both are out of
-reach.
+"""Second factors: an authenticator app, passkeys, and recovery codes for when both are out of reach.
 
-Rows and checks are those of django-otp and django-otp-webauthn. This module adds: one app per
-account, recovery codes stored as digests, and a bound on how long wrong codes can lock the owner
-out.
+Rows and checks are those of django-otp and django-otp-webauthn. This module adds: one app per account, recovery codes
+stored as digests, and a bound on how long wrong codes can lock the owner out.
 """
 
 import logging
@@ -26,10 +24,8 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
-from apps.accounts.authentication.passwords import check_own_password
 from apps.accounts.models import User, access_revoked
 from apps.errors import Invalid, NotAllowed, NotFound, TooMany
-from apps.throttling import Origin
 
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # of 32: 60 bits
@@ -43,8 +39,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """The factors of an account."""
-
     app: Any | None
     passkeys: list[Any]
     recovery: Any | None
@@ -73,13 +67,6 @@ def is_on(user: User) -> bool:
     has_one = Q(Exists(TOTPDevice.objects.filter(**of_user)))
     has_one |= Q(Exists(WebAuthnCredential.objects.filter(**of_user)))
     return User.objects.filter(has_one, pk=user.pk).exists()
-
-
-def require_password(user: User, password: str, origin: Origin) -> None:
-    """Invalid for a wrong password; TooMany after several."""
-    if not check_own_password(user, password, origin):
-        message = _("This is not your password.")
-        raise Invalid(message, errors={"password": message})
 
 
 def begin_app(user: User) -> Any:
@@ -132,11 +119,9 @@ def new_codes(user: User) -> list[str]:
 
 
 def verify_code(user: User, code: str) -> Any | None:
-    """The device that a code of the app or a recovery code proves; None when it is wrong or was
-    used before.
+    """The device that a code of the app or a recovery code proves; None when it is wrong or was used before.
 
-    TooMany while earlier wrong codes delay the next attempt: the database counts them, independent
-    of every cache.
+    TooMany while earlier wrong codes delay the next attempt: the database counts them, independent of every cache.
     """
     clean = _clean(code)
     model = TOTPDevice if _APP_CODE.fullmatch(clean) else StaticDevice

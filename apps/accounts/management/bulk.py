@@ -29,7 +29,7 @@ def make_accounts(handles: Collection[str]) -> int:
     blank = User()
     fields = [  # columns with a database default are left out
         field
-        for field in User._meta.local_concrete_fields  # noqa: SLF001 -- Django's documented name
+        for field in User._meta.local_concrete_fields
         if not (field.primary_key or field.has_db_default() or field.name in {"handle", "password"})
     ]
     sql = _MAKE.format(

@@ -1,14 +1,31 @@
-"""Accounts as JSON, in the Mastodon shape."""
+"""Accounts, relationships and reports as JSON, in the Mastodon shape."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from django.conf import settings
 from django.utils.html import linebreaks, urlize
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
 
 from apps.accounts.models import PRIVACY, User
 from apps.addresses import absolute, picture_address
-from apps.api.entities.base import Date, DateTime, Object, Uri, timestamp
+from apps.api.entities.base import (
+    ID,
+    LANGUAGE,
+    Date,
+    DateTime,
+    Object,
+    Uri,
+    optional_timestamp,
+    timestamp,
+)
+from apps.graph.actions import NOTE_MAX_CHARACTERS
+from apps.graph.familiar_followers import FamiliarFollowers
+from apps.graph.queries import Relationship
+from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report
 from feedcache.ids import second_of
 
 
@@ -51,9 +68,7 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """The user's counts must be loaded. The part that does not
-    change with the counts is cached with the user.
-    """
+    """The user's counts must be loaded. The part that does not change with the counts is cached with the user."""
     if user.derived is None:
         return _account_json(user)
     key = "json", settings.SITE_URL
@@ -184,3 +199,244 @@ def _linked(text: str) -> str:
 
 def _day_of(post_id: int | None) -> Date | None:
     return datetime.fromtimestamp(second_of(post_id), UTC).date().isoformat() if post_id else None
+
+
+class RelationshipJson(TypedDict):
+    """How the viewer stands to an account."""
+
+    id: str
+    following: bool
+    showing_reblogs: bool
+    notifying: bool
+    languages: list[str] | None
+    followed_by: bool
+    blocking: bool
+    blocked_by: bool
+    muting: bool
+    muting_notifications: bool
+    muting_expires_at: DateTime | None
+    requested: bool
+    requested_by: bool
+    domain_blocking: bool
+    endorsed: bool
+    note: str
+
+
+def relationship_json(relationship: Relationship) -> RelationshipJson:
+    """The site has no remote domains."""
+    return {
+        "id": str(relationship.id),
+        "following": relationship.following,
+        "showing_reblogs": relationship.shows_reposts,
+        "notifying": relationship.notifies,
+        "languages": list(relationship.languages) or None,
+        "followed_by": relationship.followed_by,
+        "blocking": relationship.blocking,
+        "blocked_by": relationship.blocked_by,
+        "muting": relationship.muting,
+        "muting_notifications": relationship.mutes_notifications,
+        "muting_expires_at": optional_timestamp(relationship.mute_ends_at),
+        "requested": relationship.requested,
+        "requested_by": relationship.requested_by,
+        "domain_blocking": False,
+        "endorsed": relationship.endorsed,
+        "note": relationship.note,
+    }
+
+
+class MutedAccountJson(AccountJson):
+    """An account that the viewer has muted."""
+
+    mute_expires_at: DateTime | None
+
+
+def muted_json(user: User, ends_at: datetime | None) -> MutedAccountJson:
+    return {**account_json(user), "mute_expires_at": optional_timestamp(ends_at)}
+
+
+class FamiliarFollowersJson(TypedDict):
+    """Whom the viewer follows, of those who follow an account."""
+
+    id: str
+    accounts: list[AccountJson]
+
+
+def familiar_json(user_id: int, familiar: FamiliarFollowers) -> FamiliarFollowersJson:
+    return {"id": str(user_id), "accounts": [account_json(user) for user in familiar.people]}
+
+
+class ReportJson(TypedDict):
+    """What the viewer reported."""
+
+    id: str
+    action_taken: bool
+    action_taken_at: DateTime | None
+    category: Annotated[str, Category]
+    comment: str
+    forwarded: Annotated[bool, "Never: there are no other sites."]
+    created_at: DateTime
+    status_ids: list[str]
+    rule_ids: list[str]
+    target_account: AccountJson
+
+
+def report_json(report: Report, target: User, post_ids: Collection[int]) -> ReportJson:
+    return {
+        "id": str(report.pk),
+        "action_taken": report.resolved_at is not None,
+        "action_taken_at": optional_timestamp(report.resolved_at),
+        "category": report.category,
+        "comment": report.comment,
+        "forwarded": False,
+        "created_at": timestamp(report.created_at),
+        "status_ids": [str(post_id) for post_id in post_ids],
+        "rule_ids": [str(number) for number in report.rule_ids],
+        "target_account": account_json(target),
+    }
+
+
+class LineInput(serializers.Serializer[Any]):
+    """A line of a profile."""
+
+    name = serializers.CharField(allow_blank=True, default="")
+    value = serializers.CharField(allow_blank=True, default="")
+
+
+@extend_schema_field(LineInput(many=True))
+class LinesField(serializers.Field[Any, Any, Any, Any]):
+    """Lines as a list, or as an object with numbers for names."""
+
+    def to_internal_value(self, data: Any) -> list[tuple[str, str]]:
+        rows = LineInput(data=list(data.values()) if isinstance(data, dict) else data, many=True)
+        if not rows.is_valid():
+            raise serializers.ValidationError(_("A line has a name and a value."))
+        return [(row["name"], row["value"]) for row in rows.validated_data]
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class OnlyField(serializers.ChoiceField):
+    """A setting of Mastodon's that has one value here: asking for another one is refused, not ignored."""
+
+    def __init__(self, only: str | bool, **options: Any) -> None:  # noqa: FBT001 -- the value itself
+        super().__init__([only], **options)
+        self.only = only
+
+    def to_internal_value(self, data: Any) -> Any:
+        if str(data).lower() != str(self.only).lower():
+            raise serializers.ValidationError(_("This site has no such setting."))
+        return self.only
+
+
+class PostingInput(serializers.Serializer[Any]):
+    """The defaults of new posts."""
+
+    privacy = serializers.ChoiceField(list(PRIVACY.values()), required=False)
+    sensitive = serializers.BooleanField(required=False)
+    language = serializers.RegexField(LANGUAGE, required=False, allow_blank=True, allow_null=True)
+    quote_policy = OnlyField("public", required=False)
+
+
+class ProfileInput(serializers.Serializer[Any]):
+    """What may be changed of a profile. Validated, it has the names that `update_profile` has."""
+
+    display_name = serializers.CharField(required=False, allow_blank=True)
+    note = serializers.CharField(
+        required=False, allow_blank=True, source="bio", trim_whitespace=False
+    )
+    locked = serializers.BooleanField(required=False, source="is_locked")
+    bot = serializers.BooleanField(required=False, source="is_bot")
+    discoverable = serializers.BooleanField(required=False, source="is_discoverable")
+    indexable = serializers.BooleanField(required=False, source="is_indexable")
+    avatar = serializers.FileField(required=False, allow_empty_file=True)
+    header = serializers.FileField(required=False, allow_empty_file=True)
+    fields_attributes = LinesField(required=False, source="lines")
+    hide_collections = OnlyField(False, required=False)  # noqa: FBT003 -- the value itself
+    source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs.pop("hide_collections", None)
+        posting = attrs.pop("source", {})
+        if "privacy" in posting:
+            named = {name: visibility for visibility, name in PRIVACY.items()}
+            attrs["post_visibility"] = named[posting["privacy"]]
+        if "sensitive" in posting:
+            attrs["post_sensitive"] = posting["sensitive"]
+        if "language" in posting:
+            attrs["post_language"] = posting["language"] or ""
+        return attrs
+
+
+MAX_LANGUAGES = 20  # of one follow
+
+
+class FollowInput(serializers.Serializer[Any]):
+    """How to follow. What is absent stays; a new follow is with reblogs, without notifications, in all languages."""
+
+    reblogs = serializers.BooleanField(source="reposts", allow_null=True, default=None)
+    notify = serializers.BooleanField(allow_null=True, default=None)
+    languages = serializers.ListField(
+        child=serializers.RegexField(LANGUAGE, allow_blank=True),
+        max_length=MAX_LANGUAGES,
+        allow_null=True,
+        default=None,
+        help_text="In which its statuses come to the home timeline, such as `en`; empty: all.",
+    )
+
+    def validate_languages(self, value: list[str] | None) -> list[str] | None:
+        """A form writes an empty list as a list with an empty text."""
+        return None if value is None else [language for language in value if language]
+
+
+class MuteInput(serializers.Serializer[Any]):
+    """What a mute hides, and for how long."""
+
+    notifications = serializers.BooleanField(
+        allow_null=True, default=None, help_text="Notifications too; null is yes."
+    )
+    duration = serializers.IntegerField(
+        source="seconds",
+        default=0,
+        min_value=0,
+        help_text="In seconds, at most a year; 0 is for good.",
+    )
+
+    def validate_notifications(self, value: bool | None) -> bool:  # noqa: FBT001 -- DRF's own signature
+        return value is not False
+
+
+class NoteInput(serializers.Serializer[Any]):
+    """What to note about an account."""
+
+    comment = serializers.CharField(
+        source="text", allow_blank=True, default="", max_length=NOTE_MAX_CHARACTERS
+    )
+
+
+class ReportInput(serializers.Serializer[Any]):
+    """What is wrong with an account. `forward` changes nothing: there are no other sites."""
+
+    account_id = serializers.RegexField(ID)
+    status_ids = serializers.ListField(child=serializers.RegexField(ID), default=list)
+    comment = serializers.CharField(allow_blank=True, default="", max_length=COMMENT_MAX_CHARACTERS)
+    category = serializers.ChoiceField(
+        Category.values,
+        required=False,
+        help_text="Without it: `violation` beside `rule_ids`, else `other`.",
+    )
+    rule_ids = serializers.ListField(
+        child=serializers.RegexField(ID), default=list, help_text="Rules that are broken."
+    )
+
+
+class SuggestionJson(TypedDict):
+    """Somebody to follow, and why."""
+
+    source: str
+    sources: list[str]
+    account: AccountJson
+
+
+def suggestion_json(user: User) -> SuggestionJson:
+    return {"source": "global", "sources": ["most_followed"], "account": account_json(user)}

@@ -1,8 +1,7 @@
 """Field formats shared by the entities of the API.
 
-An entity is a TypedDict beside the function that builds it. mypy checks the function against it,
-and `apps.api.openapi` derives the OpenAPI document from it: the docstring is its description,
-`Annotated[..., "text"]` that of a field.
+An entity is a TypedDict beside the function that builds it. mypy checks the function against it, and `apps.api.openapi`
+derives the OpenAPI document from it: the docstring is its description, `Annotated[..., "text"]` that of a field.
 """
 
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ class Format:
 DateTime = Annotated[str, Format("date-time")]
 Date = Annotated[str, Format("date")]
 Uri = Annotated[str, Format("uri")]
+ID = r"\A[1-9][0-9]{0,18}\Z"
+LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # as in zh, pt-BR
 Object = dict[str, Any]  # of any shape
 
 

@@ -1,11 +1,22 @@
 """Filters as JSON, in the Mastodon shape."""
 
 from collections.abc import Iterable
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from apps.api.entities.base import DateTime, optional_timestamp
+from rest_framework import serializers
+
+from apps.api.entities.base import ID, DateTime, optional_timestamp
+from apps.filters.actions import MAX_KEYWORDS, MAX_SECONDS
 from apps.filters.matching import FilterMatch
-from apps.filters.models import Act, Filter, FilterContext, FilterKeyword, FilterPost
+from apps.filters.models import (
+    KEYWORD_MAX_CHARACTERS,
+    TITLE_MAX_CHARACTERS,
+    Act,
+    Filter,
+    FilterContext,
+    FilterKeyword,
+    FilterPost,
+)
 
 
 class FilterKeywordJson(TypedDict):
@@ -95,7 +106,7 @@ def filter_results_json(matches: Iterable[FilterMatch], post_id: int) -> list[Fi
 
 
 def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
-    active_filter = match.sieve
+    active_filter = match.filter
     return {
         "filter": {
             "id": str(active_filter.id),
@@ -107,3 +118,68 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
         "keyword_matches": list(match.keywords) or None,
         "status_matches": [str(post_id)] if match.names_post else None,
     }
+
+
+class OldFilterInput(serializers.Serializer[Any]):
+    """A filter of the first version; when it is changed, what is left out stays."""
+
+    phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
+    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+        child=serializers.ChoiceField(FilterContext.values), max_length=20
+    )
+    irreversible = serializers.BooleanField(
+        required=False, help_text="Hide what it finds; else warn of it."
+    )
+    whole_word = serializers.BooleanField(required=False)
+    expires_in = serializers.IntegerField(
+        min_value=0, max_value=MAX_SECONDS, allow_null=True, required=False
+    )
+
+
+class KeywordAttributes(serializers.Serializer[Any]):
+    """A keyword to add; with an `id` to change, or to drop."""
+
+    id = serializers.RegexField(ID, required=False)
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
+    whole_word = serializers.BooleanField(required=False)
+    _destroy = serializers.BooleanField(required=False)
+
+
+class FilterInput(serializers.Serializer[Any]):
+    """A filter; when it is changed, what is left out stays. Unknown fields are ignored."""
+
+    title = serializers.CharField(max_length=TITLE_MAX_CHARACTERS, required=False)
+    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+        child=serializers.ChoiceField(FilterContext.values), max_length=20, required=False
+    )
+    filter_action = serializers.ChoiceField(Act.values, required=False)
+    expires_in = serializers.IntegerField(
+        min_value=0,
+        max_value=MAX_SECONDS,
+        allow_null=True,
+        required=False,
+        help_text="Seconds from now; 0 or null: never.",
+    )
+    keywords_attributes = serializers.ListField(
+        child=KeywordAttributes(), max_length=MAX_KEYWORDS, required=False
+    )
+
+
+class KeywordInput(serializers.Serializer[Any]):
+    """A word to look for."""
+
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
+    whole_word = serializers.BooleanField(default=False)
+
+
+class KeywordChangeInput(serializers.Serializer[Any]):
+    """Another word; what is left out stays."""
+
+    keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
+    whole_word = serializers.BooleanField(required=False)
+
+
+class FilterStatusInput(serializers.Serializer[Any]):
+    """A status to be found by a filter."""
+
+    status_id = serializers.RegexField(ID)

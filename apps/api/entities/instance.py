@@ -1,14 +1,18 @@
-"""The site as JSON: in the Mastodon shape, and as nodeinfo."""
+"""The site as JSON: in the Mastodon shape, and as nodeinfo; its announcements."""
 
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from django.conf import settings
+from django.utils.html import linebreaks, urlize
 from django.utils.translation import gettext as _
 
 from apps.addresses import absolute, picture_address
-from apps.api.entities.base import Object
+from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
 from apps.media.pixels import MAX_PIXELS
+from apps.media.sandbox import PICTURE_TYPES
+from apps.media.video import AUDIO_TYPES, MAX_FRAME_RATE, VIDEO_TYPES, is_available
 from apps.moderation.rules import RuleJson, rules_json
+from apps.notifications.announcements import VisibleAnnouncement
 from apps.posts.actions.drafts import (
     ALT_MAX_CHARACTERS,
     MAX_PICTURES,
@@ -21,7 +25,6 @@ from apps.posts.content.text import URL_CHARACTERS
 MASTODON_VERSION = "4.3.0"  # clients derive features from it
 API_VERSION = 2  # as that version counts it
 SOURCE = "https://github.com/feedsite/feedsite"
-PICTURE_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"]
 NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
 
@@ -41,7 +44,7 @@ class StatusLimitsJson(TypedDict):
 
 
 class MediaLimitsJson(TypedDict):
-    """Limits of pictures, in bytes and pixels."""
+    """Limits of pictures and videos, in bytes and pixels; 0 where the site takes no video."""
 
     supported_mime_types: list[str]
     description_limit: int
@@ -240,11 +243,7 @@ def instance_json(people: int) -> InstanceJson:
         "source_url": SOURCE,
         "description": _about(),
         "usage": {"users": {"active_month": people}},
-        "thumbnail": {
-            "url": picture_address("img/banner.svg"),
-            "blurhash": None,
-            "versions": {},
-        },
+        "thumbnail": {"url": picture_address("img/banner.svg"), "blurhash": None, "versions": {}},
         "icon": [{"src": picture_address("favicon.svg"), "size": "any"}],
         "languages": _languages(),
         "configuration": {
@@ -281,11 +280,7 @@ def instance_v1_json(people: int, posts: int) -> InstanceV1Json:
         "email": settings.DEFAULT_FROM_EMAIL,
         "version": _version(),
         "urls": {"streaming_api": _streaming()},
-        "stats": {
-            "user_count": people,
-            "status_count": posts,
-            "domain_count": 1,
-        },
+        "stats": {"user_count": people, "status_count": posts, "domain_count": 1},
         "thumbnail": picture_address("img/banner.svg"),
         "languages": _languages(),
         "registrations": True,
@@ -315,6 +310,7 @@ def nodeinfo_links_json() -> NodeinfoLinksJson:
 
 def _limits() -> LimitsJson:
     """The limits that both versions share."""
+    takes_video = is_available()
     return {
         "accounts": {"max_featured_tags": 10, "max_pinned_statuses": settings.PINNED_POSTS_MAX},
         "statuses": {
@@ -323,13 +319,16 @@ def _limits() -> LimitsJson:
             "characters_reserved_per_url": URL_CHARACTERS,
         },
         "media_attachments": {
-            "supported_mime_types": PICTURE_TYPES,
+            "supported_mime_types": [
+                *PICTURE_TYPES,
+                *([*VIDEO_TYPES, *AUDIO_TYPES] if takes_video else []),
+            ],
             "description_limit": ALT_MAX_CHARACTERS,
             "image_size_limit": settings.PICTURE_MAX_BYTES,
             "image_matrix_limit": MAX_PIXELS,
-            "video_size_limit": 0,
-            "video_frame_rate_limit": 0,
-            "video_matrix_limit": 0,
+            "video_size_limit": settings.VIDEO_MAX_BYTES if takes_video else 0,
+            "video_frame_rate_limit": MAX_FRAME_RATE if takes_video else 0,
+            "video_matrix_limit": settings.VIDEO_MAX_PIXELS if takes_video else 0,
         },
         "polls": {
             "max_options": POLL_OPTIONS[1],
@@ -359,3 +358,51 @@ def _languages() -> list[str]:
 def _streaming() -> str:
     """Clients replace the scheme by that of their transport."""
     return f"ws{settings.STREAMING_URL.removeprefix('http')}"
+
+
+class ReactionJson(TypedDict):
+    """How many answered with an emoji."""
+
+    name: str
+    count: int
+    me: bool
+
+
+class AnnouncementJson(TypedDict):
+    """What staff tell everybody."""
+
+    id: str
+    content: Annotated[str, "HTML."]
+    starts_at: DateTime | None
+    ends_at: DateTime | None
+    all_day: bool
+    published_at: DateTime
+    updated_at: DateTime
+    read: bool
+    mentions: Annotated[list[Object], "Always empty."]
+    statuses: Annotated[list[Object], "Always empty."]
+    tags: Annotated[list[Object], "Always empty."]
+    emojis: Annotated[list[Object], "Always empty."]
+    reactions: list[ReactionJson]
+
+
+def announcement_json(announcement: VisibleAnnouncement) -> AnnouncementJson:
+    row = announcement.announcement
+    return {
+        "id": str(row.pk),
+        "content": linebreaks(urlize(row.text, nofollow=True, autoescape=True)),
+        "starts_at": optional_timestamp(row.starts_at),
+        "ends_at": optional_timestamp(row.ends_at),
+        "all_day": row.is_all_day,
+        "published_at": timestamp(row.published_at),
+        "updated_at": timestamp(row.updated_at),
+        "read": announcement.is_read,
+        "mentions": [],
+        "statuses": [],
+        "tags": [],
+        "emojis": [],
+        "reactions": [
+            {"name": reaction.emoji, "count": reaction.count, "me": reaction.mine}
+            for reaction in announcement.reactions
+        ],
+    }

@@ -1,13 +1,15 @@
 """Notifications as JSON, in the Mastodon shape."""
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from rest_framework import serializers
 
 from apps.accounts.models import User
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import DateTime, Uri, timestamp
+from apps.api.entities.base import ID, DateTime, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
-from apps.notifications.groups import Group
+from apps.notifications.grouping import NotificationGroup
 from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
 from apps.notifications.queries import FilteredNotifications, NotificationItem
 
@@ -101,7 +103,7 @@ class NotificationGroupJson(TypedDict):
     status_id: NotRequired[str]
 
 
-def group_json(group: Group) -> NotificationGroupJson:
+def group_json(group: NotificationGroup) -> NotificationGroupJson:
     """A follow has no status."""
     body: NotificationGroupJson = {
         "group_key": group.key,
@@ -127,11 +129,12 @@ class GroupedNotificationsJson(TypedDict):
     notification_groups: list[NotificationGroupJson]
 
 
-def groups_json(groups: Sequence[Group], *, partial: bool = False) -> GroupedNotificationsJson:
+def groups_json(
+    groups: Sequence[NotificationGroup], *, partial: bool = False
+) -> GroupedNotificationsJson:
     """Groups of notifications, with each account and each status once.
 
-    With `partial` only the first account of each group is complete, the others have what an avatar
-    needs.
+    With `partial` only the first account of each group is complete, the others have what an avatar needs.
     """
     first = {group.newest.actor.pk: group.newest.actor for group in groups}
     people = {person.pk: person for group in groups for person in group.actors}
@@ -237,3 +240,43 @@ def marker_json(marker: ReadMarker) -> MarkerJson:
         "version": marker.version,
         "updated_at": timestamp(marker.updated_at),
     }
+
+
+def markers_json(markers: Mapping[str, ReadMarker]) -> MarkersJson:
+    """By timeline."""
+    body: MarkersJson = {}
+    if home := markers.get(ReadMarker.Timeline.HOME):
+        body["home"] = marker_json(home)
+    if notifications := markers.get(ReadMarker.Timeline.NOTIFICATIONS):
+        body["notifications"] = marker_json(notifications)
+    return body
+
+
+class PolicyInput(serializers.Serializer[Any]):
+    """What becomes of which notifications; what is left out stays. Unknown fields are ignored."""
+
+    for_not_following = serializers.ChoiceField(Verdict.values, required=False)
+    for_not_followers = serializers.ChoiceField(Verdict.values, required=False)
+    for_new_accounts = serializers.ChoiceField(Verdict.values, required=False)
+    for_private_mentions = serializers.ChoiceField(Verdict.values, required=False)
+
+
+class AccountIdsInput(serializers.Serializer[Any]):
+    """Whose requests are meant."""
+
+    id = serializers.ListField(
+        child=serializers.RegexField(r"\A[1-9][0-9]{0,17}\Z"), max_length=100
+    )
+
+
+class MarkInput(serializers.Serializer[Any]):
+    """Up to which id a timeline has been read."""
+
+    last_read_id = serializers.RegexField(ID)
+
+
+class MarksInput(serializers.Serializer[Any]):
+    """What has been read. Unknown timelines are ignored."""
+
+    home = MarkInput(required=False)
+    notifications = MarkInput(required=False)

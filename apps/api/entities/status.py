@@ -1,46 +1,65 @@
-"""Feed items as JSON, in the Mastodon shape. Building them does no I/O."""
+"""Statuses, media and polls as JSON, in the Mastodon shape. Building them does no I/O; actions check what is sent."""
 
 from collections.abc import Hashable, Sequence
 from itertools import zip_longest
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import orjson
 from django.conf import settings
+from django.utils.translation import gettext as _
+from rest_framework import serializers
 
 from apps.accounts.models import User
 from apps.addresses import absolute
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import DateTime, Object, Uri, optional_timestamp, timestamp
+from apps.api.entities.base import (
+    ID,
+    LANGUAGE,
+    DateTime,
+    Object,
+    Uri,
+    optional_timestamp,
+    timestamp,
+)
 from apps.api.entities.filter import FilterResultJson, filter_results_json
 from apps.engagement.queries import PollResult
-from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.drafts import (
+    ALT_MAX_CHARACTERS,
+    POLL_SECONDS,
+    Draft,
+    PictureChange,
+    PollDraft,
+)
 from apps.posts.content.post import Application, Picture, PostContent
 from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
 from apps.tags.names import tag_address
-from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.aggregate import Verb, group_key
+from apps.timeline.detours import detours
+from apps.timeline.pipeline.page import FeedItem
 
 MAX_VARIANTS = 8  # of a status that are cached as bytes
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
-# Mastodon's names of our visibilities. Clients have no circles: they treat such posts as private,
-# and `feedsite` names the circle.
+# Mastodon's names of our visibilities. Clients have no circles and no friends: they treat such posts as private,
+# and `feedsite` says which it is.
 VISIBILITY_NAMES: dict[str, StatusVisibility] = {
     "public": "public",
     "unlisted": "unlisted",
     "followers": "private",
+    "friends": "private",
     "mentioned": "direct",
     "circle": "private",
 }
 
 
-class PictureSizeJson(TypedDict):
-    """The size of a picture in pixels."""
+class PictureSizeJson(TypedDict, total=False):
+    """The size of a picture or video in pixels; of video and sound the duration in seconds."""
 
     width: int
     height: int
     size: str
     aspect: float
+    duration: float
 
 
 class FocusJson(TypedDict):
@@ -51,41 +70,65 @@ class FocusJson(TypedDict):
 
 
 class MediaMetaJson(TypedDict):
-    """The sizes of a picture and of its preview."""
+    """The sizes of a picture or video and of its preview; sound has no preview."""
 
     original: PictureSizeJson
-    small: PictureSizeJson
+    small: NotRequired[PictureSizeJson]
     focus: FocusJson
 
 
+class MediaExtensionJson(TypedDict):
+    """What the Mastodon shape has no word for."""
+
+    captions_url: Annotated[Uri | None, "A WebVTT file."]
+
+
 class MediaAttachmentJson(TypedDict):
-    """An attached picture."""
+    """An attached picture, video or sound."""
 
     id: str
-    type: str
-    url: Uri
-    preview_url: Uri
+    type: Literal["image", "video", "audio"]
+    url: Annotated[Uri | None, "Null while a video or sound is being prepared."]
+    preview_url: Annotated[Uri | None, "Of a video its poster. Null for sound."]
     remote_url: Uri | None
     meta: MediaMetaJson
     description: str | None
     blurhash: str | None
+    feedsite: MediaExtensionJson
+
+
+MEDIA_TYPES: dict[str, Literal["image", "video", "audio"]] = {
+    "image": "image",
+    "video": "video",
+    "audio": "audio",
+}
 
 
 def media_json(picture: Picture) -> MediaAttachmentJson:
+    still = picture.preview_url or picture.still_url
     return {
         "id": str(picture.id),
-        "type": "image",
-        "url": absolute(picture.url),
-        "preview_url": absolute(picture.preview_url or picture.url),
+        "type": MEDIA_TYPES[picture.medium],
+        "url": absolute(picture.url) if picture.url else None,
+        "preview_url": absolute(still) if still else None,
         "remote_url": None,
-        "meta": {
-            "original": _size(picture.width, picture.height),
-            "small": _size(*picture.preview_size),
-            "focus": {"x": picture.focus_x, "y": picture.focus_y},
-        },
+        "meta": _meta(picture),
         "description": picture.alt or None,
         "blurhash": picture.blurhash or None,
+        "feedsite": {
+            "captions_url": absolute(picture.captions_url) if picture.captions_url else None
+        },
     }
+
+
+def _meta(picture: Picture) -> MediaMetaJson:
+    original = PictureSizeJson() if picture.is_audio else _size(picture.width, picture.height)
+    if not picture.is_image:
+        original["duration"] = picture.duration_ms / 1000
+    meta = MediaMetaJson(original=original, focus={"x": picture.focus_x, "y": picture.focus_y})
+    if not picture.is_audio:
+        meta["small"] = _size(*picture.preview_size)
+    return meta
 
 
 def _size(width: int, height: int) -> PictureSizeJson:
@@ -171,7 +214,10 @@ class StatusApplicationJson(TypedDict):
 class QuoteJson(TypedDict):
     """What a status quotes."""
 
-    state: Literal["accepted", "unauthorized"]
+    state: Annotated[
+        Literal["accepted", "muted_account", "unauthorized"],
+        "`muted_account`: the viewer mutes whom it quotes; fold it. `unauthorized`: there is nothing to show.",
+    ]
     quoted_status: "StatusJson | None"
 
 
@@ -190,6 +236,15 @@ class StatusCircleJson(TypedDict):
     title: Annotated[str, "Empty for an author who has left the circle."]
 
 
+class PromotionJson(TypedDict):
+    """Why a status of an account that the viewer does not follow is on the home timeline. Show it with the status."""
+
+    label: Annotated[str, "“Promoted”, in the reader's language, as is the reason."]
+    sponsor: Annotated[str, "Who pays for it."]
+    reason: Annotated[str, "“Promoted to first-year students because …”."]
+    settings_url: Annotated[Uri, "Where the reader ends all promoted posts."]
+
+
 class StatusExtensionJson(TypedDict):
     """What the Mastodon shape has no word for."""
 
@@ -197,7 +252,19 @@ class StatusExtensionJson(TypedDict):
         str, f"Who may see it, in this site's words: one of {', '.join(Visibility.values)}."
     ]
     circle: StatusCircleJson | None
+    short_url: Annotated[Uri, "Leads to `url`."]
     reads_count: Annotated[int | None, "How many people opened the post; its author alone sees it."]
+    promotion: Annotated[
+        PromotionJson | None,
+        "Null unless it is promoted; on home timelines that were asked for with `promoted=true`.",
+    ]
+    because: Annotated[
+        list[str],
+        "Of home timelines, in the reader's language: that it came by a followed tag, or is older than the follow.",
+    ]
+    group_key: Annotated[
+        str | None, "The same for all reposts of one status, to show them as one. Null for others."
+    ]
 
 
 class StatusJson(TypedDict):
@@ -287,7 +354,11 @@ def status_json(item: FeedItem) -> StatusJson:
         "feedsite": {
             "visibility": post.visibility,
             "circle": _circle(item),
+            "short_url": absolute(item.short_url),
             "reads_count": counts.reads if flags.own else None,
+            "promotion": _promotion(item),
+            "because": detours(item),
+            "group_key": group_key(Verb.REPOST, original.id) if item.is_repost else None,
         },
     }
 
@@ -297,7 +368,10 @@ def _quote(item: FeedItem) -> QuoteJson | None:
         return {"state": "unauthorized", "quoted_status": None}
     if item.quoted is None:
         return None
-    return {"state": "accepted", "quoted_status": status_json(item.quoted)}
+    state: Literal["accepted", "muted_account"] = (
+        "muted_account" if item.quoted.mutes_author else "accepted"
+    )
+    return {"state": state, "quoted_status": status_json(item.quoted)}
 
 
 def _may_quote(post: PostContent) -> list[str]:
@@ -321,18 +395,29 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
     return {"id": str(item.post.circle_id), "title": item.circle_name}
 
 
+def _promotion(item: FeedItem) -> PromotionJson | None:
+    if item.promotion is None:
+        return None
+    return {
+        "label": _("Promoted"),
+        "sponsor": item.promotion.sponsor,
+        "reason": item.promotion.reason(),
+        "settings_url": absolute("/settings/promotions"),
+    }
+
+
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
     """Statuses for a JSON response, as bytes where they are cached with the content.
 
-    Only open posts are cached that share and ask nothing and match no filter. The key is all they
-    depend on besides their content: the author as JSON, the counts, and what the viewer did and may
-    do.
+    Only open posts are cached that share and ask nothing, match no filter and came by no detour. The key is all they
+    depend on besides their content: the author as JSON, the counts, and what the viewer did and may do.
     """
     authors: dict[int, bytes] = {}  # a page has several posts of one author
     statuses: list[StatusJson | orjson.Fragment] = []
     for item in items:
         post = item.post
-        if post.source_id is not None or post.poll or item.filtered or not post.is_open:
+        is_special = item.filtered or item.promotion or item.followed_tag or item.followed_at
+        if is_special or not post.is_open or post.source_id is not None or post.poll:
             statuses.append(status_json(item))
             continue
         author = authors.get(post.author_id)
@@ -403,14 +488,6 @@ class ContextJson(TypedDict):
 
     ancestors: list[StatusJson]
     descendants: list[StatusJson]
-
-
-class ActivityJson(TypedDict):
-    """What is unread, newest first."""
-
-    items: list[StatusJson]
-    last_id: Annotated[str, "Where to go on from: the next `last_id`."]
-    more: Annotated[bool, "Whether there is more above it."]
 
 
 class ScheduledPollJson(TypedDict):
@@ -487,49 +564,185 @@ def _scheduled_poll(poll: PollDraft) -> ScheduledPollJson:
     }
 
 
-class SitePolicyJson(TypedDict):
-    """The policy of the site. `pulls_all`: readers merge the outboxes of all whom they follow."""
-
-    policy: Annotated[str, Policy]
-    mode: Annotated[str, Mode]
-    pulls_all: bool
-    generation: int
-    version: int
-
-
-def site_policy_json(row: SitePolicy) -> SitePolicyJson:
-    return {
-        "policy": row.policy,
-        "mode": row.mode,
-        "pulls_all": row.pulls_all,
-        "generation": row.generation,
-        "version": row.version,
-    }
-
-
-class AuthorPolicyJson(TypedDict):
-    """The policy of an author. `mode` is what is in force, none for that of the site; `measured` is what `auto` saw."""
-
-    account_id: str
-    policy: Annotated[str, Policy]
-    mode: Annotated[str, Mode] | None
-    merged_since: DateTime | None
-    reason: str
-    measured: dict[str, float]
-    measured_at: DateTime | None
-
-
-def author_policy_json(row: AuthorPolicy) -> AuthorPolicyJson:
-    return {
-        "account_id": str(row.author_id),
-        "policy": row.policy,
-        "mode": row.mode,
-        "merged_since": optional_timestamp(row.merged_since),
-        "reason": row.reason,
-        "measured": row.measured,
-        "measured_at": optional_timestamp(row.measured_at),
-    }
-
-
 def _text(number: int | None) -> str | None:
     return None if number is None else str(number)
+
+
+MAX_NAMED = 20  # pictures or options in one request; the actions allow fewer
+MAX_ALLOWED = 100  # accounts in `allowed_mentions`
+# Mastodon's names of our visibilities; `friends` and `circle` are extensions.
+VISIBILITIES = {
+    "public": "public",
+    "unlisted": "unlisted",
+    "private": "followers",
+    "friends": "friends",
+    "direct": "mentioned",
+    "circle": "circle",
+}
+
+
+class FocusField(serializers.CharField):
+    """`x,y`: what must stay in sight when a picture is cropped."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        parts = super().to_internal_value(data).split(",")
+        try:
+            x, y = (float(part) for part in parts)
+        except ValueError:
+            raise serializers.ValidationError(_("Two numbers from -1 to 1.")) from None
+        return x, y
+
+
+class MediaAttributeFields(serializers.Serializer[Any]):
+    """Another description or focus of an attachment; what is not given stays."""
+
+    description = serializers.CharField(
+        required=False, allow_blank=True, max_length=ALT_MAX_CHARACTERS
+    )
+    focus = FocusField(required=False, help_text="x,y from -1 (left, bottom) to 1.")
+
+
+class MediaChange(MediaAttributeFields):
+    """Another description, focus or captions of an upload; what is not given stays."""
+
+    captions = serializers.FileField(
+        required=False,
+        allow_empty_file=True,
+        help_text="Of video or sound: a WebVTT file of at most 256 kB. An empty one removes them.",
+    )
+
+
+class MediaInput(serializers.Serializer[Any]):
+    """JPEG, PNG, WebP or GIF: at most 16 MB and 25 million pixels; 12 million for WebP and all frames of animations.
+
+    Video and sound as `configuration.media_attachments` of the instance says.
+    """
+
+    file = serializers.FileField(max_length=1000, allow_empty_file=True)
+    description = serializers.CharField(
+        default="", allow_blank=True, allow_null=True, max_length=ALT_MAX_CHARACTERS
+    )
+    focus = FocusField(required=False, help_text="x,y from -1 (left, bottom) to 1.")
+
+
+class MediaAttribute(MediaAttributeFields):
+    """What an edit of a status changes of one of its pictures."""
+
+    id = serializers.RegexField(ID)
+
+    @staticmethod
+    def change(fields: dict[str, Any]) -> PictureChange:
+        return PictureChange(int(fields["id"]), fields.get("description"), fields.get("focus"))
+
+
+class PollInput(serializers.Serializer[Any]):
+    """A poll: 2 to 4 options of up to 50 characters."""
+
+    options = serializers.ListField(child=serializers.CharField(), max_length=MAX_NAMED)
+    expires_in = serializers.IntegerField(
+        help_text=f"In seconds: {POLL_SECONDS[0]} to {POLL_SECONDS[1]}."
+    )
+    multiple = serializers.BooleanField(default=False)
+    hide_totals = serializers.BooleanField(default=False)
+
+    @staticmethod
+    def draft(fields: dict[str, Any] | None) -> PollDraft | None:
+        if fields is None:
+            return None
+        return PollDraft(
+            fields["options"], fields["expires_in"], fields["multiple"], fields["hide_totals"]
+        )
+
+
+class VoteInput(serializers.Serializer[Any]):
+    """The numbers of the options chosen, from 0."""
+
+    choices = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_NAMED), max_length=MAX_NAMED
+    )
+
+
+def media_ids_field(**options: Any) -> serializers.ListField:
+    return serializers.ListField(child=serializers.RegexField(ID), max_length=MAX_NAMED, **options)
+
+
+class StatusInput(serializers.Serializer[Any]):
+    """A new status. Unknown fields are ignored."""
+
+    status = serializers.CharField(allow_blank=True, default="", trim_whitespace=False)
+    in_reply_to_id = serializers.RegexField(ID, allow_null=True, default=None)
+    quoted_status_id = serializers.RegexField(ID, allow_null=True, default=None)
+    visibility = serializers.ChoiceField(
+        list(VISIBILITIES),
+        allow_null=True,
+        default=None,
+        help_text="Without it as your preferences say. `friends` are those who follow you and whom you "
+        "follow. `circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
+    )
+    media_ids = media_ids_field(
+        default=list,
+        help_text="At most 4 pictures, or one video or sound, from `POST /api/v2/media`.",
+    )
+    poll = PollInput(allow_null=True, default=None, help_text="Not beside pictures.")
+    circle_id = serializers.RegexField(
+        ID,
+        allow_null=True,
+        default=None,
+        help_text="One of `GET /api/v1/circles`; only with `visibility` `circle`.",
+    )
+    spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
+    sensitive = serializers.BooleanField(
+        allow_null=True, default=None, help_text="Cover its pictures; absent: your default."
+    )
+    language = serializers.RegexField(
+        LANGUAGE, allow_null=True, default=None, help_text="Absent: your default."
+    )
+    quote_approval_policy = serializers.ChoiceField(
+        QuotePolicy.values,
+        allow_null=True,
+        default=None,
+        help_text="Who may quote it; absent: everybody. What is not public nobody quotes.",
+    )
+    allowed_mentions = serializers.ListField(
+        child=serializers.RegexField(ID),
+        max_length=MAX_ALLOWED,
+        allow_null=True,
+        default=None,
+        help_text="Ids of those who may be named in the text: 422 with `unexpected_accounts` when it names others.",
+    )
+    scheduled_at = serializers.DateTimeField(
+        allow_null=True, default=None, help_text="From five minutes to a year from now."
+    )
+
+
+class ScheduleInput(serializers.Serializer[Any]):
+    """Another time."""
+
+    scheduled_at = serializers.DateTimeField()
+
+
+class StatusEditInput(serializers.Serializer[Any]):
+    """A new text for a status."""
+
+    status = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    spoiler_text = serializers.CharField(allow_blank=True, required=False, max_length=200)
+    sensitive = serializers.BooleanField(required=False)
+    media_ids = media_ids_field(
+        required=False, help_text="The pictures it shall have, in order; absent: those it has."
+    )
+    media_attributes = MediaAttribute(many=True, required=False)
+    poll = PollInput(
+        required=False,
+        allow_null=True,
+        help_text="Absent: the one it has. With other options all votes are gone.",
+    )
+    language = serializers.RegexField(LANGUAGE, required=False)
+    quote_approval_policy = serializers.ChoiceField(
+        QuotePolicy.values, required=False, help_text="Absent: as it is."
+    )
+
+
+class InteractionPolicyInput(serializers.Serializer[Any]):
+    """Who may quote a status from now on."""
+
+    quote_approval_policy = serializers.ChoiceField(QuotePolicy.values)

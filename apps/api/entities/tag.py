@@ -1,10 +1,12 @@
-"""Tags as JSON, in the Mastodon shape."""
+"""Tags and search results as JSON, in the Mastodon shape."""
 
 from datetime import UTC, datetime, time
 from typing import Annotated, TypedDict
 
 from apps.addresses import absolute
+from apps.api.entities.account import AccountJson
 from apps.api.entities.base import Date, Uri
+from apps.api.entities.status import StatusJson
 from apps.tags.queries import Day, TagUsage
 
 
@@ -55,3 +57,18 @@ class FeaturedTagJson(TypedDict):
     url: Uri
     statuses_count: str
     last_status_at: Date | None
+
+
+class SearchJson(TypedDict):
+    """What was found; a group that was not asked for is empty."""
+
+    accounts: list[AccountJson]
+    statuses: list[StatusJson]
+    hashtags: list[TagJson]
+
+
+class TrendsLinkJson(TypedDict):
+    """A page that many posts link to; this site does not count them."""
+
+    url: Uri
+    title: str

@@ -6,9 +6,8 @@ from django.db import connection
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import rebuild_after_commit
-from apps.demo.seeding.rows import batches
-from apps.demo.seeding.world import World
-from apps.posts.cache.entries import POST_COUNTS
+from apps.demo.seeding.world import World, batches
+from apps.posts.cache import POST_COUNTS
 
 # locked in order, so that two writers of many counts never deadlock
 _USERS = """

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from apps.accounts.models import User
-from apps.demo.seeding.rows import moment_of
-from apps.demo.seeding.world import Entry, Member, World
+from apps.demo.seeding.world import Entry, Member, World, moment_of
 from apps.notifications.models import Notification, NotificationKind, ReadMarker
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import OPEN

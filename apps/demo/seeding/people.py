@@ -9,8 +9,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User, UserCounts
 from apps.demo.content.loader import LANGUAGES, Names, Person
 from apps.demo.seeding.pictures import store_avatar
-from apps.demo.seeding.rows import batches, moment_of
-from apps.demo.seeding.world import DAY, SPAN_SECONDS, Member, World
+from apps.demo.seeding.world import DAY, SPAN_SECONDS, Member, World, batches, moment_of
 from apps.errors import Conflict
 
 PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use

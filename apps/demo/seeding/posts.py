@@ -1,6 +1,4 @@
-"""Makes the posts: those of the cast, those of the crowd, and
-reposts; ids in time order for every author.
-"""
+"""Makes the posts of the cast and of the crowd, and reposts; ids in time order for every author."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -9,19 +7,35 @@ from math import log
 from random import Random
 
 from apps.accounts.models import User
-from apps.demo.content.loader import Caption, Picture
-from apps.demo.seeding.cast_posts import cast_entries
-from apps.demo.seeding.clock import HOUR, later, moment
+from apps.demo.content.loader import Caption, Content, Conversation, Pattern, Picture, WrittenPost
 from apps.demo.seeding.pictures import store_picture
-from apps.demo.seeding.rows import batches, moment_of
-from apps.demo.seeding.texts import Texts
-from apps.demo.seeding.world import Entry, Member, World
+from apps.demo.seeding.world import DAY, SPAN_SECONDS, Entry, Member, World, batches, moment_of
 from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post, PostCounts, Visibility
 from apps.tags.actions import add_tags
 from feedcache.ids import next_post_id, second_of
 
-MAX_POSTS = 40
+HOUR = 3600
+# parts of the day a post may name, as hours of the author's local time
+HOURS = {
+    "dawn": (5, 6),
+    "morning": (7, 9),
+    "noon": (11, 13),
+    "afternoon": (14, 17),
+    "evening": (18, 20),
+    "night": (21, 23),
+}
+RECENCY = 1.5  # above 1: more of the last days than of the first
+NEWEST_SECONDS = 6 * 60  # before now: generated posts are older than the newest cast posts
+# relative activity by hour of the author's day
+RHYTHM = (3, 1.5, 1, 0.6, 0.6, 1.2, 3, 6, 8, 8, 7, 7, 9, 8, 6, 6, 6.5, 7, 8.5, 10, 11.5, 12, 10, 6)
+OFFSET = {"zh": 8 * HOUR, "en": 0}  # UTC offsets of the languages' authors
+APPEAL = 9.0  # of a cast post, in generated posts
+ROOT_AGE_SECONDS = 14 * HOUR  # time for a conversation to happen
+YOUNGEST_SECONDS = 70 * 60  # newer posts have an `ago`
+PLAIN_TRIES, TRIES = 3, 10  # after PLAIN_TRIES two sentences, of which there are millions
+WRITTEN_SHARE, JOINED_SHARE, TAGGED_SHARE = 0.3, 0.12, 0.22
+MAX_POSTS = 40  # of an account
 REPOST_SHARE = 0.12
 
 
@@ -187,3 +201,131 @@ def _attachments(world: World, entries: Sequence[Entry]) -> Iterator[Attachment]
                 height=stored.height,
                 alt=picture.alt,
             )
+
+
+def moment(
+    rng: Random, language: str, now: float, *, hour: str = "", youngest: float = NEWEST_SECONDS
+) -> float:
+    """A Unix time within the last 30 days, recent days being likelier."""
+    offset = OFFSET.get(language, 0)
+    midnight: float = (
+        (now + offset) // DAY * DAY - offset - round(29 * rng.random() ** RECENCY) * DAY
+    )
+    hour_of_day = rng.randint(*HOURS[hour]) if hour else rng.choices(range(24), RHYTHM)[0]
+    second = midnight + hour_of_day * HOUR + rng.randrange(HOUR)
+    while second > now - youngest:
+        second -= DAY
+    return max(second, now - SPAN_SECONDS + rng.randrange(HOUR))
+
+
+def later(rng: Random, after: float, now: float, *, minimum: float, maximum: float) -> float:
+    """A Unix time between `minimum` and `maximum` seconds after another, soon being likelier, never in the future."""
+    gap = minimum + (maximum - minimum) * rng.random() ** 2
+    latest = now - NEWEST_SECONDS
+    if after + gap < latest:
+        return after + gap
+    return after + max(minimum, (latest - after) * rng.random())
+
+
+class Texts:
+    """Of generated accounts: each written line once, then sentences from patterns, repeated as rarely as possible."""
+
+    def __init__(self, content: Content, rng: Random) -> None:
+        self._content, self._rng = content, rng
+        self._written = {
+            language: iter(rng.sample(lines, len(lines)))
+            for language, lines in content.passages.items()
+        }
+        self._used: set[str] = set()
+
+    def text(self, language: str) -> str:
+        if self._rng.random() < WRITTEN_SHARE and (line := next(self._written[language], "")):
+            return line
+        text = ""
+        for attempt in range(TRIES):
+            text = self._sentence(
+                language, is_joined=attempt >= PLAIN_TRIES or self._rng.random() < JOINED_SHARE
+            )
+            if text not in self._used:
+                break
+        self._used.add(text)
+        return text
+
+    def _sentence(self, language: str, *, is_joined: bool) -> str:
+        patterns = self._content.patterns[language]
+        pattern = self._rng.choice(
+            [pattern for pattern in patterns if pattern.opens] if is_joined else patterns
+        )
+        sentence = self._fill(pattern)
+        if is_joined:
+            pattern = self._rng.choice([pattern for pattern in patterns if pattern.follows])
+            sentence += ("" if language == "zh" else " ") + self._fill(pattern)
+        if pattern.tags and self._rng.random() < TAGGED_SHARE:
+            sentence += f" {self._rng.choice(pattern.tags)}"
+        return sentence
+
+    def _fill(self, pattern: Pattern) -> str:
+        return pattern.frame.format(
+            **{name: self._rng.choice(words) for name, words in pattern.slots.items()}
+        )
+
+
+def cast_entries(world: World) -> list[Entry]:
+    rng, by_key = world.rng("written"), dict[str, Entry]()
+    roots = {post.source for post in world.content.posts if post.source}
+    roots |= {conversation.under for conversation in world.content.conversations}
+    entries, pending = list[Entry](), list(world.content.posts)
+    while pending:
+        ready = [post for post in pending if not post.source or post.source in by_key]
+        pending = [post for post in pending if post.source and post.source not in by_key]
+        for post in ready:
+            entry = _entry(world, rng, post, by_key, is_root=post.key in roots)
+            entries.append(entry)
+            if post.key:
+                by_key[post.key] = entry
+    for conversation in world.content.conversations:
+        entries += _replies(world, rng, conversation, by_key[conversation.under])
+    return entries
+
+
+def _entry(
+    world: World, rng: Random, post: WrittenPost, by_key: dict[str, Entry], *, is_root: bool
+) -> Entry:
+    source = by_key[post.source] if post.source else None
+    if post.ago is not None:
+        second = world.now - post.ago * 60
+    elif source:
+        second = later(rng, source.second, world.now, minimum=40 * 60, maximum=60 * HOUR)
+    else:
+        youngest = ROOT_AGE_SECONDS if is_root else YOUNGEST_SECONDS
+        second = moment(rng, post.language, world.now, hour=post.hour, youngest=youngest)
+    return _entry_of(world, rng, post, second, source=source)
+
+
+def _replies(world: World, rng: Random, conversation: Conversation, root: Entry) -> list[Entry]:
+    chain = [root]
+    for reply in conversation.replies:
+        parent = chain[reply.to]
+        if reply.post.ago is not None:
+            second = world.now - reply.post.ago * 60
+        else:  # never before the reply above it
+            second = later(rng, chain[-1].second, world.now, minimum=70, maximum=90 * 60)
+        chain.append(_entry_of(world, rng, reply.post, second, reply_to=parent))
+    return chain[1:]
+
+
+def _entry_of(
+    world: World,
+    rng: Random,
+    post: WrittenPost,
+    second: float,
+    *,
+    source: Entry | None = None,
+    reply_to: Entry | None = None,
+) -> Entry:
+    author = world.cast[post.by]
+    appeal = APPEAL * post.appeal * rng.paretovariate(1.6) * (0.3 if reply_to else 1)
+    return Entry(
+        author, second, post.text, post.language, post.key, post.warning, post.visibility, source, reply_to,
+        post.pictures, appeal=0 if post.is_repost else appeal * author.weight**0.35,
+    )  # fmt: skip

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from math import log
 from random import Random
+from typing import Any
 
-from apps.demo.seeding.rows import batches, moment_of
-from apps.demo.seeding.world import Entry, Member, World
+from apps.demo.seeding.world import Entry, Member, World, batches, moment_of
 from apps.engagement.models import Bookmark, Like
 from apps.engagement.rebuild import invalidate_all
 from apps.notifications.models import NotificationKind
@@ -21,29 +21,27 @@ Reaction = tuple[float, Member, Entry]
 def make_reactions(world: World) -> None:
     """Insert likes and bookmarks, oldest first, and count them on their posts."""
     likes, bookmarks = _planned(world)
-    for batch in batches(sorted(likes, key=_order)):
-        Like.objects.bulk_create(
-            Like(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second))
-            for second, member, entry in batch
-        )
+    for batch in _insert(Like, likes):
         for second, member, entry in batch:
             entry.likes += 1
             world.notify(second, entry.author, NotificationKind.LIKE, member, entry.pk)
         world.advance("likes", len(batch))
-    for batch in batches(sorted(bookmarks, key=_order)):
-        Bookmark.objects.bulk_create(
-            Bookmark(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second))
-            for second, member, entry in batch
-        )
+    for batch in _insert(Bookmark, bookmarks):
         for _second, _member, entry in batch:
             entry.bookmarks += 1
     world.likes = len(likes)
     invalidate_all()
 
 
-def _order(reaction: Reaction) -> tuple[float, int, int]:
-    second, member, entry = reaction
-    return second, member.pk, entry.pk
+def _insert(model: Any, reactions: list[Reaction]) -> Iterator[list[Reaction]]:
+    """Insert the rows, oldest first, and yield each batch."""
+    reactions.sort(key=lambda reaction: (reaction[0], reaction[1].pk, reaction[2].pk))
+    for batch in batches(reactions):
+        model.objects.bulk_create(
+            model(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second))
+            for second, member, entry in batch
+        )
+        yield batch
 
 
 def _planned(world: World) -> tuple[list[Reaction], list[Reaction]]:

@@ -1,8 +1,11 @@
 """The plan of the demo: users and posts before they become rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
 from random import Random
+from typing import TypeVar
 
 from apps.demo.content.loader import Content, Person, Picture
 from apps.notifications.models import NotificationKind
@@ -13,9 +16,7 @@ SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a run adds to the cast; the last four are
-    means and totals that the rows come close to.
-    """
+    """How much a run adds to the cast; the last four are means and totals that the rows come close to."""
 
     accounts: int
     posts_each: float
@@ -51,9 +52,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A post; the numbers are what this run adds to its
-    counts. `appeal` is how readily others like it.
-    """
+    """A post; the numbers are what this run adds to its counts. `appeal` is how readily others like it."""
 
     author: Member
     second: float
@@ -85,9 +84,7 @@ News = tuple[float, Member, NotificationKind, Member, int | None]
 
 @dataclass(slots=True)
 class World:
-    """The state of a run. `cast` and `crowd` are accounts,
-    `entries` all posts that can be reacted to.
-    """
+    """The state of a run. `cast` and `crowd` are accounts, `entries` all posts that can be reacted to."""
 
     content: Content
     size_name: str
@@ -126,3 +123,17 @@ class World:
     def rng(self, purpose: str) -> Random:
         """A random source for one purpose: more of one thing does not change another."""
         return Random(f"{self.seed}/{self.size_name}/{purpose}")
+
+
+_Item = TypeVar("_Item")
+BATCH = 5_000
+
+
+def moment_of(second: float) -> datetime:
+    return datetime.fromtimestamp(second, UTC)
+
+
+def batches(items: Sequence[_Item], size: int = BATCH) -> Iterator[list[_Item]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from apps.accounts.models import HANDLE_PATTERN, RESERVED_HANDLES
-from apps.graph.bulk import Edge
+from apps.graph.management.bulk import Edge
 
 BLOCK_BYTES = 1 << 18
 LINE_MAX_BYTES = 1000  # two handles need 61; what is longer is not an edge list

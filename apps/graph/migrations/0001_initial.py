@@ -11,6 +11,11 @@ class Migration(migrations.Migration):
 
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        # Every change of a model loads all models that are related to it: the many changes of these packages take a
+        # tenth of the time while our models are not there yet.
+        ('oauth2_provider', '0022_refreshtoken_token_family_index'),
+        ('otp_static', '0003_add_timestamps'),
+        ('otp_totp', '0003_add_timestamps'),
     ]
 
     operations = [
@@ -43,7 +48,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='since')),
-                ('circle', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='members', to='graph.circle')),
+                ('group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='members', to='graph.circle')),
                 ('member', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -154,17 +159,45 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(models.F('owner'), models.F('blocked'), name='block_once'), models.CheckConstraint(condition=models.Q(('owner', models.F('blocked')), _negated=True), name='block_not_self')],
             },
         ),
+        migrations.CreateModel(
+            name='UserList',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='since')),
+                ('name', models.CharField(max_length=100, verbose_name='title')),
+                ('replies_policy', models.CharField(choices=[('followed', 'Replies to anyone you follow'), ('list', 'Replies to people in the list'), ('none', 'No replies')], default='list', max_length=8, verbose_name='replies')),
+                ('is_exclusive', models.BooleanField(default=False, verbose_name='exclusive')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'verbose_name': 'list',
+                'verbose_name_plural': 'lists',
+            },
+        ),
+        migrations.CreateModel(
+            name='ListMember',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='since')),
+                ('group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='members', to='graph.userlist')),
+                ('member', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'verbose_name': 'list member',
+                'verbose_name_plural': 'list members',
+            },
+        ),
         migrations.AddConstraint(
             model_name='circle',
             constraint=models.UniqueConstraint(models.F('owner'), models.F('name'), condition=models.Q(('deleted_at', None)), name='circle_name_once'),
         ),
         migrations.AddIndex(
             model_name='circlemember',
-            index=models.Index(fields=['member', 'circle'], name='circle_member_mine'),
+            index=models.Index(fields=['member', 'group'], name='circle_member_mine'),
         ),
         migrations.AddConstraint(
             model_name='circlemember',
-            constraint=models.UniqueConstraint(models.F('circle'), models.F('member'), name='circle_member_once'),
+            constraint=models.UniqueConstraint(models.F('group'), models.F('member'), name='circle_member_once'),
         ),
         migrations.AddIndex(
             model_name='endorsement',
@@ -245,5 +278,21 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='mute',
             constraint=models.CheckConstraint(condition=models.Q(('owner', models.F('muted')), _negated=True), name='mute_not_self'),
+        ),
+        migrations.AddIndex(
+            model_name='userlist',
+            index=models.Index(fields=['owner', 'id'], name='list_of_owner'),
+        ),
+        migrations.AddIndex(
+            model_name='listmember',
+            index=models.Index(fields=['group', '-id'], name='list_member_page'),
+        ),
+        migrations.AddIndex(
+            model_name='listmember',
+            index=models.Index(fields=['member', 'group'], name='list_member_mine'),
+        ),
+        migrations.AddConstraint(
+            model_name='listmember',
+            constraint=models.UniqueConstraint(models.F('group'), models.F('member'), name='list_member_once'),
         ),
     ]

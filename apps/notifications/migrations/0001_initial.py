@@ -86,4 +86,59 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(models.F('user'), models.F('kind'), name='unwanted_kind_once')],
             },
         ),
+        migrations.CreateModel(
+            name='Conversation',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('thread_id', models.BigIntegerField(verbose_name='thread')),
+                ('is_unread', models.BooleanField(default=False, verbose_name='unread')),
+                ('last_post', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='posts.post')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'verbose_name': 'conversation',
+                'verbose_name_plural': 'conversations',
+                'indexes': [models.Index(fields=['user', '-last_post'], name='conversation_list'), models.Index(fields=['last_post'], name='conversation_last')],
+                'constraints': [models.UniqueConstraint(models.F('user'), models.F('thread_id'), name='conversation_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Announcement',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.TextField(max_length=2000, verbose_name='text')),
+                ('published_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='published at')),
+                ('starts_at', models.DateTimeField(blank=True, null=True, verbose_name='what it is about starts')),
+                ('ends_at', models.DateTimeField(blank=True, null=True, verbose_name='ends')),
+                ('is_all_day', models.BooleanField(default=False, verbose_name='days, not hours')),
+                ('updated_at', models.DateTimeField(auto_now=True, verbose_name='updated at')),
+            ],
+            options={
+                'verbose_name': 'announcement',
+                'verbose_name_plural': 'announcements',
+            },
+        ),
+        migrations.CreateModel(
+            name='AnnouncementReaction',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('emoji', models.CharField(max_length=32, verbose_name='emoji')),
+                ('announcement', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='reactions', to='notifications.announcement')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(models.F('announcement'), models.F('emoji'), models.F('user'), name='reaction_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='AnnouncementRead',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('announcement', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='reads', to='notifications.announcement')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(models.F('user'), models.F('announcement'), name='announcement_read_once')],
+            },
+        ),
     ]

@@ -1,17 +1,22 @@
-"""The pictures of a post: rows and files."""
+"""The pictures, video and sound of a post: rows and files."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import PurePosixPath
 
-from django.core.files.storage import default_storage
+from django.core.files.storage import default_storage, storages
 from django.db import transaction
+from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.errors import Invalid, invalid
 from apps.media.addresses import is_restricted, new_name
-from apps.posts.actions.drafts import NewPicture, PictureChange, invalid
+from apps.media.video import explained
+from apps.posts.actions.drafts import NewPicture, PictureChange
+from apps.posts.actions.transcoding import sources_of
 from apps.posts.content.post import Picture
-from apps.posts.models import OPEN, Attachment, Post, ScheduledPost
+from apps.posts.models import OPEN, Attachment, MediaState, Medium, Post, ScheduledPost
 from apps.sql import rows_of
 
 ACCOUNT_FOLDERS = ("avatars/", "headers/")
@@ -25,6 +30,11 @@ JOIN accounts_user person ON person.id = coalesce(post.author_id, picture.owner_
 WHERE (picture.file = %(name)s OR picture.preview = %(name)s)
   AND post.deleted_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
+_OF_CAPTIONS = _OF_POST.replace(
+    "(picture.file = %(name)s OR picture.preview = %(name)s)",
+    "picture.captions = %(name)s AND picture.captions <> ''",  # as its index says
+)
+CAPTIONS = ".vtt"
 
 
 def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
@@ -44,19 +54,40 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
     ]
 
 
-def attach_uploads(
-    post: Post, media_ids: Sequence[int], *, first_position: int = 0
-) -> list[Picture]:
-    """Attach the author's uploads, in the post's transaction. Invalid for one missing or in use."""
-    uploads = Attachment.objects.select_for_update(of=("self",)).in_bulk(media_ids)
-    pictures = []
-    for position, media_id in enumerate(media_ids, start=first_position):
-        row = uploads.get(media_id)
-        if row is None or row.owner_id != post.author_id or row.post_id or row.scheduled_id:
+def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
+    """Somebody's uploads, locked for the transaction of their post. Invalid for one missing, in use or not ready, and
+    for a video or sound beside others.
+    """
+    rows = Attachment.objects.select_for_update(of=("self",))
+    found = rows.in_bulk(media_ids) if media_ids else {}
+    uploads = []
+    for media_id in media_ids:
+        row = found.get(media_id)
+        if row is None or row.owner_id != owner_id or row.post_id or row.scheduled_id:
             raise _no_such_picture()
+        if row.state != MediaState.READY:
+            raise _not_ready(row)
+        uploads.append(row)
+    check_together([row.medium for row in uploads])
+    return uploads
+
+
+def check_together(media: Sequence[str]) -> None:
+    """Invalid for a video or sound that is not the only attachment."""
+    if len(media) > 1 and set(media) != {Medium.IMAGE.value}:
+        text = _("A post has pictures, one video or one sound, not several of these.")
+        raise invalid("media_ids", text, "not_allowed")
+
+
+def attach_uploads(
+    post: Post, uploads: Sequence[Attachment], *, first_position: int = 0
+) -> list[Picture]:
+    """Attach uploads that are locked, in the post's transaction."""
+    pictures = []
+    for position, row in enumerate(uploads, start=first_position):
         row.post, row.position = post, position
         _move_files(row, is_open=post.visibility in OPEN)
-        row.save(update_fields=["post", "position", "file", "preview"])
+        row.save(update_fields=["post", "position", "file", "preview", "captions"])
         pictures.append(Picture.of(row))
     return pictures
 
@@ -77,7 +108,9 @@ def rearrange(
     if ids != [row.pk for row in ordered]:
         discard(current.pop(pk) for pk in current.keys() - set(ids))
         free_position = 1 + max((row.position for row in current.values()), default=0)
-        attach_uploads(post, [pk for pk in ids if pk not in current], first_position=free_position)
+        uploads = lock_uploads(post.author_id, [pk for pk in ids if pk not in current])
+        check_together([row.medium for row in (*current.values(), *uploads)])
+        attach_uploads(post, uploads, first_position=free_position)
         free_position += len(ids)
         for first_position in (free_position, 0):  # positions are unique at every step
             for position, pk in enumerate(ids, start=first_position):
@@ -92,12 +125,10 @@ def rearrange(
 
 
 def reserve(row: ScheduledPost, media_ids: Sequence[int]) -> None:
-    """Hold uploads for a scheduled post, in its transaction. Invalid for one missing or in use."""
-    uploads = Attachment.objects.filter(
-        pk__in=media_ids, owner=row.author_id, post=None, scheduled=None
-    )
-    if media_ids and uploads.update(scheduled=row) != len(media_ids):
-        raise _no_such_picture()
+    """Hold uploads for a scheduled post, in its transaction. Invalid as for `lock_uploads`."""
+    if media_ids:
+        uploads = lock_uploads(row.author_id, media_ids)
+        Attachment.objects.filter(pk__in=[upload.pk for upload in uploads]).update(scheduled=row)
 
 
 def pictures_of(post: Post) -> list[Picture]:
@@ -106,11 +137,9 @@ def pictures_of(post: Post) -> list[Picture]:
 
 
 def detach(post: Post, *, keep: bool) -> None:
-    """Remove the pictures of a deleted post: delete them, or (`keep`) hold them a day for another
-    post of their owner.
+    """Remove the pictures of a deleted post: delete them, or (`keep`) hold them a day for another post of their owner.
 
-    Held pictures get new names that only their owner learns, so that the addresses that readers
-    know stop working.
+    Held pictures get new names that only their owner learns, so that the addresses that readers know stop working.
     """
     attachments = Attachment.objects.filter(post=post)
     if keep:
@@ -124,7 +153,9 @@ def detach(post: Post, *, keep: bool) -> None:
 def discard(rows: Iterable[Attachment]) -> None:
     """Delete pictures; their files after the commit, unless another post shows them too."""
     rows = list(rows)
-    names = {file.name for row in rows for file in (row.file, row.preview) if file.name}
+    names = {file.name or "" for row in rows for file in _files(row)}
+    for source in sources_of(rows):
+        transaction.on_commit(partial(storages["private"].delete, source))
     Attachment.objects.filter(pk__in=[row.pk for row in rows]).delete()
     # uploads have files of their own
     shared = [row.file.name for row in rows if row.owner_id is None]
@@ -136,12 +167,13 @@ def discard(rows: Iterable[Attachment]) -> None:
 
 
 def is_served(name: str) -> bool:
-    """Whether a stored picture belongs to an existing post or an account, and its owner is not
-    suspended.
+    """Whether a stored picture belongs to an existing post or an account, and its owner is not suspended.
 
     One indexed query for every file that is served: a picture disappears with its post, at once.
     """
     statement = _OF_ACCOUNT if name.startswith(ACCOUNT_FOLDERS) else _OF_POST
+    if name.endswith(CAPTIONS):
+        statement = _OF_CAPTIONS
     return bool(rows_of(statement, {"name": name}))
 
 
@@ -152,11 +184,23 @@ def _move_files(row: Attachment, *, is_open: bool) -> None:
 
 
 def _rename(row: Attachment, *, is_open: bool) -> None:
-    for file in filter(None, (row.file, row.preview)):
+    for file in _files(row):
         before = file.name or ""
+        new = new_name(is_open=is_open, suffix=PurePosixPath(before).suffix)
         with default_storage.open(before) as stored:
-            file.name = default_storage.save(new_name(is_open=is_open), stored)
+            file.name = default_storage.save(new, stored)
         transaction.on_commit(partial(default_storage.delete, before))
+
+
+def _files(row: Attachment) -> list[FieldFile]:
+    return [file for file in (row.file, row.preview, row.captions) if file.name]
+
+
+def _not_ready(row: Attachment) -> Invalid:
+    if row.state == MediaState.FAILED:
+        return invalid("media_ids", explained(row.error), "failed")
+    text = _("It is still being prepared. Try again in a moment.")
+    return invalid("media_ids", text, "not_ready")
 
 
 def _no_such_picture() -> Exception:

@@ -1,4 +1,4 @@
-"""Drafts of posts, and the rules for them. Nothing is written here."""
+"""Drafts of posts, the rules for them, and who may see the new post (`audience`). Nothing is written here."""
 
 import unicodedata
 from collections.abc import Collection, Sequence
@@ -10,7 +10,9 @@ from django.conf import settings
 from django.core.files.base import File
 from django.utils.translation import gettext as _
 
-from apps.errors import Invalid
+from apps.errors import Invalid, NotAllowed, invalid
+from apps.graph.groups.queries import circle_names, require_may_post
+from apps.posts.content.post import PostContent
 from apps.posts.content.text import (
     MAX_MENTIONS,
     MAX_TAGS,
@@ -20,7 +22,7 @@ from apps.posts.content.text import (
     normalise,
     tags,
 )
-from apps.posts.models import QuotePolicy, Visibility
+from apps.posts.models import Kind, Medium, QuotePolicy, Visibility
 
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 1500  # of a picture's description
@@ -78,7 +80,7 @@ class Draft:
     pictures: Sequence[NewPicture] = ()
     circle_id: int | None = None
     sensitive: bool = False
-    media_ids: Sequence[int] = ()  # uploaded pictures
+    media_ids: Sequence[int] = ()  # uploads
     poll: PollDraft | None = None
     quote_policy: str = QuotePolicy.PUBLIC
     allowed_mentions: Sequence[int] | None = None  # user ids; None: anybody
@@ -123,6 +125,13 @@ def clean_draft(draft: Draft) -> str:
             raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
         check_poll(draft.poll)
     return body
+
+
+def kind_of(media: Sequence[str]) -> Kind:
+    """The kind of a post that quotes nothing, by what is attached to it."""
+    if not media:
+        return Kind.TEXT
+    return {Medium.VIDEO: Kind.VIDEO, Medium.AUDIO: Kind.AUDIO}.get(Medium(media[0]), Kind.PICTURE)
 
 
 def check_quote_policy(policy: str) -> None:
@@ -197,6 +206,44 @@ def _is_visible(text: str) -> bool:
     return any(unicodedata.category(character)[0] not in "CZ" for character in text)
 
 
-def invalid(name: str, message: str, code: str) -> Invalid:
-    """Invalid with an error for one field."""
-    return Invalid(message, code=code, errors={name: message})
+# From the widest to the narrowest. Replies inherit the circle of a circle post, without a comparison.
+_REACH = [
+    Visibility.PUBLIC,
+    Visibility.UNLISTED,
+    Visibility.FOLLOWERS,
+    Visibility.FRIENDS,
+    Visibility.CIRCLE,
+    Visibility.MENTIONED,
+]
+
+
+def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[str, int | None]:
+    """The visibility of a new post and its circle: a reply never reaches further than a restricted post it answers.
+
+    Invalid when circle and visibility contradict; NotFound, NotAllowed when the author may not post to the circle.
+    """
+    if parent is not None and parent.circle_id is not None:
+        return Visibility.CIRCLE, _inherited(author_id, parent.circle_id)
+    _check_fit(draft)
+    visibility = Visibility(draft.visibility)
+    if draft.circle_id is not None:
+        require_may_post(author_id, draft.circle_id)
+    if parent is None or parent.is_open:
+        return visibility, draft.circle_id
+    reach = max(visibility, Visibility(parent.visibility), key=_REACH.index)
+    return reach, draft.circle_id if reach == Visibility.CIRCLE else None
+
+
+def _inherited(author_id: int, circle_id: int) -> int:
+    # authors still see their own posts in a circle they left, but may not answer there
+    if circle_id not in circle_names(author_id, [circle_id]):
+        raise NotAllowed(_("You don't belong to this circle any more."))
+    return circle_id
+
+
+def _check_fit(draft: Draft) -> None:
+    if draft.visibility == Visibility.CIRCLE and draft.circle_id is None:
+        raise invalid("circle_id", _("Choose a circle."), "blank")
+    # probably a mistake, which would show the post to everybody
+    if draft.visibility != Visibility.CIRCLE and draft.circle_id is not None:
+        raise invalid("circle_id", _("Only a post for a circle has one."), "unknown")

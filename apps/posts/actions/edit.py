@@ -1,7 +1,6 @@
 """Changes of a published post: its text, its labels, its pin on the author's profile.
 
-Every change makes a new version, so that no cache can show the old one. An edit stores what it
-replaces as a revision.
+Every change makes a new version, so that no cache can show the old one. An edit stores what it replaces as a revision.
 """
 
 from collections.abc import Sequence
@@ -14,10 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
-from apps.errors import Invalid, NotFound
+from apps.accounts.queries import user_ids_by_handle
+from apps.errors import Invalid, NotFound, invalid
 from apps.events.actions import record
 from apps.posts.actions.attachments import pictures_of, rearrange
-from apps.posts.actions.author import lock_author, mentioned, next_revision
 from apps.posts.actions.drafts import (
     PictureChange,
     PollDraft,
@@ -27,12 +26,13 @@ from apps.posts.actions.drafts import (
     check_quote_policy,
     check_unique,
     clean_body,
-    invalid,
+    kind_of,
 )
 from apps.posts.actions.polls import poll_of, replace_poll
-from apps.posts.cache import updates
+from apps.posts.actions.publish import lock_author, next_revision
+from apps.posts.cache import cache_edited
 from apps.posts.content.post import Picture, PostContent
-from apps.posts.content.text import tag_names
+from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
 from apps.tags.actions import rewrite_tags
 from apps.throttling import check_rate_limit
@@ -83,7 +83,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
         if edit.poll is not None:
             _replace_poll(post, edit.poll, pictures)
         post.edited_at = timezone.now()
-        mentions = mentioned(post.body)
+        mentions = user_ids_by_handle(mentioned_handles(post.body))
         _update_mentions(post, set(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC
         rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
@@ -149,8 +149,8 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
         post.quote_policy = edit.quote_policy
     post.sensitive = post.sensitive if edit.sensitive is None else edit.sensitive
     post.language = post.language if edit.language is None else edit.language
-    if post.kind in {Kind.TEXT, Kind.PICTURE}:
-        post.kind = Kind.PICTURE if pictures else Kind.TEXT
+    if post.kind != Kind.QUOTE:
+        post.kind = kind_of([picture.medium for picture in pictures])
 
 
 def _replace_poll(post: Post, draft: PollDraft, pictures: list[Picture]) -> None:
@@ -180,7 +180,7 @@ def _save_version(
     post.save(update_fields=_COLUMNS)
     UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=next_revision(post, counts))
     content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
-    updates.edited(counts, content)
+    cache_edited(counts, content)
 
 
 def _store_revision(post: Post, pictures: list[Picture]) -> None:

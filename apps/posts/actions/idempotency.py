@@ -1,8 +1,7 @@
 """Idempotency keys: a publish request that is sent again returns the first result.
 
-The key is written in the transaction of the post itself. A process that dies before its commit has
-done nothing, one that dies afterwards has done everything; the same key gives the same post in both
-cases.
+The key is written in the transaction of the post itself. A process that dies before its commit has done nothing, one
+that dies afterwards has done everything; the same key gives the same post in both cases.
 """
 
 import hashlib
@@ -17,8 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.errors import Conflict
-from apps.posts.actions.drafts import Draft, invalid
+from apps.errors import Conflict, invalid
+from apps.posts.actions.drafts import Draft
 from apps.posts.content.text import normalise
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
 
@@ -33,8 +32,7 @@ _EXISTS = "SELECT FROM posts_idempotencykey WHERE user_id = %s AND key = %s"
 class Request:
     """A request to be done once; without a key, as often as it is sent.
 
-    `pictures` are digests of the files: a repetition that uploads them again cannot name the same
-    ids.
+    `pictures` are digests of the files: a repetition that uploads them again cannot name the same ids.
     """
 
     author: User

@@ -1,4 +1,4 @@
-"""Polls: create, replace, end."""
+"""Polls: create, replace, end. Votes are in `engagement.actions`."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,6 +1,6 @@
 """Publishes, reposts and deletes posts. Locks the author's counts first, then those of posts."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from time import time
 
@@ -9,58 +9,80 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.cache import change_user_counts
+from apps.accounts.cache import USER_COUNTS
+from apps.accounts.counts_store import put_writes
 from apps.accounts.models import User, UserCounts
+from apps.accounts.queries import user_ids_by_handle
 from apps.accounts.staff import is_permitted, log_action, require_permission
-from apps.errors import NotAllowed, NotFound
-from apps.events.actions import record
+from apps.errors import NotAllowed, NotFound, invalid
+from apps.events.actions import RECORD, dispatch_after_commit, record, recording
 from apps.graph.queries import exact_relations
 from apps.posts.actions import idempotency
-from apps.posts.actions.attachments import attach, attach_uploads, detach
-from apps.posts.actions.audience import audience
-from apps.posts.actions.author import lock_author, mentioned, next_revision
-from apps.posts.actions.drafts import Draft, check_mentions, clean_draft, invalid
+from apps.posts.actions.attachments import attach, attach_uploads, detach, lock_uploads
+from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft, kind_of
 from apps.posts.actions.polls import clear_poll, create_poll
-from apps.posts.cache import updates
-from apps.posts.cache.entries import change_post_counts
-from apps.posts.content.post import PostContent
-from apps.posts.content.text import tag_names
+from apps.posts.cache import POST_COUNTS, cache_deleted, cache_published
+from apps.posts.content.post import Picture, PostContent
+from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import (
     OPEN,
+    Attachment,
     IdempotencyKey,
     Kind,
-    Mention,
     Post,
-    PostCounts,
     Revision,
     Visibility,
 )
-from apps.posts.queries import visible_posts
-from apps.tags.actions import drop_tags, write_tags
+from apps.posts.queries import visible_source
+from apps.sql import Columns, rows_of
+from apps.tags.actions import delete_tags, write_tags
 from apps.throttling import check_rate_limit
 from feedcache.ids import next_post_id, second_of
+from feedcache.read_through import QueueWrites
+from feedcache.structures.counters.service import Row
+
+_POST = Columns(Post)
+# All rows of a publication in one statement, so that their number costs no round trips: the post, its counts, whom it
+# mentions, the counts of its author, and its events. The foreign keys are checked at the commit.
+_PUBLISH = f"""
+WITH post AS ({_POST.insertion()}),
+post_counts AS (
+    INSERT INTO posts_postcounts (post_id, replies, reposts, likes, bookmarks) VALUES (%(id)s, 0, 0, 0, 0)
+),
+mentions AS (INSERT INTO posts_mention (post_id, user_id) SELECT %(id)s, unnest(%(mentioned)s::bigint[])),
+event AS ({RECORD})
+UPDATE accounts_usercounts SET
+    posts = posts + %(counted)s, last_post_id = %(id)s, last_open_post_id = %(last_open_post_id)s,
+    wrote_restricted = %(wrote_restricted)s, outbox_revision = %(outbox_revision)s, revision = revision + 1
+WHERE user_id = %(author_id)s
+RETURNING user_id, revision, followers, following, posts, ARRAY(SELECT id FROM event)
+"""  # noqa: S608 -- constants
 
 DELETE_POSTS = "posts.delete_post"  # the admin's permission
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
 
 
 def publish_post(
-    author: User, draft: Draft, *, idempotency_key: str = "", content_digest: Sequence[str] = ()
+    author: User,
+    draft: Draft,
+    *,
+    idempotency_key: str = "",
+    content_digest: Sequence[str] = (),
+    more_writes: Callable[[Post], QueueWrites] | None = None,
 ) -> Post:
-    """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent
-    of the followers.
+    """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent of the followers.
 
-    The same idempotency key of the same author returns the first post (`idempotency`);
-    `content_digest` then identifies the pictures. Invalid, NotFound, TooMany.
+    The same idempotency key of the same author returns the first post (`idempotency`); `content_digest` then identifies
+    the pictures. `more_writes` go to Redis after the commit, with those of the caches. Invalid, NotFound, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
     if (earlier := _existing_post(idempotency.existing_result(request))) is not None:
         return earlier
     check_rate_limit("publish", str(author.pk))
-    parent = _target(author, draft.reply_to_id, _("The post you reply to is not there any more."))
+    parent = _parent(author, draft.reply_to_id)
     quoted = _quoted(author, draft.quote_of_id)
-    mentions = mentioned(body)
+    mentions = _mentioned(body)
     check_mentions(draft, set(mentions.values()) - {author.pk})
     with transaction.atomic():
         if (earlier := _existing_post(idempotency.claim(request))) is not None:
@@ -68,27 +90,30 @@ def publish_post(
         counts = lock_author(author)
         post = _new_post(author, counts, draft, body, parent, quoted)
         _check_quoted_is_named(post, quoted, mentions.values())
-        _insert(post)
-        Mention.objects.bulk_create(
-            Mention(post=post, user_id=user_id) for user_id in mentions.values()
-        )
+        uploads = lock_uploads(author.pk, draft.media_ids) if draft.media_ids else []
+        post.kind = _kind(quoted, draft, uploads)
         idempotency.note(request, post=post)
-        write_tags(post.pk, tag_names(body), is_public=post.visibility == Visibility.PUBLIC)
-        pictures = [*attach(post, draft.pictures), *attach_uploads(post, draft.media_ids)]
-        poll = create_poll(post, draft.poll) if draft.poll else None
-        post.content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll)
-        updates.published(counts, post.content, quoted)
-        _count_and_record(post, counts)
-    _note_published(counts, post)
-    author.counts = counts
+        if names := tag_names(body):
+            write_tags(post.pk, names, is_public=post.visibility == Visibility.PUBLIC)
+        post.content = PostContent.of(
+            post,
+            pictures=_attach(post, draft, uploads) if draft.pictures or uploads else (),
+            mentions=mentions,
+            poll=create_poll(post, draft.poll) if draft.poll else None,
+        )
+        _insert(post, counts, quoted, mentioned=mentions.values(), more_writes=more_writes)
+    _note_published(author, counts, post)
     return post
 
 
-def repost(author: User, post_id: int) -> Post:
-    """Repost an open post, or the source of a repost; idempotent. NotFound, NotAllowed, TooMany."""
-    source = _visible(author, post_id)
-    if source.is_repost and source.source_id is not None:
-        source = _visible(author, source.source_id)
+def repost(
+    author: User, post_id: int, *, more_writes: Callable[[Post], QueueWrites] | None = None
+) -> Post:
+    """Repost an open post, or the source of a repost; idempotent. `more_writes` as for `publish_post`.
+
+    NotFound, NotAllowed, TooMany.
+    """
+    source = visible_source(author.pk, post_id)
     if not source.is_open:
         raise NotAllowed(_("Only public posts can be reposted."))
     check_rate_limit("publish", str(author.pk))
@@ -96,11 +121,10 @@ def repost(author: User, post_id: int) -> Post:
         counts = lock_author(author)
         if (earlier := repost_of(author, source.id)) is not None:
             return earlier
-        post = Post(id=_next_id(counts), author=author, kind=Kind.REPOST, source_id=source.id)
-        post.thread_id = post.pk
-        _insert(post)
-        updates.published(counts, PostContent.of(post), source)
-        _count_and_record(post, counts)
+        post = Post(id=_next_id(counts), author=author, source_id=source.id)
+        post.kind, post.thread_id, post.created_at = Kind.REPOST, post.pk, _created_at(post.pk)
+        post.content = PostContent.of(post)
+        _insert(post, counts, source, more_writes=more_writes)
     return post
 
 
@@ -111,11 +135,10 @@ def repost_of(author: User, post_id: int) -> Post | None:
 
 
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post: from the next read on nobody sees it. The row stays as a tombstone without its
-    text.
+    """Delete a post: from the next read on nobody sees it. The row stays as a tombstone without its text.
 
-    Its pictures are deleted, or held a day for another post of an owner who deletes it. Returns the
-    post as it was. Permissions and errors as for `require_deleter`.
+    Its pictures are deleted, or held a day for another post of an owner who deletes it. Returns the post as it was.
+    Permissions and errors as for `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
     with transaction.atomic():
@@ -127,14 +150,14 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
             deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
         )
         Revision.objects.filter(post=post).delete()
-        change_user_counts(
+        USER_COUNTS.change(
             owner, {"posts": -_counted(post)}, outbox_revision=next_revision(post, counts)
         )
         _count_links(post, -1)
-        updates.deleted(counts, post)
+        cache_deleted(counts, post)
         detach(post, keep=keep_pictures and owner == by.pk)
         clear_poll(post)
-        drop_tags(post_id)
+        delete_tags(post_id)
         record("post_deleted", post_id=post_id)
         if owner != by.pk:
             log_action(by, post, _("Deleted."))
@@ -142,8 +165,7 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
 
 
 def require_deleter(post_id: int, *, by: User) -> int:
-    """The author of a post, when `by` is the author or staff with the permission to delete posts;
-    NotFound otherwise.
+    """The author of a post, when `by` is the author or staff with the permission to delete posts; NotFound otherwise.
 
     NotAllowed when a superuser's post is deleted by staff who are not superusers.
     """
@@ -167,6 +189,22 @@ def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
     return len(reposts)
 
 
+def lock_author(author: User) -> UserCounts:
+    """The author's counts row, locked: all writes of an author are serialised."""
+    return UserCounts.objects.select_for_update().get(pk=author.pk)
+
+
+def next_revision(post: Post, counts: UserCounts) -> int:
+    """The outbox revision after a change of this post; `counts` as it was locked.
+
+    It versions the ids and contents of the author's open posts; restricted ones do not change it.
+    """
+    if post.visibility not in OPEN:
+        return counts.outbox_revision
+    post.outbox_revision = counts.outbox_revision + 1
+    return post.outbox_revision
+
+
 def _new_post(
     author: User,
     counts: UserCounts,
@@ -175,12 +213,11 @@ def _new_post(
     parent: PostContent | None,
     quoted: PostContent | None,
 ) -> Post:
-    """A new post, not saved yet."""
+    """A new post without its kind, not written yet."""
     visibility, circle_id = audience(author.pk, draft, parent)
     post = Post(
         id=_next_id(counts),
         author=author,
-        kind=_kind(quoted, draft),
         body=body,
         content_warning=draft.content_warning.strip(),
         sensitive=draft.sensitive,
@@ -195,31 +232,43 @@ def _new_post(
         reply_to_id=parent.id if parent else None,
     )
     post.thread_id = parent.thread_id if parent else post.pk
+    post.created_at = _created_at(post.pk)
     return post
 
 
-def _insert(post: Post) -> None:
-    post.created_at = _created_at(post.pk)
-    post.save(force_insert=True)
-    PostCounts.objects.create(post=post)
+def _attach(post: Post, draft: Draft, uploads: Sequence[Attachment]) -> list[Picture]:
+    return [*attach(post, draft.pictures), *attach_uploads(post, uploads)]
 
 
-def _count_and_record(post: Post, counts: UserCounts) -> None:
+def _insert(
+    post: Post,
+    counts: UserCounts,
+    source: PostContent | None,
+    *,
+    mentioned: Collection[int] = (),
+    more_writes: Callable[[Post], QueueWrites] | None,
+) -> None:
     """The last step of a publication: counts of others' posts stay locked only for a moment."""
     is_open = post.visibility in OPEN
-    change_user_counts(
-        counts.pk,
-        {"posts": _counted(post)},
-        last_post_id=post.pk,
-        last_open_post_id=post.pk if is_open else counts.last_open_post_id,
-        wrote_restricted=counts.wrote_restricted or not is_open,
-        outbox_revision=next_revision(post, counts),
-    )
+    values = {
+        **_POST.values(post),
+        **recording("post_published", post_id=post.pk),
+        "mentioned": list(mentioned),
+        "counted": _counted(post),
+        "last_open_post_id": post.pk if is_open else counts.last_open_post_id,
+        "wrote_restricted": counts.wrote_restricted or not is_open,
+        "outbox_revision": next_revision(post, counts),
+    }
+    [(author_id, revision, *numbers, event_ids)] = rows_of(_PUBLISH, values)
     _count_links(post, +1)
-    record("post_published", post_id=post.pk)
+    writes = [put_writes(USER_COUNTS, Row(author_id, tuple(numbers), revision))]
+    if more_writes:
+        writes.append(more_writes(post))
+    cache_published(counts, post.content, source, writes)
+    dispatch_after_commit(event_ids)
 
 
-def _note_published(counts: UserCounts, post: Post) -> None:
+def _note_published(author: User, counts: UserCounts, post: Post) -> None:
     """Set the counts to what the transaction has written."""
     counts.last_post_id = post.pk
     counts.posts += _counted(post)
@@ -227,6 +276,7 @@ def _note_published(counts: UserCounts, post: Post) -> None:
         counts.last_open_post_id = post.pk
     else:
         counts.wrote_restricted = True
+    author.counts = counts
 
 
 def _counted(post: Post) -> int:
@@ -242,7 +292,7 @@ def _count_links(post: Post, delta: int) -> None:
     for target_id, column in sorted(
         (target, column) for target, column in links if target is not None
     ):
-        change_post_counts(target_id, {column: delta})
+        POST_COUNTS.change(target_id, {column: delta})
 
 
 def _created_at(post_id: int) -> datetime:
@@ -263,21 +313,25 @@ def _existing_post(key: IdempotencyKey | None) -> Post | None:
     return key.post
 
 
-def _target(author: User, post_id: int | None, missing: str) -> PostContent | None:
+def _mentioned(body: str) -> dict[str, int]:
+    """The ids of the accounts that a text names, by handle; no query for most texts."""
+    handles = mentioned_handles(body)
+    return user_ids_by_handle(handles) if handles else {}
+
+
+def _parent(author: User, post_id: int | None) -> PostContent | None:
     if post_id is None:
         return None
-    target = visible_posts(author.pk, [post_id])
-    post = target.posts.get(post_id)
-    if post is not None and post.is_repost and post.source_id is not None:
-        post = target.posts.get(post.source_id)  # a reply to a repost answers its source
-    if post is None:
-        raise NotFound(missing)
-    return post
+    missing = _("The post you reply to is not there any more.")
+    return visible_source(author.pk, post_id, missing=missing)
 
 
 def _quoted(author: User, post_id: int | None) -> PostContent | None:
-    quoted = _target(author, post_id, _("The post you quote is not there any more."))
-    if quoted is None or quoted.author_id == author.pk:
+    if post_id is None:
+        return None
+    missing = _("The post you quote is not there any more.")
+    quoted = visible_source(author.pk, post_id, missing=missing)
+    if quoted.author_id == author.pk:
         return quoted
     if not quoted.is_open:
         raise NotAllowed(_("Only public posts can be quoted."))
@@ -298,14 +352,9 @@ def _check_quoted_is_named(
         raise invalid("quoted_status_id", text, "not_mentioned")
 
 
-def _visible(viewer: User, post_id: int) -> PostContent:
-    post = visible_posts(viewer.pk, [post_id]).posts.get(post_id)
-    if post is None:
-        raise NotFound(_("This post isn't here."))
-    return post
-
-
-def _kind(quoted: PostContent | None, draft: Draft) -> Kind:
+def _kind(quoted: PostContent | None, draft: Draft, uploads: Sequence[Attachment]) -> Kind:
     if quoted:
         return Kind.QUOTE
-    return Kind.PICTURE if draft.pictures or draft.media_ids else Kind.TEXT
+    if draft.pictures:
+        return Kind.PICTURE
+    return kind_of([row.medium for row in uploads])

@@ -1,9 +1,9 @@
 """Scheduled posts: rows that become due, claimed under a lease like all background work.
 
-No delayed message is involved: a queue may lose it, or run it twice. The row's number is the
-idempotency key of the post, so a worker that dies between publishing and recording it publishes
-nothing twice. What cannot be published any more (the post it answers is gone, its author is
-suspended) becomes a dead letter with the reason.
+No delayed message is involved: a queue may lose it, or run it twice. The row's number is the idempotency key of the
+post, so a worker that dies between publishing and recording it publishes nothing twice. What cannot be published any
+more (the post it answers is gone, its author is suspended) becomes a dead letter with the reason.
+`timeline.publishing.publish_due` publishes what is due.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.errors import Invalid, NotAllowed, NotFound
+from apps.accounts.queries import user_ids_by_handle
+from apps.errors import Invalid, NotAllowed, NotFound, invalid
 from apps.events import leases
-from apps.paging import Cursor, Page, page_of_rows
+from apps.pagination import Cursor, Page, page_of_rows
 from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import reserve
-from apps.posts.actions.audience import audience
-from apps.posts.actions.author import mentioned
-from apps.posts.actions.drafts import Draft, check_mentions, clean_draft, invalid
+from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft
+from apps.posts.content.text import mentioned_handles
 from apps.posts.models import Attachment, ScheduledPost
 
 EARLIEST = timedelta(minutes=5)
@@ -55,7 +55,8 @@ def schedule_post(
     if draft.pictures:
         raise invalid("media_ids", _("Upload pictures first."), "not_allowed")
     body = clean_draft(draft)
-    check_mentions(draft, set(mentioned(body).values()) - {author.pk})
+    mentions = user_ids_by_handle(mentioned_handles(body))
+    check_mentions(draft, set(mentions.values()) - {author.pk})
     audience(author.pk, draft, None)
     with transaction.atomic():
         earlier = idempotency.claim(request)

@@ -1,28 +1,39 @@
-"""The content of a post: equal for every viewer, immutable per version. `codec` encodes it."""
+"""The content of a post: equal for every viewer, immutable per version; and its byte form in the caches.
 
+The bytes are protobuf (`wire/post.proto`) in an envelope. Older and newer code read each other's bytes; content that
+cannot be read in full is a miss, never half a post.
+"""
+
+import struct
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 
 from django.conf import settings
 from django.utils.safestring import SafeString
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 from orjson import Fragment
 
 from apps.media.addresses import address_of
 from apps.media.sizes import PREVIEW_SIDE, fitted_size
 from apps.posts.content.text import html, tags
-from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, QuotePolicy
-from apps.tags.names import normal
+from apps.posts.models import OPEN, Attachment, Kind, Medium, Poll, Post, QuotePolicy, Visibility
+from apps.posts.wire import post_pb2 as wire
+from apps.tags.names import normalize
+from feedcache.ids import MAX_ID
+from feedcache.read_through import pack, unpack
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An attached picture: address, size in pixels, description, preview, BlurHash, focal point.
+    """An attached picture, video or sound: address, size in pixels, description, preview, BlurHash, focal point.
 
-    `moves`: it is animated; the preview shows only the first frame.
+    `moves`: it is animated; the preview shows only the first frame. The preview of a video is its poster; sound has
+    none, and no size. An upload that is not ready has no address.
     """
 
     id: int
@@ -35,12 +46,15 @@ class Picture:
     focus_x: float = 0.0
     focus_y: float = 0.0
     moves: bool = False
+    medium: str = Medium.IMAGE.value
+    duration_ms: int = 0  # of video and sound
+    captions_url: str = ""
 
     @classmethod
     def of(cls, attachment: Attachment) -> "Picture":
         return cls(
             attachment.pk,
-            address_of(attachment.file.name or ""),
+            address_of(attachment.file.name) if attachment.file.name else "",
             attachment.width,
             attachment.height,
             attachment.alt,
@@ -49,7 +63,27 @@ class Picture:
             attachment.focus_x,
             attachment.focus_y,
             attachment.moves,
+            str(attachment.medium),
+            attachment.duration_ms,
+            address_of(attachment.captions.name or "") if attachment.captions else "",
         )
+
+    @property
+    def is_video(self) -> bool:
+        return self.medium == Medium.VIDEO
+
+    @property
+    def is_audio(self) -> bool:
+        return self.medium == Medium.AUDIO
+
+    @property
+    def is_image(self) -> bool:
+        return self.medium == Medium.IMAGE
+
+    @property
+    def still_url(self) -> str:
+        """A picture of it for where nothing plays; empty for sound."""
+        return self.url if self.is_image else self.preview_url
 
     @property
     def preview_size(self) -> tuple[int, int]:
@@ -189,16 +223,11 @@ class PostContent:
         return html(self.body, handles=self.mentions)
 
     @cached_property
-    def derived(self) -> dict[Any, Any]:
-        """Values that other modules compute from this content; they live as long as it does."""
-        return {}
-
-    @cached_property
     def tags(self) -> dict[str, str]:
         """The tags of the body: normal names, each with its first spelling."""
         written: dict[str, str] = {}
         for tag in tags(self.body):
-            written.setdefault(normal(tag) or "", tag)
+            written.setdefault(normalize(tag) or "", tag)
         return written
 
     @cached_property
@@ -229,9 +258,168 @@ class CachedPost:
         return self.content.version if self.content else 2**31
 
 
-@dataclass(frozen=True, slots=True)
-class NewestIds:
-    """The ids that a viewer marked, complete from `floor` on."""
+VERSION = 2  # of all byte forms of a post, part of every key
+_FACTS = struct.Struct("<cQQ")  # of a cached post: state, what its source quotes and answers
+MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
+MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
-    ids: frozenset[int] = frozenset()
-    floor: int = 0
+_KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
+_VISIBILITIES = {
+    visibility.value: wire.Visibility.Value(f"VISIBILITY_{visibility.name}")
+    for visibility in Visibility
+}
+_QUOTE_POLICIES = {
+    policy.value: wire.QuotePolicy.Value(f"QUOTE_POLICY_{policy.name}") for policy in QuotePolicy
+}
+_QUOTE_POLICY_NAMES = {number: name for name, number in _QUOTE_POLICIES.items()}
+_MEDIA = {medium.value: wire.Medium.Value(f"MEDIUM_{medium.name}") for medium in Medium}
+_MEDIUM_NAMES = {number: name for name, number in _MEDIA.items()}
+_KIND_NAMES = {number: name for name, number in _KINDS.items()}
+_VISIBILITY_NAMES = {number: name for name, number in _VISIBILITIES.items()}
+_KNOWN = {
+    message: frozenset(message.DESCRIPTOR.fields_by_number)
+    for message in (wire.Post, wire.Mention, wire.Picture, wire.Poll, wire.Application)
+}
+_PICTURE = [field.name for field in fields(Picture) if field.name != "medium"]
+
+T = TypeVar("T")
+
+
+def encode(content: PostContent) -> bytes:
+    return pack(to_protobuf(content))
+
+
+def decode(data: bytes) -> PostContent:
+    """ValueError for bytes that are something else, damaged, or hold unknown values."""
+    return from_protobuf(unpack(data, max_bytes=MAX_BYTES))
+
+
+def to_protobuf(content: PostContent) -> bytes:
+    """The protobuf message without the envelope."""
+    message = wire.Post(
+        id=content.id,
+        version=content.version,
+        author_id=content.author_id,
+        kind=_KINDS[content.kind],
+        visibility=_VISIBILITIES[content.visibility],
+        created_ms=content.created_ms,
+        body=content.body,
+        language=content.language,
+        content_warning=content.content_warning,
+        source_id=content.source_id,
+        reply_to_id=content.reply_to_id,
+        thread_id=content.thread_id if content.thread_id != content.id else None,
+        mentions=[wire.Mention(handle=name, user_id=pk) for name, pk in content.mentions.items()],
+        pictures=[_picture_message(picture) for picture in content.pictures],
+        edited_ms=content.edited_ms,
+        sensitive=content.sensitive,
+        pinned=content.pinned,
+        poll=_poll_message(content.poll) if content.poll else None,
+        application=wire.Application(
+            name=content.application.name, website=content.application.website
+        )
+        if content.application
+        else None,
+        quote_policy=_QUOTE_POLICIES[content.quote_policy],
+    )
+    data: bytes = message.SerializeToString()
+    return data
+
+
+def from_protobuf(data: bytes) -> PostContent:
+    """The inverse of `to_protobuf`; ValueError. Fields of a newer release are ignored."""
+    try:
+        message = wire.Post.FromString(data)
+    except DecodeError as error:
+        raise ValueError("not a post") from error
+    _check(message)
+    return PostContent(
+        id=message.id,
+        version=message.version,
+        author_id=message.author_id,
+        kind=_name(_KIND_NAMES, message.kind),
+        body=message.body,
+        content_warning=message.content_warning,
+        language=message.language,
+        visibility=_name(_VISIBILITY_NAMES, message.visibility),
+        source_id=message.source_id or None,
+        reply_to_id=message.reply_to_id or None,
+        thread_id=message.thread_id or message.id,
+        created_ms=message.created_ms,
+        edited_ms=message.edited_ms or None,
+        pictures=tuple(_picture(picture) for picture in message.pictures),
+        mentions={mention.handle: mention.user_id for mention in message.mentions},
+        sensitive=message.sensitive,
+        pinned=message.pinned,
+        poll=_poll(message.poll) if message.HasField("poll") else None,
+        application=Application(message.application.name, message.application.website)
+        if message.HasField("application")
+        else None,
+        quote_policy=_name(_QUOTE_POLICY_NAMES, message.quote_policy),
+    )
+
+
+def _check(message: wire.Post) -> None:
+    """ValueError unless all required fields are present and in range."""
+    largest = max(message.id, message.source_id, message.reply_to_id, message.thread_id)
+    is_whole = message.id and message.version and message.author_id and largest <= MAX_ID
+    if not is_whole or not 0 < message.created_ms <= MAX_MS or not 0 <= message.edited_ms <= MAX_MS:
+        raise ValueError("not a whole post")
+    for part in (message, *message.mentions, *message.pictures, message.poll, message.application):
+        unknown = UnknownFieldSet(part)
+        # a known number among the unknown fields has another type
+        if unknown and not _KNOWN[type(part)].isdisjoint(field.field_number for field in unknown):
+            raise ValueError("a field of another type")
+
+
+def _name(names: dict[int, T], number: int) -> T:
+    if number not in names:
+        raise ValueError(f"a value of a newer release: {number}")
+    return names[number]
+
+
+def _picture_message(picture: Picture) -> wire.Picture:
+    values = {name: getattr(picture, name) for name in _PICTURE}
+    return wire.Picture(**values, medium=_MEDIA[picture.medium])
+
+
+def _picture(message: wire.Picture) -> Picture:
+    values = {name: getattr(message, name) for name in _PICTURE}
+    return Picture(**values, medium=_name(_MEDIUM_NAMES, message.medium))
+
+
+def _poll_message(poll: PollContent) -> wire.Poll:
+    return wire.Poll(
+        options=poll.options,
+        expires_ms=poll.expires_ms,
+        multiple=poll.multiple,
+        hide_totals=poll.hide_totals,
+    )
+
+
+def _poll(message: wire.Poll) -> PollContent:
+    if not 0 < message.expires_ms <= MAX_MS or not message.options:
+        raise ValueError("not a whole poll")
+    return PollContent(
+        tuple(message.options), message.expires_ms, message.multiple, message.hide_totals
+    )
+
+
+def encode_cached_post(post: CachedPost) -> bytes:
+    """The state, two ids, and the message of the content."""
+    facts = _FACTS.pack(post.state.value, post.source_source_id or 0, post.source_reply_to_id or 0)
+    return pack(facts + (to_protobuf(post.content) if post.content else b""))
+
+
+def decode_cached_post(data: bytes) -> CachedPost:
+    """ValueError as for `decode`."""
+    value = unpack(data, max_bytes=MAX_BYTES)
+    if len(value) < _FACTS.size:
+        raise ValueError("not a cached post")
+    state, source_source_id, source_reply_to_id = _FACTS.unpack_from(value)
+    if State(state) is not State.OPEN:
+        return CachedPost(State(state))
+    content = from_protobuf(value[_FACTS.size :])
+    if not content.is_open:
+        raise ValueError("not an open post")
+    return CachedPost(State.OPEN, content, source_source_id or None, source_reply_to_id or None)

@@ -1,8 +1,6 @@
-"""The text of posts: its entities, its length, and its HTML. Pure; linear in the length of the
-text.
+"""The text of posts: its mentions, tags and addresses, its length, its HTML. Pure; linear in the length of the text.
 
-Texts are stored as written and never contain markup: only this module makes HTML of them, and it
-escapes everything.
+Texts are stored as written and never contain markup: only `html` here renders them, and it escapes everything.
 """
 
 import re
@@ -15,7 +13,7 @@ import regex
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.tags.names import normal, normal_many, tag_address
+from apps.tags.names import normalize, tag_address
 
 URL_CHARACTERS = 23  # what an address of any length counts
 RAW_MAX_CHARACTERS = 10_000  # before parsing: a grapheme may have any number of combining marks
@@ -70,7 +68,7 @@ def _segment(match: "regex.Match[str]") -> Segment | None:
         return Segment("url", address, address) if len(address) > len("https://") else None
     if match["mention"]:
         return Segment("mention", match[0], match["mention"].lower())
-    if normal(match["tag"]) is None:  # "#1" is a number
+    if normalize(match["tag"]) is None:  # "#1" is a number
         return None
     return Segment("tag", match[0], match["tag"])
 
@@ -89,7 +87,7 @@ def tags(text: str) -> list[str]:
 
 def tag_names(text: str) -> list[str]:
     """The tags of a text in their normal form, without duplicates, in order."""
-    return normal_many(tags(text))
+    return list(dict.fromkeys(filter(None, map(normalize, tags(text)))))
 
 
 def length(text: str) -> int:
@@ -125,6 +123,6 @@ def _html(segment: Segment, handles: Collection[str], origin: str) -> str:
 
 def _tag_html(segment: Segment, origin: str) -> str:
     """A link to the tag's page, marked up as API clients expect."""
-    path = tag_address(normal(segment.value) or "")
+    path = tag_address(normalize(segment.value) or "")
     text = escape(segment.text.removeprefix("#"))
     return f'<a class="mention hashtag" href="{origin}{path}" rel="tag">#<span>{text}</span></a>'

@@ -21,6 +21,7 @@ class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KIND_VIDEO: _ClassVar[Kind]
     KIND_REPOST: _ClassVar[Kind]
     KIND_QUOTE: _ClassVar[Kind]
+    KIND_AUDIO: _ClassVar[Kind]
 
 class Visibility(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -30,6 +31,13 @@ class Visibility(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VISIBILITY_FOLLOWERS: _ClassVar[Visibility]
     VISIBILITY_MENTIONED: _ClassVar[Visibility]
     VISIBILITY_CIRCLE: _ClassVar[Visibility]
+    VISIBILITY_FRIENDS: _ClassVar[Visibility]
+
+class Medium(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MEDIUM_IMAGE: _ClassVar[Medium]
+    MEDIUM_VIDEO: _ClassVar[Medium]
+    MEDIUM_AUDIO: _ClassVar[Medium]
 QUOTE_POLICY_PUBLIC: QuotePolicy
 QUOTE_POLICY_FOLLOWERS: QuotePolicy
 QUOTE_POLICY_NOBODY: QuotePolicy
@@ -39,12 +47,17 @@ KIND_PICTURE: Kind
 KIND_VIDEO: Kind
 KIND_REPOST: Kind
 KIND_QUOTE: Kind
+KIND_AUDIO: Kind
 VISIBILITY_UNSPECIFIED: Visibility
 VISIBILITY_PUBLIC: Visibility
 VISIBILITY_UNLISTED: Visibility
 VISIBILITY_FOLLOWERS: Visibility
 VISIBILITY_MENTIONED: Visibility
 VISIBILITY_CIRCLE: Visibility
+VISIBILITY_FRIENDS: Visibility
+MEDIUM_IMAGE: Medium
+MEDIUM_VIDEO: Medium
+MEDIUM_AUDIO: Medium
 
 class Post(_message.Message):
     __slots__ = ("id", "version", "author_id", "kind", "visibility", "created_ms", "body", "language", "content_warning", "source_id", "reply_to_id", "thread_id", "mentions", "pictures", "edited_ms", "sensitive", "pinned", "poll", "application", "quote_policy")
@@ -99,7 +112,7 @@ class Mention(_message.Message):
     def __init__(self, handle: _Optional[str] = ..., user_id: _Optional[int] = ...) -> None: ...
 
 class Picture(_message.Message):
-    __slots__ = ("id", "url", "width", "height", "alt", "preview_url", "blurhash", "focus_x", "focus_y", "moves")
+    __slots__ = ("id", "url", "width", "height", "alt", "preview_url", "blurhash", "focus_x", "focus_y", "moves", "medium", "duration_ms", "captions_url")
     ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +123,9 @@ class Picture(_message.Message):
     FOCUS_X_FIELD_NUMBER: _ClassVar[int]
     FOCUS_Y_FIELD_NUMBER: _ClassVar[int]
     MOVES_FIELD_NUMBER: _ClassVar[int]
+    MEDIUM_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    CAPTIONS_URL_FIELD_NUMBER: _ClassVar[int]
     id: int
     url: str
     width: int
@@ -120,7 +136,10 @@ class Picture(_message.Message):
     focus_x: float
     focus_y: float
     moves: bool
-    def __init__(self, id: _Optional[int] = ..., url: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., alt: _Optional[str] = ..., preview_url: _Optional[str] = ..., blurhash: _Optional[str] = ..., focus_x: _Optional[float] = ..., focus_y: _Optional[float] = ..., moves: _Optional[bool] = ...) -> None: ...
+    medium: Medium
+    duration_ms: int
+    captions_url: str
+    def __init__(self, id: _Optional[int] = ..., url: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., alt: _Optional[str] = ..., preview_url: _Optional[str] = ..., blurhash: _Optional[str] = ..., focus_x: _Optional[float] = ..., focus_y: _Optional[float] = ..., moves: _Optional[bool] = ..., medium: _Optional[_Union[Medium, str]] = ..., duration_ms: _Optional[int] = ..., captions_url: _Optional[str] = ...) -> None: ...
 
 class Application(_message.Message):
     __slots__ = ("name", "website")

@@ -1,6 +1,7 @@
 """Staff pages for the delivery ledger: one job per post, with the receipts of its chunks."""
 
 from math import ceil
+from types import ModuleType
 from typing import Any
 
 from django.contrib import admin
@@ -12,11 +13,53 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.admin import user_link
+from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
-from apps.timeline.admin.ledger import LedgerList
 from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob
+
+
+class LedgerList(StaffList):
+    """The base of the lists of deliveries: the sums of the receipts, and the retry of dead chunks."""
+
+    work: ModuleType  # where `retry_dead` is
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return ledger.with_receipts(super().get_queryset(request))
+
+    @admin.display(description=gettext_lazy("followers"))
+    def expected(self, job: Any) -> int:
+        """For how many readers it is: delivered, dormant and pending together."""
+        return ledger.delivery_progress(job).expected
+
+    @admin.display(description=gettext_lazy("delivered"))
+    def delivered(self, job: Any) -> int:
+        return ledger.delivery_progress(job).delivered
+
+    @admin.display(description=gettext_lazy("dormant"))
+    def dormant(self, job: Any) -> int:
+        """How many readers will rebuild when they return."""
+        return ledger.delivery_progress(job).dormant
+
+    @admin.display(description=gettext_lazy("pending"))
+    def pending(self, job: Any) -> int:
+        return ledger.delivery_progress(job).pending
+
+    @admin.display(description=gettext_lazy("given up"))
+    def given_up(self, job: Any) -> int:
+        """How many readers will not get it from the ledger, because staff gave up dead letters."""
+        return ledger.delivery_progress(job).lost
+
+    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        jobs = self.chosen(request, queryset)
+        number = self.work.retry_dead([job.pk for job in jobs])
+        self.log_each(request, jobs, _("Retried."))
+        text = ngettext(
+            "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
+        )
+        self.message_user(request, text % {"count": number})
 
 
 class ChunkState(admin.SimpleListFilter):
@@ -46,13 +89,15 @@ class ChunkInline(admin.TabularInline):
         "expected",
         "delivered",
         "dormant",
+        "lost",
         "state",
         "attempts",
         "due_at",
         "finished_at",
         "last_error",
+        "is_virtual",
     )
-    ordering = ("first_edge",)
+    ordering = ("is_virtual", "first_edge")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -74,6 +119,7 @@ class FanoutJobAdmin(LedgerList):
         "delivered",
         "dormant",
         "pending",
+        "given_up",
         "rate",
         "created_at",
     )
@@ -92,6 +138,7 @@ class FanoutJobAdmin(LedgerList):
         "delivered",
         "dormant",
         "pending",
+        "given_up",
         "rate",
         "last_error",
         "created_at",
@@ -117,8 +164,8 @@ class FanoutJobAdmin(LedgerList):
     @admin.display(description=gettext_lazy("state"))
     def progress(self, job: Any) -> str:
         """How many of the chunks are done, whether there are more to come, and whether some need help."""
-        done, cut, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
-        parts = [_("%(done)d of %(all)d done") % {"done": done, "all": cut}]
+        done, chunks, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
+        parts = [_("%(done)d of %(all)d done") % {"done": done, "all": chunks}]
         if job.state == State.PENDING:
             parts.append(_("still cutting"))
         if number := dead + (job.state == State.DEAD):
@@ -152,7 +199,7 @@ class FanoutJobAdmin(LedgerList):
         ) % {"count": len(jobs)}
         if jobs and (page := self.confirmation(request, jobs, question=question)):
             return page
-        number = dispatch.discard_dead([job.pk for job in jobs])
+        number = ledger.discard_dead([job.pk for job in jobs])
         self.log_each(request, jobs, question)
         text = ngettext("%(count)d chunk discarded.", "%(count)d chunks discarded.", number)
         self.message_user(request, text % {"count": number})

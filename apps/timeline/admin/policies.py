@@ -1,24 +1,33 @@
 """Staff pages for the delivery policies of the site and of authors, their history, and the backfills."""
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.admin import user_link
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
-from apps.timeline.admin.ledger import LedgerList
-from apps.timeline.fanout import backfill, cost, switch
+from apps.timeline.admin.fanout import LedgerList
+from apps.timeline.fanout import cost, switch, what_if
 from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange, SitePolicy
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
+
+Press = tuple[str, Callable[..., object]]
+DEFAULT_CANARY_PERCENT = 1
 
 
 class WhyForm(forms.ModelForm):
@@ -47,9 +56,22 @@ class AuthorForm(WhyForm):
 
 
 class SiteForm(WhyForm):
+    """The policy of the site; the page that asks once more says whether for a canary, and of how many percent."""
+
+    try_canary = forms.BooleanField(required=False)
+    percent = forms.IntegerField(required=False)
+
     class Meta:
         model = SitePolicy
         fields = ("policy",)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        percent = data.get("percent") or 0
+        if data.get("try_canary") and not 1 <= percent <= switch.MAX_CANARY_PERCENT:
+            text = _("A canary is 1 to %(most)d %% of the authors.")
+            raise forms.ValidationError(text % {"most": switch.MAX_CANARY_PERCENT})
+        return data
 
     def clean_policy(self) -> str:
         policy = str(self.cleaned_data["policy"])
@@ -59,7 +81,12 @@ class SiteForm(WhyForm):
 
 
 class PolicyAdmin(StaffList):
-    """The base of both policies: a change is a switch, never a write of the row."""
+    """The base of both policies: a change is a switch, never a write of the row.
+
+    A switch is asked about once more, with what it would cost; the way back is one press.
+    """
+
+    change_form_template = "admin/policy_form.html"
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request, "change")
@@ -68,24 +95,109 @@ class PolicyAdmin(StaffList):
     def switch(self, row: Any, data: dict[str, Any], *, by: str) -> None:
         """Choose for the row what was filled in, while everything runs."""
 
+    @abstractmethod
+    def forecast(self, row: Any, data: dict[str, Any]) -> dict[str, Any]:
+        """What the switch would cost, for the page that asks once more."""
+
+    @abstractmethod
+    def presses(self, row: Any) -> dict[str, Press]:
+        """What one press does without a form: by name, its label, and the act, which takes `by` and `reason`."""
+
+    def get_urls(self) -> list[URLPattern]:
+        press = self.admin_site.admin_view(self.press)
+        name = f"{self.opts.app_label}_{self.opts.model_name}_press"
+        return [path("<path:object_id>/press/", press, name=name), *super().get_urls()]
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        row = None if object_id is None else self.get_object(request, unquote(object_id))
+        may_change = self.has_change_permission(request, row)
+        if request.method == "POST" and "confirmed" not in request.POST and may_change:
+            form = self.get_form(request, row, change=row is not None)(request.POST, instance=row)
+            if form.is_valid():
+                return self._ask(request, row, form.cleaned_data)
+        labels = {name: label for name, (label, _act) in self.presses(row).items()} if row else {}
+        context = {**(extra_context or {}), "presses": labels if may_change else {}}
+        page: HttpResponse = super().changeform_view(request, object_id, form_url, context)
+        return page
+
+    def _ask(self, request: HttpRequest, row: Any, data: dict[str, Any]) -> TemplateResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("What this switch would cost"),
+            "after": Policy(data["policy"]).label,
+            "fields": {name: data[name] for name in ("handle", "policy", "why") if name in data},
+            "canary_percent": DEFAULT_CANARY_PERCENT,
+            "canary_max": switch.MAX_CANARY_PERCENT,
+            "has_canary": self.model is SitePolicy,
+            **self.forecast(row, data),
+        }
+        return TemplateResponse(request, "admin/policy_switch.html", context)
+
+    def press(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Do what one press does; 403 for who may not."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None or not self.has_change_permission(request, row):
+            raise PermissionDenied
+        presses = self.presses(row)
+        pressed = [name for name in presses if name in request.POST]
+        if request.method == "POST" and pressed:
+            label, act = presses[pressed[0]]
+            by = request.user.get_username()
+            if self._attempt(request, partial(act, by=by, reason=label)):
+                self.message_user(request, _("Done: %(what)s.") % {"what": label})
+            self.log_change(request, row, label)
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        return HttpResponseRedirect(reverse(name, args=(row.pk,)))
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own signature
+        by = request.user.get_username()
+        self._attempt(request, partial(self.switch, obj, form.cleaned_data, by=by))
+
+    def _attempt(self, request: HttpRequest, act: Callable[[], object]) -> bool:
         try:
-            self.switch(obj, form.cleaned_data, by=request.user.get_username())
+            act()
         except RedisError:
             text = _(
                 "Redis does not answer, so readers cannot be told. The switch goes on by itself when it does."
             )
             self.message_user(request, text, messages.WARNING)
+            return False
+        return True
+
+
+def _forecast(audience: what_if.Audience, policy: str, author: User | None) -> dict[str, Any]:
+    forecasts = [what_if.forecast(audience, one) for one in (audience.mode, policy)]
+    return {
+        "rows": what_if.table(forecasts),
+        "reason": forecasts[1].reason,
+        "error": what_if.error_text(what_if.last_delivery(author)),
+        "processes": what_if.PROCESSES,
+    }
 
 
 @admin.register(AuthorPolicy)
 class AuthorPolicyAdmin(PolicyAdmin):
     form = AuthorForm
-    list_display = ("author_link", "policy", "mode", "merged_since", "reason", "measured_at")
-    list_filter = ("policy", "mode")
+    list_display = (
+        "author_link",
+        "policy",
+        "mode",
+        "in_canary",
+        "pulled_since",
+        "reason",
+        "measured_at",
+    )
+    list_filter = ("policy", "mode", "in_canary")
     ordering = ("author",)
     search_fields = ("=author__handle",)
-    readonly_fields = ("mode", "merged_since", "reason", "figures", "measured_at")
+    readonly_fields = ("mode", "in_canary", "pulled_since", "reason", "figures", "measured_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """As for changes: the first choice for an author is one."""
@@ -108,19 +220,38 @@ class AuthorPolicyAdmin(PolicyAdmin):
     def figures(self, row: AuthorPolicy) -> str:
         return cost.as_text(row.measured) or "-"
 
+    def forecast(self, row: AuthorPolicy | None, data: dict[str, Any]) -> dict[str, Any]:
+        author = _author(row, data)
+        shown = _forecast(what_if.audience_of(author), data["policy"], author)
+        return {**shown, "whose": f"@{author.handle}"}
+
+    def presses(self, row: AuthorPolicy) -> dict[str, Press]:
+        before = switch.policy_before(row.pk)
+        if before is None:
+            return {}
+        return {"back": (_back_to(before), partial(switch.set_author_policy, row.author, before))}
+
     def switch(self, row: AuthorPolicy, data: dict[str, Any], *, by: str) -> None:
-        """By the author's handle, or of the row's author."""
-        author_id = row.pk or user_ids_by_handle([data["handle"]])[data["handle"]]
-        row.author = User.objects.get(pk=author_id)
+        row.author = _author(row, data)
         switch.set_author_policy(row.author, Policy(data["policy"]), by=by, reason=data["why"])
+
+
+def _back_to(policy: Policy) -> str:
+    return _("Back to “%(policy)s”") % {"policy": policy.label}
+
+
+def _author(row: AuthorPolicy | None, data: dict[str, Any]) -> User:
+    """Of the row, or by the handle."""
+    pk = row.pk if row else None
+    return User.objects.get(pk=pk or user_ids_by_handle([data["handle"]])[data["handle"]])
 
 
 @admin.register(SitePolicy)
 class SitePolicyAdmin(PolicyAdmin):
     form = SiteForm
-    list_display = ("policy", "mode", "pulls_all", "generation", "version")
-    fields = ("policy", "why", "mode", "pulls_all", "generation", "version")
-    readonly_fields = ("mode", "pulls_all", "generation", "version")
+    list_display = ("policy", "mode", "canary_in_words", "pulls_all", "generation", "version")
+    fields = ("policy", "why", "mode", "canary_in_words", "pulls_all", "generation", "version")
+    readonly_fields = ("mode", "canary_in_words", "pulls_all", "generation", "version")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SitePolicy]:
         """The row, which is there from the first look on."""
@@ -128,15 +259,47 @@ class SitePolicyAdmin(PolicyAdmin):
         rows: QuerySet[SitePolicy] = super().get_queryset(request)
         return rows
 
+    @admin.display(description=gettext_lazy("canary"))
+    def canary_in_words(self, row: SitePolicy) -> str:
+        if not row.canary_percent:
+            return _("none")
+        number = AuthorPolicy.objects.filter(in_canary=True).count()
+        text = ngettext(
+            "“%(policy)s” for %(percent)d %% of the authors: %(count)d of them",
+            "“%(policy)s” for %(percent)d %% of the authors: %(count)d of them",
+            number,
+        )
+        policy = Policy(row.canary).label
+        return text % {"policy": policy, "percent": row.canary_percent, "count": number}
+
+    def forecast(self, row: SitePolicy, data: dict[str, Any]) -> dict[str, Any]:
+        shown = _forecast(what_if.audience_of_site(), data["policy"], None)
+        return {**shown, "whose": _("the whole site")}
+
+    def presses(self, row: SitePolicy) -> dict[str, Press]:
+        found: dict[str, Press] = {}
+        if row.canary_percent:
+            canary = Policy(row.canary)
+            everybody = _("“%(policy)s” for everybody") % {"policy": canary.label}
+            found["everybody"] = everybody, partial(switch.set_site_policy, canary)
+            found["end"] = _("End the canary"), partial(switch.set_canary, canary, 0)
+        if before := switch.policy_before(None):
+            found["back"] = _back_to(before), partial(switch.set_site_policy, before)
+        return found
+
     def switch(self, row: SitePolicy, data: dict[str, Any], *, by: str) -> None:
-        switch.set_site_policy(Policy(data["policy"]), by=by, reason=data["why"])
+        policy, why = Policy(data["policy"]), data["why"]
+        if data["try_canary"]:
+            switch.set_canary(policy, data["percent"], by=by, reason=why)
+        else:
+            switch.set_site_policy(policy, by=by, reason=why)
 
 
 @admin.register(PolicyChange)
 class PolicyChangeAdmin(StaffList):
     """The history of policies, including the choices of `auto`."""
 
-    list_display = ("made_at", "of", "before", "after", "reason", "made_by")
+    list_display = ("made_at", "of", "before", "after", "percent", "reason", "made_by")
     list_filter = ("after", "made_by")
     ordering = ("-pk",)
 
@@ -153,7 +316,7 @@ class PolicyChangeAdmin(StaffList):
 class BackfillAdmin(LedgerList):
     """Backfills; readers pull the authors of pending ones."""
 
-    work = backfill
+    work = switch
 
     list_display = (
         "id",

@@ -1,4 +1,7 @@
-"""Staff read posts and delete them. Nothing of a post is edited here, its id least of all: it is never a form field."""
+"""Staff read posts and delete them, and see what waits to be published or transcoded.
+
+Nothing of a post is edited here, its id least of all: it is never a form field.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -23,9 +26,9 @@ from apps.accounts.admin import (
 )
 from apps.events.admin import StaffList
 from apps.events.leases import State
-from apps.posts.actions import schedule
+from apps.posts.actions import schedule, transcoding
 from apps.posts.admin import post_link
-from apps.posts.models import Post, ScheduledPost
+from apps.posts.models import Post, ScheduledPost, Transcode
 from apps.timeline import publishing
 from feedcache.ids import first_id_at, parse_id
 
@@ -242,3 +245,48 @@ class ScheduledPostAdmin(SearchedByAccount):
         text = ngettext("%(count)d post discarded.", "%(count)d posts discarded.", number)
         self.message_user(request, text % {"count": number})
         return None
+
+
+@admin.register(Transcode)
+class TranscodeAdmin(SearchedByAccount):
+    """Uploads of video and sound that wait for a worker, and those that failed at every attempt."""
+
+    list_display = ("id", "owner_link", "medium", "state", "attempts", "due_at", "last_error")
+    list_select_related = ("attachment__owner",)
+    list_filter = ("state",)
+    searched = "attachment__owner"
+    search_fields = ("attachment__owner__handle",)
+    search_help_text = gettext_lazy("The whole handle of the owner.")
+    ordering = ("-id",)
+    actions = ("retry",)
+    fields = readonly_fields = (
+        "owner_link",
+        "medium",
+        "state",
+        "attempts",
+        "due_at",
+        "last_error",
+        "created_at",
+    )
+
+    @admin.display(description=gettext_lazy("account"))
+    def owner_link(self, row: Transcode) -> SafeString | str:
+        owner = row.attachment.owner
+        return user_link(owner) if owner else "-"
+
+    @admin.display(description=gettext_lazy("medium"))
+    def medium(self, row: Transcode) -> str:
+        return row.attachment.get_medium_display()
+
+    @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[Transcode]) -> None:
+        """Give uploads that failed at every attempt five more."""
+        rows = self.chosen(request, queryset)
+        number = transcoding.retry_dead([row.pk for row in rows])
+        self.log_each(request, rows, _("Retried."))
+        text = ngettext(
+            "%(count)d upload will be tried again.",
+            "%(count)d uploads will be tried again.",
+            number,
+        )
+        self.message_user(request, text % {"count": number})

@@ -1,10 +1,12 @@
 """Fan-out on write: deliver posts to the home caches of followers who are online, chunk by chunk, losing none.
 
-dispatch    deliver one post to a chunk of followers; follows and unfollows
+dispatch    deliver one post to a chunk of followers
 ledger      split follower lists into chunks, and sum up their receipts
-switch      change an author's or the site's policy: announce first, act later
-backfill    push the posts of a pull period after it has ended
+receipts    whom a chunk reached, in a chain that shows changes
+lag         how far deliveries are behind
+backfill    somebody follows, or joins a circle: push older posts, or withdraw them
+switch      push or pull: change an author's or the site's policy, and push the posts of a pull period afterwards
 cost        policy `auto`: measure what pushing and pulling cost, and choose
 
-The policies in force are in `apps.timeline.policy`: readers need them too.
+Which authors are pushed and which are pulled now is in `apps.timeline.policy`: readers need it too.
 """

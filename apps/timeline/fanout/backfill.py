@@ -1,77 +1,96 @@
-"""Backfill: push the posts of an author's pull period to the followers who are online, in chunks, idempotently.
+"""Backfill when follows, virtual ones too, or a circle change: what a home cache lacks now, or holds no more by right.
 
-The author stays pulled until the last receipt. A dead chunk leaves it so: pages stay right at a slightly higher cost, until
-staff retry it.
+Events may arrive late and out of order, so the follow is looked up, and again after the change.
 """
 
-from collections.abc import Callable
-from datetime import timedelta
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
 
-from apps.events import leases
-from apps.events.actions import enqueue
-from apps.graph.queries import follower_ids_between
+from apps.graph.groups.queries import circle_names
+from apps.graph.queries import exact_relations
+from apps.posts.models import OPEN, RESTRICTED, Post, Visibility
+from apps.promotions.queries import virtual_followers_among
 from apps.timeline import policy
-from apps.timeline.fanout import ledger, switch
-from apps.timeline.models import Backfill, BackfillChunk
-from apps.timeline.sources.home_cache import HOME
+from apps.timeline.sources import sql
+from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.ids import MAX_ID, author_of
+from feedcache.structures.home_window import HomeWindows
 
-NOW = timedelta()
-R = TypeVar("R", bound=leases.LeasedRow)
-POSTS_PER_CALL = 100  # keeps a script with a full chunk of readers to some milliseconds
-
-
-def run_splits(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due backfills and split their follower lists to the end; the number claimed."""
-    return _work_off(Backfill, _split, limit=limit, overdue=overdue, only=only)
+POSTS_PER_CALL = 100  # for up to 500 readers in one script
 
 
-def run_due(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due chunks of backfills and deliver them; the number claimed."""
-    return _work_off(BackfillChunk, _deliver, limit=limit, overdue=overdue, only=only)
+def follow_changed(reader_id: int, author_id: int) -> None:
+    """Add or remove an author's posts in a reader's home cache, whichever fits the present follows."""
+    policy.refresh()
+    for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
+        if not windows.accepts_pushes(reader_id):
+            continue
+        if not _belongs(windows, reader_id, author_id):
+            _withdraw(windows, reader_id, author_id)
+        if _belongs(windows, reader_id, author_id):
+            _backfill(windows, reader_id, author_id, visibilities)
 
 
-def _work_off(
-    model: type[R], work: Callable[[R], tuple[int, leases.Receipt]], **options: Any
-) -> int:
-    """As `leases.work_off`; then stop pulling the authors for whom this was the last chunk."""
-    author_ids: set[int] = set()
-
-    def work_and_note_author(row: R) -> leases.Receipt:
-        author_id, receipt = work(row)
-        author_ids.add(author_id)
-        return receipt
-
-    claimed = leases.work_off(model, work_and_note_author, **options)
-    for author_id in author_ids:
-        switch.stop_pulling(author_id)
-    return claimed
+def friendship_changed(reader_id: int, author_id: int) -> None:
+    """The same for posts to friends, for the reader whose own follows have not changed."""
+    if not INBOX.accepts_pushes(reader_id):
+        return
+    if author_id not in exact_relations(reader_id, [author_id]).friends:
+        ids = [post_id for post_id in INBOX.ids(reader_id) if author_of(post_id) == author_id]
+        former = Post.objects.filter(pk__in=ids, visibility=Visibility.FRIENDS)
+        INBOX.remove(reader_id, former.values_list("pk", flat=True))
+    if author_id in exact_relations(reader_id, [author_id]).friends:
+        _backfill(INBOX, reader_id, author_id, [Visibility.FRIENDS])
 
 
-def _split(job: Backfill) -> tuple[int, leases.Receipt]:
-    if job.post_ids:
-        for batch in ledger.split(job, job.author_id):
-            for chunk_id in batch.chunk_ids:
-                enqueue("apps.timeline.tasks.deliver_backfill", chunk_id)
-    return job.author_id, {}
+def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
+    """Add or remove an account's open posts in readers' home caches, whichever fits their present follows of it."""
+    policy.refresh()
+    for reader_id in set(reader_ids) - _readers_of(account_id, reader_ids):
+        if HOME.accepts_pushes(reader_id):
+            _withdraw(HOME, reader_id, account_id)
+    readers = sorted(virtual_followers_among(account_id, reader_ids))
+    ids = sql.open_between(account_id, 0, MAX_ID, HOME.length) if readers else []
+    for start in range(0, len(ids), POSTS_PER_CALL):
+        HOME.push(readers, ids[start : start + POSTS_PER_CALL], news=False)
 
 
-def _deliver(chunk: BackfillChunk) -> tuple[int, leases.Receipt]:
-    job, windows = chunk.job, HOME.of(policy.refresh().generation)
-    readers = follower_ids_between(
-        job.author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge
+def _readers_of(account_id: int, reader_ids: Collection[int]) -> set[int]:
+    """Those of the readers who follow an account, virtually or not."""
+    follows = exact_relations(account_id, reader_ids).followed_by
+    return follows | virtual_followers_among(account_id, reader_ids)
+
+
+def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
+    """Whether an author's posts belong into a reader's windows; virtual follows bring open ones only."""
+    if author_id in exact_relations(reader_id, [author_id]).following:
+        return True
+    return windows is HOME and bool(virtual_followers_among(author_id, [reader_id]))
+
+
+def _backfill(
+    windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
+) -> None:
+    # as many as a window holds: a window with the sentinel then still reaches the end, or loses it when trimmed
+    ids = sql.newest_of_author(
+        author_id, reader_id, visibilities=visibilities, count=windows.length
     )
-    delivered = dormant = 0
-    for start in range(0, len(job.post_ids), POSTS_PER_CALL):
-        posts = job.post_ids[start : start + POSTS_PER_CALL]
-        counts = windows.push(readers, posts, news=False)  # pulled pages have shown them
-        if any(counts):  # else all of these posts are deleted
-            delivered, dormant = counts
-    receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}
-    return job.author_id, receipt
+    windows.push([reader_id], ids, news=False)
 
 
-def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of backfills five more tries; the sweeper finds them. The number of rows."""
-    jobs = leases.revive_dead(Backfill, pk__in=job_ids)
-    return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))
+def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
+    # the author is in the id; posts to circles stay, they do not depend on follows
+    ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
+    circled = Post.objects.filter(pk__in=ids, visibility=Visibility.CIRCLE)
+    windows.remove(reader_id, set(ids) - set(circled.values_list("pk", flat=True)))
+
+
+def circle_changed(reader_id: int, circle_id: int) -> None:
+    """The same for a reader's inbox and a circle, joined or left."""
+    if not INBOX.accepts_pushes(reader_id):
+        return
+    if not circle_names(reader_id, [circle_id]):
+        former = Post.objects.filter(pk__in=INBOX.ids(reader_id), circle=circle_id)
+        others = former.exclude(author=reader_id)
+        INBOX.remove(reader_id, others.values_list("pk", flat=True))
+    if circle_names(reader_id, [circle_id]):
+        INBOX.push([reader_id], sql.newest_of_circle(circle_id, INBOX.length), news=False)

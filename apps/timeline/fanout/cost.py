@@ -1,9 +1,9 @@
 """Policy `auto`: choose the cheapest mode for an author from measurements, and give the reason in words.
 
-Pushing costs once per post and follower; pulling costs once per page that shows the author. Posts, followers and reads are
-measured; the cost of one push and one pull, in microseconds of Redis and Memcached, is an estimate of the order that
-`./run bench timeline` shows. A pulled author stays pulled until that is clearly more expensive (source 004: follower
-counts change all the time): in at T, out at 0.8 T.
+Pushing costs once per post and follower; pulling costs once per page that shows the author. Posts, followers and reads
+are measured on the site; the cost of one push and one pull, in processor time of Redis and of the process that does it,
+is what `./run bench timeline --only units` measured (`unit_costs`). A pulled author stays pulled until that is clearly
+more expensive (source 004: follower counts change all the time): in at T, out at 0.8 T.
 """
 
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
 from apps.posts.models import Post, PostCounts
-from apps.timeline.fanout import switch
+from apps.timeline.fanout import switch, unit_costs
 from apps.timeline.models import (
     AuthorPolicy,
     FanoutChunk,
@@ -28,8 +28,6 @@ from apps.timeline.models import (
 )
 from feedcache.ids import first_id_at
 
-DORMANT_MICROSECONDS, LIVE_MICROSECONDS = 1.5, 10.0  # a push to one follower
-PULL_MICROSECONDS = 60.0  # one more vector in a page
 STAY_FACTOR = 0.8  # of the thresholds, for authors who are pulled already
 DAYS = 7
 RECEIPTS = 50  # the newest chunks, for the share of followers online
@@ -49,13 +47,14 @@ class MeasuredCost:
     @property
     def push_seconds(self) -> float:
         """Cost of pushing to the followers online, per day."""
-        each = DORMANT_MICROSECONDS + self.online * LIVE_MICROSECONDS
+        away, online = unit_costs.AWAY, unit_costs.ONLINE
+        each = away.redis + away.process + self.online * (online.redis + online.process)
         return self.posts_a_day * self.followers * each / 1e6
 
     @property
     def pull_seconds(self) -> float:
         """Cost of pulling, per day: one vector per read."""
-        return self.reads_a_day * PULL_MICROSECONDS / 1e6
+        return self.reads_a_day * unit_costs.PULL_MICROSECONDS / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,23 @@ class Choice:
 def measure(author_id: int) -> MeasuredCost:
     week = first_id_at(int((timezone.now() - timedelta(days=DAYS)).timestamp()))
     recent = Post.objects.filter(author=author_id, pk__gte=week, deleted_at=None)
-    receipts = FanoutChunk.objects.filter(job__post__author=author_id, state="done", expected__gt=0)
-    newest = receipts.order_by("-job", "-pk").values("delivered", "expected")[:RECEIPTS]
-    expected = sum(row["expected"] for row in newest)
-    delivered = sum(row["delivered"] for row in newest)
     reads = PostCounts.objects.filter(post__in=recent).aggregate(reads=Sum("reads"))["reads"]
     return MeasuredCost(
         followers=UserCounts.objects.values_list("followers", flat=True).get(pk=author_id),
-        online=delivered / expected if expected else DEFAULT_ONLINE,
+        online=online_share(author_id),
         posts_a_day=recent.count() / DAYS,
         reads_a_day=(reads or 0) / DAYS,
     )
+
+
+def online_share(author_id: int | None = None) -> float:
+    """Of the followers in the newest receipts, of an author or of all; a guess without any."""
+    receipts = FanoutChunk.objects.filter(state="done", expected__gt=0)
+    if author_id is not None:
+        receipts = receipts.filter(job__post__author=author_id)
+    newest = list(receipts.order_by("-job", "-pk").values("delivered", "expected")[:RECEIPTS])
+    expected = sum(row["expected"] for row in newest)
+    return sum(row["delivered"] for row in newest) / expected if expected else DEFAULT_ONLINE
 
 
 def choose(measured: MeasuredCost, current: Mode | None) -> Choice:

@@ -1,14 +1,16 @@
 """Fan-out on write: deliver one post to its readers who are online.
 
-The dispatcher only splits the follower list into chunks and writes them into the ledger; delivering a chunk is a few Redis
-scripts, sent together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same receipt.
+The dispatcher only splits the follower list into chunks and writes them into the ledger; delivering a chunk is a few
+Redis scripts, sent together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same
+receipt.
 
-Open posts go to home windows, restricted ones to the inboxes of the people they are for. Posts for mentioned people or for
-a circle need no scan of the followers: their few readers are one chunk, looked up on delivery.
+Open posts go to home windows, those of virtual followers too (`apps.promotions`); restricted ones go to the inboxes of
+the people they are for. Posts for friends, mentioned people or a circle need no scan of the followers: their few
+readers are one chunk, looked up on delivery.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -16,26 +18,27 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
-from apps.accounts.models import UserCounts
 from apps.events import leases
 from apps.events.actions import enqueue
-from apps.graph.circle_queries import circle_audience, circles_known
-from apps.graph.queries import exact_relations, follower_ids_between
-from apps.posts.models import OPEN, RESTRICTED, Mention, Post, Visibility
+from apps.graph.groups.queries import circle_audience
+from apps.graph.queries import exact_relations, friend_ids
+from apps.posts.models import OPEN, Mention, Post, Visibility
 from apps.timeline import policy
-from apps.timeline.fanout import backfill, ledger
+from apps.timeline.fanout import ledger, receipts, switch
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
-from apps.timeline.sources import second_level, sql
+from apps.timeline.sources import second_level, square
 from apps.timeline.sources.home_cache import HOME, INBOX
-from feedcache.ids import author_of
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError, timelines, written
+from feedcache.read_through import Batch, QueueWrites
 from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
 
-ADDRESSED = (Visibility.MENTIONED, Visibility.CIRCLE)  # for a list of people, not for the followers
+# For a list of people, not for the followers.
+ADDRESSED = (Visibility.FRIENDS, Visibility.MENTIONED, Visibility.CIRCLE)
 NOW = timedelta()  # claim rows as soon as they are due
 BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
+SCORED = "scored:1"  # in Redis while somebody may have a rank timeline, which deliveries bring up to date
 NOTHING_OWED: leases.Receipt = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
@@ -46,6 +49,7 @@ def start_job(post_id: int) -> None:
         return
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
     windows.push([post.author_id], [post_id])  # authors read their own posts
+    square.push(post)
     try:
         job, chunks = _record_job(post)
     except IntegrityError:  # recorded before: the event runs again
@@ -56,11 +60,17 @@ def start_job(post_id: int) -> None:
 
 def _start(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
     if chunks:
-        leases.do(chunks, lambda chunk: _deliver_post(post, chunk, job.mode))
+        leases.run(
+            chunks,
+            lambda chunk: _deliver_post(
+                post, chunk, job.mode, ledger.whole_list(post.author_id, chunk)
+            ),
+            write=receipts.write,
+        )
     elif job.state != leases.State.PENDING:
         return
     elif post.visibility in ADDRESSED:
-        leases.do([job], _split_and_deliver)
+        leases.run([job], _split_and_deliver)
     else:
         enqueue("apps.timeline.tasks.split_job", post.pk)
 
@@ -69,7 +79,7 @@ def _resume(post: Post, job: FanoutJob) -> None:
     if job.state != leases.State.PENDING:
         return
     if post.visibility in ADDRESSED or job.followers <= settings.FANOUT_CHUNK_SIZE:
-        leases.work_off(FanoutJob, _split_and_deliver, limit=1, only=[post.pk])
+        leases.run_due(FanoutJob, _split_and_deliver, limit=1, only=[post.pk])
     else:
         enqueue("apps.timeline.tasks.split_job", post.pk)
 
@@ -77,19 +87,22 @@ def _resume(post: Post, job: FanoutJob) -> None:
 def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
     """Record a new job with the delivery mode of the post; the job of a pulled post is done at once.
 
-    A short list is split in the same transaction, and this process holds the lease of its one chunk; it also holds the lease
-    of a job to addressed readers. Long lists are split by a task. IntegrityError when the job exists.
+    Short lists are split in the same transaction, and this process holds the leases of their chunks; it also holds the
+    lease of a job to addressed readers. Long lists are split by a task. IntegrityError when the job exists.
     """
     with transaction.atomic():
         mode = policy.mode_for(post.author_id, post.visibility)
         is_addressed = post.visibility in ADDRESSED
-        fields = leases.held() if is_addressed else {}
-        job = FanoutJob(post=post, mode=mode, followers=_followers(post.author_id), **fields)
+        fields = leases.claimed_fields() if is_addressed else {}
+        followers, virtual = ledger.audience_sizes(post.author_id)
+        if post.visibility not in OPEN:
+            virtual = 0
+        job = FanoutJob(post=post, mode=mode, followers=followers + virtual, **fields)
         chunks: list[FanoutChunk] = []
         if mode == Mode.PULL:
             job.state = leases.State.DONE
         elif not is_addressed and job.followers <= settings.FANOUT_CHUNK_SIZE:
-            chunks = ledger.split_small(job, post.author_id)
+            chunks = ledger.split_small(job, post.author_id, is_open=virtual > 0)
         job.save(force_insert=True)
         FanoutChunk.objects.bulk_create(chunks)
     return job, chunks
@@ -100,14 +113,16 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = N
     others = 0
     if only is None:
         others += run_splits(limit=limit, overdue=overdue)
-        others += backfill.run_splits(limit=limit, overdue=overdue)
-        others += backfill.run_due(limit=limit, overdue=overdue)
-    return others + leases.work_off(FanoutChunk, _deliver, limit=limit, only=only, overdue=overdue)
+        others += switch.split_backfills(limit=limit, overdue=overdue)
+        others += switch.run_backfills(limit=limit, overdue=overdue)
+    return others + leases.run_due(
+        FanoutChunk, _deliver, limit=limit, only=only, overdue=overdue, write=receipts.write
+    )
 
 
 def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
     """Claim due jobs and split their follower lists to the end; the number claimed."""
-    return leases.work_off(FanoutJob, _split, limit=limit, only=only, overdue=overdue)
+    return leases.run_due(FanoutJob, _split, limit=limit, only=only, overdue=overdue)
 
 
 def retry_dead(job_ids: list[int]) -> int:
@@ -120,31 +135,30 @@ def retry_dead(job_ids: list[int]) -> int:
     return len(jobs) + len(dead)
 
 
-def discard_dead(job_ids: list[int]) -> int:
-    """Give up dead chunks, and the unsplit rest of dead jobs, for good; the number of rows."""
-    jobs = FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD)
-    return jobs.update(state=leases.State.DONE) + ledger.discard_dead(FanoutChunk, job_ids)
-
-
-def _split_and_deliver(job: FanoutJob) -> None:
+def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
     """Deliver a post with few readers in this process."""
     post = _delivered().get(pk=job.pk)
-    if post.visibility in ADDRESSED:
+    is_addressed = post.visibility in ADDRESSED
+    if is_addressed:
         chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
     else:
-        batches = ledger.split(job, post.author_id)
+        batches = ledger.split(job, post.author_id, is_open=post.visibility in OPEN)
         chunk_ids = [chunk_id for batch in batches for chunk_id in batch.chunk_ids]
     if chunk_ids:
         run_due(limit=len(chunk_ids), only=chunk_ids)
+    return {"parts": len(chunk_ids)} if is_addressed else None
 
 
-def _split(job: FanoutJob) -> None:
+def _split(job: FanoutJob) -> leases.Receipt | None:
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
-        _enqueue_chunks(ledger.add_chunk(job, len(_addressees(post))), queue=None)
-    elif post.deleted_at is None:
-        for batch in ledger.split(job, post.author_id):
+        chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
+        _enqueue_chunks(chunk_ids, queue=None)
+        return {"parts": len(chunk_ids)}
+    if post.deleted_at is None:
+        for batch in ledger.split(job, post.author_id, is_open=post.visibility in OPEN):
             _enqueue_chunks(batch.chunk_ids, queue=BULK)
+    return None
 
 
 def _enqueue_chunks(chunk_ids: Sequence[int], *, queue: str | None) -> None:
@@ -154,46 +168,49 @@ def _enqueue_chunks(chunk_ids: Sequence[int], *, queue: str | None) -> None:
 
 def _deliver(chunk: FanoutChunk) -> leases.Receipt:
     post: Any = _delivered().annotate(mode=F("fanout__mode")).get(pk=chunk.job_id)
-    return _deliver_post(post, chunk, post.mode)
+    readers = [] if post.deleted_at is not None else readers_of(post, chunk)
+    return _deliver_post(post, chunk, post.mode, readers)
 
 
-def _deliver_post(post: Post, chunk: FanoutChunk, mode: str) -> leases.Receipt:
-    readers = [] if post.deleted_at is not None else _readers(post, chunk)
+def _deliver_post(
+    post: Post, chunk: FanoutChunk, mode: str, readers: Sequence[int] | Sequence[str]
+) -> leases.Receipt:
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
-    delivered, dormant = windows.push(readers, [post.pk])
-    if not delivered + dormant:  # no readers left, or the post was deleted, perhaps meanwhile
+    online = windows.deliver(readers, [post.pk])
+    if not readers or online is None:  # or the post was deleted, perhaps meanwhile
         return NOTHING_OWED
-    receipt = {"expected": len(readers), "delivered": delivered, "dormant": dormant}
+    receipt = receipts.receipt_of(readers, online)
+    if online and timelines().exists(SCORED):
+        enqueue("apps.timeline.ranking.tasks.score_delivered", chunk.pk)
     if mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
         with transaction.atomic():  # no receipt without the rows of dormant readers
-            second_level.push(post.author_id, chunk.first_edge, chunk.last_edge, post.pk)
-            leases.finish(chunk, receipt)
+            edges = (chunk.first_edge, chunk.last_edge)
+            second_level.push(post.author_id, *edges, post.pk, is_virtual=chunk.is_virtual)
+            receipts.write(chunk, receipt)
     return receipt
 
 
 def _delivered() -> QuerySet[Post]:
-    return Post.objects.only("author", "visibility", "circle", "deleted_at")
+    return Post.objects.only("author", "kind", "visibility", "circle", "deleted_at")
 
 
 def _home_cache_for(visibility: str, generation: int) -> HomeWindows:
     return HOME.of(generation) if visibility in OPEN else INBOX
 
 
-def _followers(author_id: int) -> int:
-    return UserCounts.objects.values_list("followers", flat=True).get(pk=author_id)
-
-
-def _readers(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
+def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
+    """The readers of a chunk, of an addressed post its addressees."""
     if post.visibility in ADDRESSED:
         return _addressees(post)
-    first, last = chunk.first_edge, chunk.last_edge
-    return follower_ids_between(post.author_id, first_edge=first, last_edge=last)
+    return ledger.reader_ids(post.author_id, chunk)
 
 
 def _addressees(post: Post) -> list[int]:
-    """The readers of an addressed post without its author: the circle, or the mentioned people who follow the author."""
+    """The readers of an addressed post without its author: circle, friends, or mentioned followers of the author."""
     if post.circle_id is not None:
         readers = circle_audience(post.circle_id)
+    elif post.visibility == Visibility.FRIENDS:
+        readers = friend_ids(post.author_id)
     else:
         mentioned = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
         readers = exact_relations(post.author_id, mentioned).followed_by
@@ -208,54 +225,23 @@ def deliver_to_mentioned(post_id: int) -> None:
         INBOX.push(_addressees(post), [post_id])
 
 
-def push_to_author(post: Post) -> None:
-    """Put a post into its author's own home cache at once; if Redis fails the job does it."""
-    try:
+def own_timeline_writes(post: Post) -> QueueWrites:
+    """Put a new post into its author's own home cache and into the square. If Redis fails the job does it."""
+
+    def queue(batch: Batch) -> Callable[[], None]:
         windows = _home_cache_for(post.visibility, policy.generation())
-        windows.push([post.author_id], [post.pk])
-    except RedisError as error:
-        logger.warning("own window of %s not reached, left to the job: %s", post.author_id, error)
+        pushes = [windows.push_command(post.author_id, [post.pk])]
+        if square.belongs(post):
+            pushes.append(square.SQUARE.push_command(square.EVERYBODY, [post.pk], news=False))
+        queued = [batch.commands(client, pushes) for client in written("timelines")]
 
+        def check() -> None:
+            try:
+                for part in queued:
+                    part.raise_error()
+            except RedisError as error:
+                logger.warning("post %s not shown at once, left to the job: %s", post.pk, error)
 
-def follow_changed(reader_id: int, author_id: int) -> None:
-    """Add or remove an author's posts in a reader's home cache, whichever fits the present follows.
+        return check
 
-    Events may arrive late and out of order, so the follow is looked up, and again after the change.
-    """
-    policy.refresh()
-    for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
-        if not windows.accepts_pushes(reader_id):
-            continue
-        if author_id not in exact_relations(reader_id, [author_id]).following:
-            _withdraw(windows, reader_id, author_id)
-        if author_id in exact_relations(reader_id, [author_id]).following:
-            _backfill(windows, reader_id, author_id, visibilities)
-
-
-def _backfill(
-    windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
-) -> None:
-    # as many as a window holds: a window with the sentinel then still reaches the end, or loses it when trimmed
-    ids = sql.newest_of_author(
-        author_id, reader_id, visibilities=visibilities, count=windows.length
-    )
-    windows.push([reader_id], ids, news=False)
-
-
-def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
-    # the author is in the id; posts to circles stay, they do not depend on follows
-    ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
-    circled = Post.objects.filter(pk__in=ids, visibility=Visibility.CIRCLE)
-    windows.remove(reader_id, set(ids) - set(circled.values_list("pk", flat=True)))
-
-
-def circle_changed(reader_id: int, circle_id: int) -> None:
-    """The same for a reader's inbox and a circle, joined or left; looked up twice, as for follows."""
-    if not INBOX.accepts_pushes(reader_id):
-        return
-    if not circles_known(reader_id, [circle_id]):
-        gone = Post.objects.filter(pk__in=INBOX.ids(reader_id), circle=circle_id)
-        others = gone.exclude(author=reader_id)
-        INBOX.remove(reader_id, others.values_list("pk", flat=True))
-    if circles_known(reader_id, [circle_id]):
-        INBOX.push([reader_id], sql.newest_of_circle(circle_id, INBOX.length), news=False)
+    return queue

@@ -1,11 +1,11 @@
 """The delivery ledger: split follower lists into chunks, and sum up the receipts of the chunks.
 
-A scan is split a batch at a time, each batch in one transaction with the edge it has reached: constant memory, and when a
-dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as soon
-as they exist, so the first are delivered while the last are not yet split.
+A scan is split a batch at a time, each batch in one transaction with the edge it has reached: constant memory, and when
+a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as
+soon as they exist, so the first are delivered while the last are not yet split.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,24 +26,41 @@ from django.db.models import (
 from django.utils import timezone
 
 from apps.events import leases
-from apps.graph.queries import follower_chunks
-from apps.timeline.models import Chunk, FollowerScan
+from apps.graph.queries import all_follower_ids, follower_chunks, follower_ids_between
+from apps.promotions.queries import (
+    virtual_follower_chunks,
+    virtual_follower_ids_between,
+)
+from apps.sql import rows_of
+from apps.timeline.fanout import receipts
+from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
+from feedcache.ids import author_of
 
 CHUNKS_PER_BATCH = 20
+
+_AUDIENCE = """
+SELECT followers, (SELECT count(*) FROM promotions_virtualfollow WHERE account_id = %(author)s)
+FROM accounts_usercounts WHERE user_id = %(author)s
+"""
+
+Range = tuple[int, int, int]  # first edge, last edge, readers
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProgress:
-    """The progress of a delivery, in followers: `expected = delivered + dormant + pending` at any time.
+    """The progress of a delivery, in followers: `expected = delivered + dormant + pending + lost` at any time.
 
-    `pending` counts chunks that are not done and the part of the list that is not split yet. `per_second` is the rate so
-    far, None while nothing is done.
+    A reader who follows the author, and virtually too, is two of them. `lost` are those whose delivery staff gave up.
+
+    `pending` counts chunks that are not done and the part of the list that is not split yet. `per_second` is the rate
+    so far, None while nothing is done.
     """
 
     expected: int
     delivered: int
     dormant: int
     pending: int
+    lost: int = 0
     per_second: float | None = None
 
     @property
@@ -61,6 +78,7 @@ def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
         delivered_sum=_of_chunks(jobs, Sum("delivered", filter=done)),
         dormant_sum=_of_chunks(jobs, Sum("dormant", filter=done)),
         pending_sum=_of_chunks(jobs, Sum("expected", filter=~done)),
+        lost_sum=_of_chunks(jobs, Sum("lost", filter=done)),
         last_receipt=_of_chunks(jobs, Max("finished_at", filter=done), DateTimeField()),
     )
     return annotated
@@ -68,14 +86,16 @@ def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
 
 def delivery_progress(job: Any) -> DeliveryProgress:
     delivered, dormant = int(job.delivered_sum or 0), int(job.dormant_sum or 0)
-    in_chunks = delivered + dormant + int(job.pending_sum or 0)
+    given_up, owed = int(job.lost_sum or 0), int(job.pending_sum or 0)
+    in_chunks = delivered + dormant + given_up + owed
     unsplit = 0 if job.state == leases.State.DONE else max(0, job.followers - in_chunks)
-    pending = in_chunks + unsplit - delivered - dormant
+    pending, lost = owed + unsplit, given_up + getattr(job, "lost", 0)
     rate = None
     if job.last_receipt is not None:
         until = timezone.now() if pending else job.last_receipt
         rate = (delivered + dormant) / max((until - job.created_at).total_seconds(), 0.001)
-    return DeliveryProgress(in_chunks + unsplit, delivered, dormant, pending, rate)
+    expected = delivered + dormant + pending + lost
+    return DeliveryProgress(expected, delivered, dormant, pending, lost, rate)
 
 
 def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subquery:
@@ -97,40 +117,87 @@ class ChunkBatch:
         return [chunk.pk for chunk in self.chunks]
 
 
-def split(scan: FollowerScan, owner_id: int) -> Iterator[ChunkBatch]:
-    """Split the rest of a scan, a batch at a time."""
+def audience_sizes(author_id: int) -> tuple[int, int]:
+    """The numbers of an author's followers and virtual followers, in one query."""
+    [(followers, virtual)] = rows_of(_AUDIENCE, {"author": author_id})
+    return followers, virtual
+
+
+def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
+    """The readers of a chunk: ids in digits, as Redis takes them."""
+    between = virtual_follower_ids_between if chunk.is_virtual else follower_ids_between
+    return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
+
+
+def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
+    """The same of a chunk of `split_small`, which has all followers: from Redis when those are provably complete.
+
+    So many as were counted when the list was split, at a revision that is read after it.
+    """
+    cached = None
+    if not chunk.is_virtual:
+        cached = all_follower_ids(author_id, expected=chunk.expected)
+    return reader_ids(author_id, chunk) if cached is None else cached
+
+
+def split(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Iterator[ChunkBatch]:
+    """Split the rest of a scan, a batch at a time; virtual followers are for open posts only."""
     is_last = False
     while not is_last:
-        batch = split_batch(scan, owner_id, max_chunks=CHUNKS_PER_BATCH)
+        batch = split_batch(scan, owner_id, max_chunks=CHUNKS_PER_BATCH, is_open=is_open)
         yield batch
         is_last = batch.is_last
 
 
-def split_batch(scan: FollowerScan, owner_id: int, *, max_chunks: int) -> ChunkBatch:
+def split_batch(
+    scan: FollowerScan, owner_id: int, *, max_chunks: int, is_open: bool = True
+) -> ChunkBatch:
     """Write the next chunks of a scan from where it has got to, and renew its lease."""
-    size = settings.FANOUT_CHUNK_SIZE
     model: Any = type(scan)
     with transaction.atomic():
         locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
-        ranges = follower_chunks(owner_id, size=size, after=locked.cut_to, maximum=max_chunks)
-        chunks = _chunk_model(scan).objects.bulk_create(_chunks(scan, ranges))
-        if ranges:
-            model.objects.filter(pk=scan.pk).update(cut_to=ranges[-1][1], **leases.held())
-    return ChunkBatch(chunks, is_last=len(ranges) < max_chunks or ranges[-1][2] < size)
+        limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": max_chunks}
+        ranges = follower_chunks(owner_id, after=locked.scanned_to, **limits)
+        is_last, virtual = _is_end(ranges, **limits), list[Range]()
+        if is_last and is_open:
+            virtual = virtual_follower_chunks(owner_id, after=locked.virtual_scanned_to, **limits)
+            is_last = _is_end(virtual, **limits)
+        chunks = _chunk_model(scan).objects.bulk_create(
+            [*_chunks(scan, ranges), *_chunks(scan, virtual, is_virtual=True)]
+        )
+        if chunks:
+            model.objects.filter(pk=scan.pk).update(
+                scanned_to=ranges[-1][1] if ranges else locked.scanned_to,
+                virtual_scanned_to=virtual[-1][1] if virtual else locked.virtual_scanned_to,
+                parts=locked.parts + len(chunks),
+                **leases.claimed_fields(),
+            )
+    return ChunkBatch(chunks, is_last=is_last)
 
 
-def split_small(scan: FollowerScan, owner_id: int) -> list[Any]:
-    """Split an unsaved scan that fits into one chunk, and mark it done; the caller saves and delivers the chunk.
+def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
+    """Whether a list ends with these ranges."""
+    return len(ranges) < maximum or ranges[-1][2] < size
 
-    Empty for an account without followers; also, and then the scan stays pending, when the list turns out to be longer.
+
+def split_small(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
+    """Split an unsaved scan of lists that fit into a chunk each, and mark it done; the caller saves and delivers them.
+
+    Empty for an account without followers; also, and then the scan stays pending, when a list turns out to be longer.
     """
-    ranges = follower_chunks(owner_id, size=settings.FANOUT_CHUNK_SIZE, maximum=2)
-    if len(ranges) > 1:
+    limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
+    ranges = follower_chunks(owner_id, **limits)
+    virtual = virtual_follower_chunks(owner_id, **limits) if is_open else []
+    if max(len(ranges), len(virtual)) > 1:
         return []
     scan.state, scan.finished_at = leases.State.DONE, timezone.now()
     if ranges:
-        scan.cut_to = ranges[0][1]
-    return _chunks(scan, ranges, **leases.held())
+        scan.scanned_to = ranges[0][1]
+    if virtual:
+        scan.virtual_scanned_to = virtual[0][1]
+    scan.parts = len(ranges) + len(virtual)
+    lease = leases.claimed_fields()
+    return [*_chunks(scan, ranges, **lease), *_chunks(scan, virtual, is_virtual=True, **lease)]
 
 
 def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
@@ -143,7 +210,7 @@ def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
     return [chunk.pk]
 
 
-def _chunks(scan: FollowerScan, ranges: list[tuple[int, int, int]], **fields: Any) -> list[Any]:
+def _chunks(scan: FollowerScan, ranges: list[Range], **fields: Any) -> list[Any]:
     model = _chunk_model(scan)
     return [
         model(job_id=scan.pk, first_edge=first, last_edge=last, expected=number, **fields)
@@ -152,13 +219,44 @@ def _chunks(scan: FollowerScan, ranges: list[tuple[int, int, int]], **fields: An
 
 
 def _chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
-    meta: Any = scan._meta  # noqa: SLF001 -- Django's documented name
+    meta: Any = scan._meta
     return meta.get_field("chunks").related_model
 
 
-def discard_dead(model: type[Chunk], job_ids: list[int]) -> int:
-    """Give up dead chunks for good: nothing is owed to their readers any more. The number of chunks."""
-    manager: Any = model._default_manager  # noqa: SLF001 -- as above
-    dead = manager.filter(job__in=job_ids, state=leases.State.DEAD)
-    discarded: int = dead.update(state=leases.State.DONE, expected=0, delivered=0, dormant=0)
-    return discarded
+def discard_dead(job_ids: list[int]) -> int:
+    """Give up dead chunks, and the unsplit rest of dead jobs, for good, and record their followers as lost.
+
+    The number of rows.
+    """
+    dead_jobs = with_receipts(FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD))
+    rest = {job.pk: delivery_progress(job).pending - int(job.pending_sum or 0) for job in dead_jobs}
+    for job_id, lost in rest.items():
+        FanoutJob.objects.filter(pk=job_id).update(state=leases.State.DONE, lost=lost)
+    dead = list(FanoutChunk.objects.filter(job__in=job_ids, state=leases.State.DEAD))
+    for chunk in dead:
+        receipts.write(chunk, {"expected": chunk.expected, "lost": chunk.expected})
+    return len(rest) + len(dead)
+
+
+def restore_chunks(job: FanoutJob) -> list[int]:
+    """Make the chunks that a job lacks in the split part of its lists, a batch at a time; the ids of the new ones."""
+    made: list[FanoutChunk] = []
+    lists = (
+        (False, job.scanned_to, follower_chunks),
+        (True, job.virtual_scanned_to, virtual_follower_chunks),
+    )
+    for is_virtual, end, read in lists:
+        present = FanoutChunk.objects.filter(job=job, is_virtual=is_virtual).order_by("first_edge")
+        after = 0
+        for first_edge, last_edge in [
+            *present.values_list("first_edge", "last_edge"),
+            (end + 1, end),
+        ]:
+            size = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": CHUNKS_PER_BATCH}
+            ranges = read(author_of(job.pk), after=after, **size) if first_edge > after + 1 else []
+            missing = [
+                (low, min(high, first_edge - 1), n) for low, high, n in ranges if low < first_edge
+            ]
+            made += _chunks(job, missing, is_virtual=is_virtual)
+            after = last_edge
+    return [chunk.pk for chunk in FanoutChunk.objects.bulk_create(made)]

@@ -1,18 +1,37 @@
-"""Switch delivery policies on a running site: announce, then act.
+"""Switch authors, or the site, between pushing and pulling while it runs: announce, then act.
+
+Which authors are pulled now is in `apps.timeline.policy`; `cost` chooses for those whose policy is `auto`.
 
 To pull: (1) commit that readers pull the author; (2) announce the version to all readers; (3) only then end the pushes.
-Back: pushes begin at once; a backfill pushes the posts of the pull period, through the same ledger as any delivery; only
-then do readers stop pulling. So at any moment, wherever a switch is interrupted, readers pull every author with a post that
-home caches may lack, and `maintain` can continue from the rows alone.
+Back: pushes begin at once; a backfill pushes the posts of the pull period, through the same ledger as any delivery;
+only then do readers stop pulling. So at any moment, wherever a switch is interrupted, readers pull every author with a
+post that home caches may lack, and `maintain` can continue from the rows alone.
 
-The whole site goes to pull in the same three steps. It comes back without a backfill: another generation of home windows
-begins empty, and each is rebuilt from PostgreSQL when its reader comes.
+The author stays pulled until the last receipt of the backfill. A dead chunk leaves it so: pages stay right at a
+slightly higher cost, until staff retry it.
+
+The whole site goes to pull in the same three steps. It comes back without a backfill: another generation of home
+windows begins empty, and each is rebuilt from PostgreSQL when its reader comes.
+
+A canary tries a policy with a share of the authors who have none of their own: always the same ones, by the last two
+digits of account numbers. They get rows of `AuthorPolicy`, so all that asks for an author's policy knows nothing of it.
 """
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import (
+    Exists,
+    Expression,
+    ExpressionWrapper,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+)
 from django.utils import timezone
 
 from apps.accounts.models import User, UserCounts
@@ -20,6 +39,7 @@ from apps.events import leases
 from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.timeline import policy as policies
+from apps.timeline.fanout import ledger
 from apps.timeline.models import (
     AuthorPolicy,
     Backfill,
@@ -30,36 +50,72 @@ from apps.timeline.models import (
     SitePolicy,
 )
 from apps.timeline.sources.home_cache import HOME
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import written
 
 AUTHORS_BATCH_SIZE = 500  # switches continued per run
+NOW = timedelta()  # claim rows as soon as they are due
+MAX_CANARY_PERCENT = 50
+POSTS_PER_CALL = 100  # keeps a script with a full chunk of readers to some milliseconds
+R = TypeVar("R", bound=leases.LeasedRow)
 
 
 def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = "") -> AuthorPolicy:
     """Set the policy of one author; it is in force when this returns, while a backfill may still run."""
     with transaction.atomic():
         row, _created = AuthorPolicy.objects.select_for_update().get_or_create(author=author)
+        before = Policy.SITE if row.in_canary else row.policy
         PolicyChange.objects.create(
-            author=author, before=row.policy, after=policy, made_by=by, reason=reason
+            author=author, before=before, after=policy, made_by=by, reason=reason
         )
-        row.policy, row.reason = policy, reason
-        row.save(update_fields=["policy", "reason"])
+        row.policy, row.reason, row.in_canary = policy, reason, False
+        row.save(update_fields=["policy", "reason", "in_canary"])
     apply_mode(author.pk, _mode_of(policy, row.mode))
     row.refresh_from_db()
     return row
 
 
 def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
-    """Set the policy of the site, for all authors without a policy of their own. ValueError for `SITE`."""
+    """Set the policy of the site, for all authors without a policy of their own. ValueError for `SITE`.
+
+    It ends the canary: its authors get the policy too.
+    """
     if policy == Policy.SITE:
         raise ValueError("the site has no site above it")
     with transaction.atomic():
         row = _site()
         PolicyChange.objects.create(before=row.policy, after=policy, made_by=by, reason=reason)
-        row.policy = policy
-        row.save(update_fields=["policy"])
+        row.policy, row.canary, row.canary_percent = policy, "", 0
+        row.save(update_fields=["policy", "canary", "canary_percent"])
     apply_site_policy()
+    apply_canary()
     return SitePolicy.objects.get(pk=1)
+
+
+def set_canary(policy: Policy, percent: int, *, by: str, reason: str = "") -> SitePolicy:
+    """Set the policy of a share of the authors without one of their own; 0 percent ends the canary.
+
+    ValueError for `SITE`, and for a share above `MAX_CANARY_PERCENT`.
+    """
+    if policy == Policy.SITE or not 0 <= percent <= MAX_CANARY_PERCENT:
+        raise ValueError(f"no canary of {policy} with {percent} %")
+    with transaction.atomic():
+        row = _site()
+        before = row.canary or row.policy
+        after = policy if percent else row.policy
+        PolicyChange.objects.create(
+            before=before, after=after, percent=percent, made_by=by, reason=reason
+        )
+        row.canary, row.canary_percent = (policy if percent else ""), percent
+        row.save(update_fields=["canary", "canary_percent"])
+    apply_canary()
+    return SitePolicy.objects.get(pk=1)
+
+
+def policy_before(author_id: int | None) -> Policy | None:
+    """The policy of an author, or of the site, before staff changed it last; None when they never did."""
+    changes = PolicyChange.objects.filter(author=author_id, percent=None).exclude(before=F("after"))
+    last = changes.exclude(made_by=Policy.AUTO).order_by("-pk").first()
+    return Policy(last.before) if last else None
 
 
 def apply_mode(author_id: int, mode: Mode | None) -> None:
@@ -98,16 +154,96 @@ def apply_site_policy() -> None:
     _announce()
 
 
+def apply_canary() -> None:
+    """Bring authors into the canary of the site, and others out of it.
+
+    Idempotent, and may continue an interrupted switch. Also brings in authors who have written their first post since.
+    Those whom a switch of their own locks wait for the next run.
+    """
+    site, since = SitePolicy.objects.filter(pk=1).first() or SitePolicy(), timezone.now()
+    is_member = Q(slot__lt=site.canary_percent)
+    with transaction.atomic():
+        if site.canary_percent:
+            _make_rows(is_member)
+        rows = AuthorPolicy.objects.annotate(slot=_slot("author_id")).order_by("pk")
+        unlocked = rows.select_for_update(skip_locked=True, of=("self",))
+        to_join = unlocked.filter(is_member).filter(Q(policy=Policy.SITE) | Q(in_canary=True))
+        joining = to_join.exclude(in_canary=True, policy=site.canary)
+        joined = list(joining.values_list("pk", flat=True))
+        left = list(unlocked.filter(~is_member, in_canary=True).values_list("pk", flat=True))
+        locked = _site()  # after the authors, as all switches do
+        if (locked.canary, locked.canary_percent) != (site.canary, site.canary_percent):
+            return  # who has changed it applies the change
+        if joined or left:
+            _leave(AuthorPolicy.objects.filter(pk__in=left), locked)
+            _join(
+                AuthorPolicy.objects.filter(pk__in=joined),
+                Policy(site.canary or Policy.SITE),
+                since,
+            )
+            _bump()
+    if joined or left:
+        _announce()
+        told = AuthorPolicy.objects.filter(pk__in=joined, policy=Policy.PULL, pulled_since=since)
+        told.update(mode=Mode.PULL)
+        _continue_switches()
+
+
+def _slot(account: str) -> Expression:
+    """The last two digits of an account number: it is in every canary of more percent."""
+    return ExpressionWrapper(F(account) % 100, IntegerField())
+
+
+def _make_rows(is_member: Q) -> None:
+    """Rows for authors of the canary who have none."""
+    authors = UserCounts.objects.annotate(slot=_slot("user_id")).filter(is_member)
+    without = authors.filter(~Exists(AuthorPolicy.objects.filter(pk=OuterRef("user_id"))))
+    writers = without.filter(last_post_id__gt=0).order_by("user_id")
+    AuthorPolicy.objects.bulk_create(
+        [
+            AuthorPolicy(author_id=author_id)
+            for author_id in writers.values_list("user_id", flat=True)
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _join(authors: QuerySet[AuthorPolicy], policy: Policy, since: datetime) -> None:
+    """Give authors the policy of the canary. Those who must stop being pulled first are left to `apply_mode`."""
+    authors.update(policy=policy, in_canary=True, reason="")
+    pushed = authors.exclude(mode=Mode.PULL)
+    if policy == Policy.PULL:
+        pushed.filter(pulled_since=None).update(pulled_since=since)
+    elif policy != Policy.AUTO:
+        pushed.update(mode=policy)
+
+
+def _leave(authors: QuerySet[AuthorPolicy], site: SitePolicy) -> None:
+    """Give authors the policy of the site again, whose row is locked."""
+    authors.update(policy=Policy.SITE, in_canary=False)
+    authors.exclude(mode=Mode.PULL).update(mode=None)
+    if (
+        site.mode == Mode.PULL
+    ):  # no backfill: readers pull everybody, and never read these windows again
+        authors.update(mode=None, pulled_since=None)
+
+
 def maintain() -> None:
     """Continue interrupted switches, stop pulling authors whose backfill is done, and restore the version in Redis."""
     apply_site_policy()
-    to_pull = Q(policy=Policy.PULL) & ~Q(mode=Mode.PULL)
-    to_push = ~Q(policy=Policy.PULL) & Q(merged_since__isnull=False)
-    for row in AuthorPolicy.objects.filter(to_pull | to_push).order_by("pk")[:AUTHORS_BATCH_SIZE]:
-        apply_mode(row.pk, _mode_of(row.policy, row.mode))
+    _continue_switches()
     with transaction.atomic():
         # `_site` locks out switches, so the exact version can be set: a restored database may have an older one
-        timelines().set(policies.VERSION_KEY, _site().version)
+        version = _site().version
+        for client in written("timelines"):
+            client.set(policies.VERSION_KEY, version)
+
+
+def _continue_switches() -> None:
+    to_pull = Q(policy=Policy.PULL) & ~Q(mode=Mode.PULL)
+    to_push = ~Q(policy=Policy.PULL) & Q(pulled_since__isnull=False)
+    for row in AuthorPolicy.objects.filter(to_pull | to_push).order_by("pk")[:AUTHORS_BATCH_SIZE]:
+        apply_mode(row.pk, _mode_of(row.policy, row.mode))
 
 
 def stop_pulling(author_id: int) -> None:
@@ -116,11 +252,11 @@ def stop_pulling(author_id: int) -> None:
     owed = Q(Exists(unfinished)) | ~Q(state=leases.State.DONE)
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().filter(pk=author_id).first()
-        if row is None or row.merged_since is None or row.mode == Mode.PULL:
+        if row is None or row.pulled_since is None or row.mode == Mode.PULL:
             return
         if Backfill.objects.filter(owed, author=author_id).exists():
             return
-        AuthorPolicy.objects.filter(pk=author_id).update(merged_since=None)
+        AuthorPolicy.objects.filter(pk=author_id).update(pulled_since=None)
         _bump()
     _announce()
 
@@ -155,16 +291,16 @@ def _start_pulling(author_id: int) -> datetime:
     """Have readers pull an author from now on; the time since when they do."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
-        if row.merged_since is None:
-            row.merged_since = timezone.now()
-            row.save(update_fields=["merged_since"])
+        if row.pulled_since is None:
+            row.pulled_since = timezone.now()
+            row.save(update_fields=["pulled_since"])
             _bump()
-        return row.merged_since
+        return row.pulled_since
 
 
 def _end_pushes(author_id: int, since: datetime) -> None:
     """End the pushes of an author whom readers have pulled without a break since then."""
-    AuthorPolicy.objects.filter(pk=author_id, merged_since=since).update(mode=Mode.PULL)
+    AuthorPolicy.objects.filter(pk=author_id, pulled_since=since).update(mode=Mode.PULL)
 
 
 def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
@@ -178,7 +314,7 @@ def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
         backfill = Backfill.objects.create(
             author_id=author_id,
             post_ids=_pulled_post_ids(row),
-            followers=UserCounts.objects.values_list("followers", flat=True).get(pk=author_id),
+            followers=sum(ledger.audience_sizes(author_id)),
         )
         return backfill.pk
 
@@ -190,6 +326,60 @@ def _pulled_post_ids(row: AuthorPolicy) -> list[int]:
         deleted_at=None,
         visibility__in=OPEN,
         fanout__mode=Mode.PULL,
-        fanout__created_at__gte=row.merged_since,
+        fanout__created_at__gte=row.pulled_since,
     )
     return list(posts.order_by("-pk").values_list("pk", flat=True)[: HOME.length])
+
+
+def split_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
+    """Claim due backfills and split their follower lists to the end; the number claimed."""
+    return _work_off(Backfill, _split_backfill, limit=limit, overdue=overdue, only=only)
+
+
+def run_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
+    """Claim due chunks of backfills and deliver them; the number claimed."""
+    return _work_off(BackfillChunk, _deliver_backfill, limit=limit, overdue=overdue, only=only)
+
+
+def _work_off(
+    model: type[R], work: Callable[[R], tuple[int, leases.Receipt]], **options: Any
+) -> int:
+    """As `leases.run_due`; then stop pulling the authors for whom this was the last chunk."""
+    author_ids: set[int] = set()
+
+    def work_and_note_author(row: R) -> leases.Receipt:
+        author_id, receipt = work(row)
+        author_ids.add(author_id)
+        return receipt
+
+    claimed = leases.run_due(model, work_and_note_author, **options)
+    for author_id in author_ids:
+        stop_pulling(author_id)
+    return claimed
+
+
+def _split_backfill(job: Backfill) -> tuple[int, leases.Receipt]:
+    if job.post_ids:
+        for batch in ledger.split(job, job.author_id):
+            for chunk_id in batch.chunk_ids:
+                enqueue("apps.timeline.tasks.deliver_backfill", chunk_id)
+    return job.author_id, {}
+
+
+def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Receipt]:
+    job, windows = chunk.job, HOME.of(policies.refresh().generation)
+    readers = ledger.reader_ids(job.author_id, chunk)
+    delivered = dormant = 0
+    for start in range(0, len(job.post_ids), POSTS_PER_CALL):
+        posts = job.post_ids[start : start + POSTS_PER_CALL]
+        counts = windows.push(readers, posts, news=False)  # pulled pages have shown them
+        if any(counts):  # else all of these posts are deleted
+            delivered, dormant = counts
+    receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}
+    return job.author_id, receipt
+
+
+def retry_dead(job_ids: list[int]) -> int:
+    """Give dead chunks and dead splits of backfills five more tries; the sweeper finds them. The number of rows."""
+    jobs = leases.revive_dead(Backfill, pk__in=job_ids)
+    return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('author', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
                 ('policy', models.CharField(choices=[('push', 'push to everybody'), ('online', 'push to those online'), ('pull', 'pull at reading'), ('auto', 'whichever costs least'), ('site', 'as the whole site')], default='site', max_length=6, verbose_name='policy')),
                 ('mode', models.CharField(blank=True, choices=[('push', 'push to everybody'), ('online', 'push to those online'), ('pull', 'pull at reading')], max_length=6, null=True, verbose_name='mode')),
-                ('merged_since', models.DateTimeField(blank=True, null=True, verbose_name='merged at reading since')),
+                ('pulled_since', models.DateTimeField(blank=True, null=True, verbose_name='merged at reading since')),
                 ('reason', models.TextField(blank=True, default='', verbose_name='why')),
                 ('measured', models.JSONField(blank=True, default=dict, verbose_name='measured')),
                 ('measured_at', models.DateTimeField(blank=True, null=True, verbose_name='measured at')),
@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'policy of an author',
                 'verbose_name_plural': 'policies of authors',
-                'indexes': [models.Index(condition=models.Q(('merged_since__isnull', False)), fields=['author'], name='policy_merged')],
+                'indexes': [models.Index(condition=models.Q(('pulled_since__isnull', False)), fields=['author'], name='policy_pulled')],
             },
         ),
         migrations.CreateModel(
@@ -61,7 +61,8 @@ class Migration(migrations.Migration):
                 ('last_error', models.TextField(blank=True, default='', verbose_name='last error')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='created at')),
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished at')),
-                ('cut_to', models.BigIntegerField(default=0, verbose_name='cut up to edge')),
+                ('scanned_to', models.BigIntegerField(default=0, verbose_name='cut up to edge')),
+                ('virtual_scanned_to', models.BigIntegerField(default=0, verbose_name='cut up to virtual edge')),
                 ('followers', models.PositiveIntegerField(default=0, verbose_name='followers at the beginning')),
                 ('post', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='fanout', serialize=False, to='posts.post')),
                 ('mode', models.CharField(choices=[('push', 'push to everybody'), ('online', 'push to those online'), ('pull', 'pull at reading')], default='online', max_length=6, verbose_name='mode')),
@@ -69,7 +70,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'fan-out job',
                 'verbose_name_plural': 'fan-out jobs',
-                'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['due_at'], name='fanout_due')],
+                'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['due_at'], name='fanoutjob_due')],
             },
         ),
         migrations.CreateModel(
@@ -82,7 +83,8 @@ class Migration(migrations.Migration):
                 ('last_error', models.TextField(blank=True, default='', verbose_name='last error')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='created at')),
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished at')),
-                ('cut_to', models.BigIntegerField(default=0, verbose_name='cut up to edge')),
+                ('scanned_to', models.BigIntegerField(default=0, verbose_name='cut up to edge')),
+                ('virtual_scanned_to', models.BigIntegerField(default=0, verbose_name='cut up to virtual edge')),
                 ('followers', models.PositiveIntegerField(default=0, verbose_name='followers at the beginning')),
                 ('post_ids', models.JSONField(verbose_name='posts')),
                 ('author', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -104,6 +106,7 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished at')),
                 ('first_edge', models.BigIntegerField(verbose_name='first edge')),
                 ('last_edge', models.BigIntegerField(verbose_name='last edge')),
+                ('is_virtual', models.BooleanField(default=False, verbose_name='virtual follows')),
                 ('expected', models.PositiveIntegerField(verbose_name='followers')),
                 ('delivered', models.PositiveIntegerField(default=0, verbose_name='delivered')),
                 ('dormant', models.PositiveIntegerField(default=0, verbose_name='dormant')),
@@ -179,6 +182,7 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished at')),
                 ('first_edge', models.BigIntegerField(verbose_name='first edge')),
                 ('last_edge', models.BigIntegerField(verbose_name='last edge')),
+                ('is_virtual', models.BooleanField(default=False, verbose_name='virtual follows')),
                 ('expected', models.PositiveIntegerField(verbose_name='followers')),
                 ('delivered', models.PositiveIntegerField(default=0, verbose_name='delivered')),
                 ('dormant', models.PositiveIntegerField(default=0, verbose_name='dormant')),
@@ -187,8 +191,8 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'fan-out chunk',
                 'verbose_name_plural': 'fan-out chunks',
-                'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['due_at', 'id'], name='chunk_due')],
-                'constraints': [models.UniqueConstraint(models.F('job'), models.F('first_edge'), name='chunk_once'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('expected', django.db.models.expressions.CombinedExpression(models.F('delivered'), '+', models.F('dormant'))), _connector='OR'), name='chunk_adds_up')],
+                'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['due_at', 'id'], name='fanoutchunk_due')],
+                'constraints': [models.UniqueConstraint(models.F('job'), models.F('first_edge'), models.F('is_virtual'), name='fanoutchunk_once'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('expected', django.db.models.expressions.CombinedExpression(models.F('delivered'), '+', models.F('dormant'))), _connector='OR'), name='fanoutchunk_adds_up')],
             },
         ),
         migrations.AddIndex(
@@ -197,15 +201,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='backfillchunk',
-            index=models.Index(condition=models.Q(('state', 'pending')), fields=['due_at', 'id'], name='backfill_chunk_due'),
+            index=models.Index(condition=models.Q(('state', 'pending')), fields=['due_at', 'id'], name='backfillchunk_due'),
         ),
         migrations.AddConstraint(
             model_name='backfillchunk',
-            constraint=models.UniqueConstraint(models.F('job'), models.F('first_edge'), name='backfill_chunk_once'),
+            constraint=models.UniqueConstraint(models.F('job'), models.F('first_edge'), models.F('is_virtual'), name='backfillchunk_once'),
         ),
         migrations.AddConstraint(
             model_name='backfillchunk',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('expected', django.db.models.expressions.CombinedExpression(models.F('delivered'), '+', models.F('dormant'))), _connector='OR'), name='backfill_chunk_adds_up'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('expected', django.db.models.expressions.CombinedExpression(models.F('delivered'), '+', models.F('dormant'))), _connector='OR'), name='backfillchunk_adds_up'),
         ),
         migrations.AddIndex(
             model_name='timelineentry',

@@ -1,53 +1,236 @@
-"""Fill a page: take candidate ids from a source, hydrate them, apply the rules, and top up what the rules dropped.
+"""The pages of all timelines: a source of ids, one batch of reads, the rules of the timeline, the reader's filters.
 
-Every timeline passes the same stages: skeleton (ids) -> hydrate -> rules -> page.
+`fill_page` hydrates the candidate ids of a source, applies the rule and the filters, and tops up what these dropped.
+`hydrate` turns ids into `FeedItem`s with a fixed number of bulk reads; `apps.posts.queries` decides what the viewer may
+see.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from operator import attrgetter
+from typing import NamedTuple
 
-from apps.graph.queries import Relations
-from apps.paging import Cursor, Page, to_page
-from apps.posts.queries import Preloaded
-from apps.posts.viewer_context import viewer_context_of
-from apps.timeline.pipeline.hydrate import hydrate_for
-from apps.timeline.pipeline.items import FeedItem
-from feedcache.ids import first_id_at, second_of
-from feedcache.timing import stage
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.engagement.queries import (
+    Engaged,
+    Filters,
+    PollResult,
+    ask_filters,
+    confirmed,
+    engaged,
+    poll_results,
+)
+from apps.filters.matching import ActiveFilter, FilterMatch, filter_matches
+from apps.filters.models import FilterContext
+from apps.filters.queries import ask_active_filters
+from apps.graph.queries import Relations, relations
+from apps.pagination import Cursor, Page, to_page
+from apps.posts.content.post import PostContent
+from apps.posts.queries import (
+    MAX_IDS,
+    Counts,
+    HydratedPosts,
+    Preloaded,
+    ViewerContext,
+    VisiblePosts,
+    muted_threads,
+    read_posts,
+    reposted_ids,
+    viewer_context_of,
+    visible_posts,
+)
+from apps.promotions.queries import Promotion
+from feedcache.ids import author_of, authors_of, first_id_at, possible_ids, second_of, to_base36
+from feedcache.read_through import Batch
+from feedcache.stats import stage
+
+MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
+# Two, and one more where the cached entry of a post does not name the source of its source.
+MAX_READS = 3
+
+
+class ViewerFlags(NamedTuple):
+    """The viewer's own actions on a post."""
+
+    liked: bool = False
+    bookmarked: bool = False
+    reposted: bool = False
+    own: bool = False
+    muted: bool = False  # the thread it belongs to
+    read: bool = False  # from a Bloom filter: wrong once in a hundred times
+
+
+@dataclass(slots=True)
+class FeedItem:
+    """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it.
+
+    Treat it as immutable; it is not frozen, because a frozen dataclass is several times slower to create.
+    """
+
+    post: PostContent
+    author: User
+    counts: Counts = field(default_factory=Counts)
+    flags: ViewerFlags = field(default_factory=ViewerFlags)
+    source: "FeedItem | None" = None
+    is_nested: bool = False  # inside a quote: its own quote is left out
+    reply_to_id: int | None = None  # None when the viewer may not see that post
+    reply_to_handle: str = ""
+    filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
+    warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
+    poll: PollResult | None = None
+    follows_author: bool = False
+    mutes_author: bool = False
+    circle_name: str = ""  # empty for an author who has left the circle
+    promotion: Promotion | None = (
+        None  # why it is here, of an account that the viewer does not follow
+    )
+    because: tuple[str, ...] = ()  # the rules of the viewer's feed that it is here for
+    followed_tag: str = (
+        ""  # as the post spells it: why it is on the home page of who does not follow its author
+    )
+    followed_at: datetime | None = (
+        None  # of a followee whom the viewer follows since after it was published
+    )
+
+    @property
+    def id(self) -> int:
+        """The post's id, which also orders every timeline."""
+        return self.post.id
+
+    @property
+    def is_repost(self) -> bool:
+        return self.post.is_repost
+
+    @property
+    def shown(self) -> "FeedItem":
+        """The post on the card: the source of a repost, else the post itself."""
+        return self.source if self.is_repost and self.source else self
+
+    @property
+    def quoted(self) -> "FeedItem | None":
+        return None if self.is_repost else self.source
+
+    @property
+    def lost_quote(self) -> bool:
+        """Whether it quotes a post that the viewer may not see, or that is deleted."""
+        missing = self.post.source_id is not None and self.source is None
+        return missing and not self.is_repost and not self.is_nested
+
+    @property
+    def poll_is_over(self) -> bool:
+        poll = self.post.poll
+        return poll is not None and poll.expires_at <= timezone.now()
+
+    @property
+    def can_vote(self) -> bool:
+        return not (self.poll_is_over or self.flags.own or (self.poll and self.poll.own))
+
+    @property
+    def shows_votes(self) -> bool:
+        """Whether the numbers are public already: some polls hide them until they end."""
+        poll = self.post.poll
+        return poll is not None and (not poll.hide_totals or self.poll_is_over)
+
+    @property
+    def url(self) -> str:
+        return f"{self.author.url}/{self.post.id}"
+
+    @property
+    def short_url(self) -> str:
+        """An address that leads to `url`, with the id in the article's base-36 form."""
+        return f"/p/{to_base36(self.post.id)}"
+
+    @property
+    def can_repost(self) -> bool:
+        return self.post.is_open
+
+    @property
+    def can_quote(self) -> bool:
+        """Whether the viewer may quote it: public posts only, within the quote policy of the author."""
+        return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
+
+    @property
+    def reply_to_author_id(self) -> int | None:
+        """The author of the post it replies to, read from that post's id."""
+        return author_of(self.reply_to_id) if self.reply_to_id else None
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A post in its context. `ancestors` run from the first post down; None stands for a deleted or hidden one.
+
+    `descendants` are in reading order, each reply below the post it replies to; `more` means that some were cut off.
+    """
+
+    ancestors: list[FeedItem | None]
+    focus: FeedItem
+    descendants: list[FeedItem]
+    more: bool
+
+
+def circle_label(name: str) -> str:
+    """The label of a circle in the composer and on a card; without a name for authors who have left it."""
+    return _("Circle: %(name)s") % {"name": name} if name else _("A circle")
+
 
 # The ids inside a cursor's bounds, in reading order, at most the given number.
 Source = Callable[[Cursor, int], Sequence[int]]
-# Whether an item that the viewer may see belongs on this page.
-Rule = Callable[[FeedItem, Relations], bool]
+# Those of the items that the viewer may see that belong on the page.
+Rule = Callable[[Sequence[FeedItem], Relations], list[FeedItem]]
 
-MAX_ROUNDS = 8  # after that the page is short, with a cursor to continue from
+
+class Reader(NamedTuple):
+    """Who reads a page, None for visitors, and where, so that filters know what to hide; None: nothing."""
+
+    viewer: User | None
+    place: FilterContext | None
 
 
 def fill_page(
     source: Source,
+    reader: Reader,
     *,
-    viewer_id: int | None,
     cursor: Cursor,
     rule: Rule,
     preloaded: Preloaded | None = None,
+    batch: Batch | None = None,
 ) -> Page[FeedItem]:
-    """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were dropped, before that.
+    """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
 
-    `preloaded` holds contents that the source has read already; the source may add to it whenever it is called.
+    A round of which less than half passed is followed by one twice as large, of 200 candidates at most. `preloaded`
+    holds contents that the source has read already; the source may add to it whenever it is called. `batch` holds what
+    the rule needs; it is read with the viewer context, before the rule is called.
     """
+    viewer, place = reader
+    batch = batch or Batch()
+    asked = ask_active_filters(batch, viewer) if viewer and viewer.counts.filters else list
     items: list[FeedItem] = []
-    position, more = cursor, True
-    with viewer_context_of(viewer_id) as context, stage("skeleton"):
-        ids = source(position, cursor.limit + 1)
-    for _round in range(MAX_ROUNDS):
-        more = len(ids) > cursor.limit
+    position, count, more = cursor, cursor.limit + 1, True
+    viewer_id = viewer.pk if viewer else None
+    with viewer_context_of(viewer_id, batch=batch) as context, stage("skeleton"):
+        ids = source(position, count)
+    filters = asked()
+    for number in range(MAX_ROUNDS):
+        if number:
+            ids = source(position, count)
         hydrated = hydrate_for(context, ids, preloaded=preloaded)
         with stage("rules"):
-            items += [item for item in hydrated.items if rule(item, hydrated.relations)]
+            passed = rule(hydrated.items, hydrated.relations)
+            passed = without_filtered(passed, filters, place) if filters else passed
+        items += passed
+        more = len(ids) >= count
         if not more or len(items) > cursor.limit:
             break
         position = cursor.beyond(ids[-1])
-        ids = source(position, cursor.limit + 1)
-    page = to_page(items, cursor, id_of=lambda item: item.id)
+        if 2 * len(passed) < count:
+            count = min(2 * count, MAX_IDS)
+    page = to_page(items, cursor, id_of=attrgetter("post.id"))
     if more and len(items) <= cursor.limit:
         return _unfinished(page, cursor, position)
     return page
@@ -56,33 +239,279 @@ def fill_page(
 def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[FeedItem]:
     """A page whose cursor does not reveal the id of a dropped post: it lies between two seconds, or at the last item.
 
-    The next page reads the dropped candidates of that second again. Only where a page would otherwise stay inside one second
-    for ever does the cursor take their id.
+    The next page reads the dropped candidates of that second again. Only where a page would otherwise stay inside one
+    second for ever does the cursor take their id.
     """
     if position.min_id is not None and cursor.ascending:
         below = first_id_at(second_of(position.min_id)) - 1
         newer = max(below, page.newer or 0)
-        return Page(page.items, page.older, newer if newer > cursor.floor else position.min_id)
+        newer = newer if newer > cursor.floor else position.min_id
+        return Page(page.items, page.older, newer, ends_early=True)
     if position.max_id is None:
         return page
     above = first_id_at(second_of(position.max_id) + 1)
     older = min(above, page.items[-1].id) if page.items else above
     is_further = cursor.max_id is None or older < cursor.max_id
-    return Page(page.items, older if is_further else position.max_id, page.newer)
+    older = older if is_further else position.max_id
+    return Page(page.items, older, page.newer, ends_early=True)
 
 
-def not_muted(item: FeedItem, relations: Relations) -> bool:
-    """The viewer mutes neither the author nor the author of what a repost shares."""
+def without_muted(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
+    """Items whose author the viewer does not mute, and of reposts neither the author of the source."""
     muting = relations.muting
-    return not muting or muting.isdisjoint((item.post.author_id, item.shown.post.author_id))
+    return [
+        item
+        for item in items
+        if not muting or muting.isdisjoint((item.post.author_id, item.shown.post.author_id))
+    ]
 
 
-def not_muted_nor_hidden(item: FeedItem, relations: Relations) -> bool:
-    """Not muted, and not a repost by an account whose reposts the viewer hides: the rule of pages built from follows."""
-    is_hidden_repost = item.is_repost and item.post.author_id in relations.hiding_reposts
-    return not is_hidden_repost and not_muted(item, relations)
+def without_muted_or_hidden(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
+    """Also without reposts by accounts whose reposts the viewer hides: the rule of pages built from follows."""
+    return [
+        item
+        for item in without_muted(items, relations)
+        if not (item.is_repost and item.post.author_id in relations.hiding_reposts)
+    ]
 
 
-def accept_all(_item: FeedItem, _relations: Relations) -> bool:
-    """Everything that the viewer may see."""
-    return True
+def without_filtered(
+    items: Sequence[FeedItem], filters: Sequence[ActiveFilter], place: FilterContext | None
+) -> list[FeedItem]:
+    """Items without those that filters hide in a place; the others carry their matches. None: nothing is hidden."""
+    marked = [mark(item, filters, place) for item in items]
+    return [item for item in marked if not is_hidden(item, place)]
+
+
+def is_hidden(item: FeedItem, place: FilterContext | None) -> bool:
+    """Whether one of the matches that an item carries hides it in a place."""
+    return any(match.filter.hides and place in match.filter.places for match in item.filtered)
+
+
+def mark(item: FeedItem, filters: Sequence[ActiveFilter], place: FilterContext | None) -> FeedItem:
+    """An item with the filters that match it, or the source of a repost; never a post of the viewer's own."""
+    shown = item.shown
+    if shown.flags.own:
+        return item
+    matches = filter_matches(filters, shown.id, _texts(shown))
+    if not matches:
+        return item
+    titles = tuple(match.filter.title for match in matches if place in match.filter.places)
+    if item.is_repost and item.source:
+        source = replace(item.source, filtered=matches, warnings=titles)
+        return replace(item, filtered=matches, warnings=titles, source=source)
+    return replace(item, filtered=matches, warnings=titles)
+
+
+def _texts(shown: FeedItem) -> Iterable[str]:
+    """All texts of a post, and of the post it quotes."""
+    for item in filter(None, (shown, shown.quoted)):
+        yield item.post.content_warning
+        yield item.post.body
+        yield from (picture.alt for picture in item.post.pictures)
+        yield from item.post.poll.options if item.post.poll else ()
+
+
+_UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Hydrated:
+    """The items that the viewer may see, in the order asked for.
+
+    The relations are to all their authors, and to those whom they answer.
+    """
+
+    items: list[FeedItem]
+    relations: Relations
+
+
+@dataclass(slots=True)
+class _PageReads:
+    """Everything read for a page so far."""
+
+    viewer_id: int | None
+    page: Sequence[int]
+    visible: HydratedPosts = field(default_factory=HydratedPosts)
+    requested: set[int] = field(default_factory=set)  # posts
+    requested_parents: set[int] = field(default_factory=set)
+    filters: list[Filters] = field(default_factory=list)
+    engaged: Engaged = field(default_factory=Engaged)
+    reposted: AbstractSet[int] = frozenset()
+    touched: Collection[int] = ()  # posts that the viewer liked, bookmarked, read or reposted
+    muted: AbstractSet[int] = frozenset()  # threads
+    polls: dict[int, PollResult] = field(default_factory=dict)
+
+    def missing(self) -> tuple[set[int], set[int]]:
+        """Sources and parents of the posts on the page that were not requested yet."""
+        posts, parents = set[int | None](), set[int | None]()
+        for post in filter(None, map(self.visible.posts.get, self.page)):
+            if not post.source_id and not post.reply_to_id:
+                continue
+            posts.add(post.source_id)
+            parents.add(post.reply_to_id)
+            source_of_source, parent_of_source = self._of_source(post)
+            parents.add(parent_of_source)
+            if post.is_repost:  # a quote inside a quote is not shown
+                posts.add(source_of_source)
+        post_ids = {pk for pk in posts if pk}
+        parent_ids = {pk for pk in parents if pk} - post_ids
+        return post_ids - self.requested, parent_ids - self.requested - self.requested_parents
+
+    def _of_source(self, post: PostContent) -> tuple[int | None, int | None]:
+        """The source and the parent of a post's source, from the post's cache entry while the source is not read."""
+        if source := self.visible.posts.get(post.source_id or 0):
+            return source.source_id, source.reply_to_id
+        entry = self.visible.entries.get(post.id)
+        return (entry.source_source_id, entry.source_reply_to_id) if entry else (None, None)
+
+    def parent_author_of(self, post: PostContent) -> int | None:
+        """The author of the post that a post replies to, when the viewer may see that one."""
+        parent = self.visible.posts.get(post.reply_to_id or 0)
+        return parent.author_id if parent else self.visible.parents.get(post.reply_to_id or 0)
+
+
+def hydrate(
+    viewer_id: int | None, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
+) -> Hydrated:
+    """Hydrate up to 200 ids; reads the viewer context first. See `hydrate_for`."""
+    with viewer_context_of(viewer_id) as context:
+        pass
+    return hydrate_for(context, post_ids, preloaded=preloaded)
+
+
+def hydrate_for(
+    context: ViewerContext, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
+) -> Hydrated:
+    """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
+
+    One round trip for the posts, their counts and marks; one for what they share, quote and reply to. A parent is named
+    only to viewers who may see it.
+    """
+    post_ids = possible_ids(post_ids)
+    reads = _PageReads(context.viewer_id, post_ids)
+    if not post_ids:
+        return Hydrated([], reads.visible.relations)
+    if context.is_fresh:
+        _read_caches(reads, context, preloaded)
+    else:
+        _read_exactly(reads, preloaded)
+    if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
+        reads.polls = poll_results(context.viewer_id, with_polls)
+    marks = reads.engaged
+    reads.touched = marks.liked.union(marks.bookmarked, marks.read, reads.reposted)
+    items = [_item(reads, post_id) for post_id in post_ids]
+    return Hydrated([item for item in items if item is not None], reads.visible.relations)
+
+
+def _read_caches(reads: _PageReads, context: ViewerContext, preloaded: Preloaded | None) -> None:
+    posts, parents = set(reads.page), set[int]()
+    for _round in range(MAX_READS):
+        batch = Batch()
+        filters = ask_filters(batch, context.viewer_id, posts)
+        visible = read_posts(batch, context, posts, parents=parents, preloaded=preloaded)
+        reads.visible = reads.visible | visible if reads.requested else visible
+        reads.requested |= posts
+        reads.filters.append(filters())
+        posts, parents = reads.missing()
+        reads.requested_parents |= parents
+        if not posts and not parents:
+            break
+    _read_marks(reads, context)
+
+
+def _read_marks(reads: _PageReads, context: ViewerContext) -> None:
+    """What the viewer did; from PostgreSQL what is older than the cached marks."""
+    reads.engaged = confirmed(context.viewer_id, reads.filters)
+    reads.reposted, reads.muted = context.reposted.ids, context.muted.ids
+    if older := [pk for pk in reads.visible.posts if pk < context.reposted.floor]:
+        reads.reposted = reads.reposted | reposted_ids(context.viewer_id, older).keys()
+    threads = {post.thread_id for post in reads.visible.posts.values()}
+    if older_threads := {pk for pk in threads if pk < context.muted.floor}:
+        reads.muted = reads.muted | muted_threads(context.viewer_id, older_threads)
+
+
+def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
+    """From PostgreSQL, while the caches may be stale."""
+    visible = visible_posts(reads.viewer_id, reads.page, preloaded=preloaded)
+    shared = [
+        visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
+    ]
+    deeper = {post.source_id for post in shared if post and post.source_id} - visible.posts.keys()
+    if deeper:  # quotes inside reposted quotes
+        visible |= visible_posts(reads.viewer_id, [post_id for post_id in deeper if post_id])
+    parents = _visible_parents(reads.viewer_id, visible)
+    answered = authors_of(post.reply_to_id for post in visible.posts.values() if post.reply_to_id)
+    people = {post.author_id for post in visible.posts.values()} | set(parents.values())
+    reads.visible = HydratedPosts(
+        visible.posts,
+        counts=visible.counts,
+        authors=users_by_id(people),
+        relations=visible.relations | relations(reads.viewer_id, answered),
+        circles=visible.circles,
+        parents=parents,
+    )
+    post_ids = list(visible.posts)
+    reads.engaged = engaged(reads.viewer_id, post_ids)
+    reads.reposted = reposted_ids(reads.viewer_id, post_ids).keys()
+    threads = {post.thread_id for post in visible.posts.values()}
+    reads.muted = muted_threads(reads.viewer_id, threads)
+
+
+def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, int]:
+    """The authors of the parents that the viewer may see, by the ids of these parents, without the posts themselves."""
+    parent_ids = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
+    ids, parents = sorted(parent_ids - visible.posts.keys()), dict[int, int]()
+    for start in range(0, len(ids), MAX_IDS):
+        batch = ids[start : start + MAX_IDS]
+        posts = visible_posts(viewer_id, batch).posts
+        parents |= {post_id: posts[post_id].author_id for post_id in batch if post_id in posts}
+    return parents
+
+
+def _item(
+    reads: _PageReads, post_id: int, *, nested: bool = False, shared: bool = False
+) -> FeedItem | None:
+    """A post of the page; `nested`: inside a quote; `shared`: inside a repost."""
+    post = reads.visible.posts.get(post_id)
+    author = reads.visible.authors.get(post.author_id) if post else None
+    if post is None or author is None:
+        return None
+    source = None
+    if post.source_id and not nested:
+        source = _item(
+            reads, post.source_id, nested=not post.is_repost, shared=shared or post.is_repost
+        )
+    if post.is_repost and source is None:
+        return None  # its source is deleted, or hidden from this viewer
+    # a quote inside a repost does not name its parent: reading that would be one more round trip
+    names_parent = post.reply_to_id and not (nested and shared)
+    parent_author_id = reads.parent_author_of(post) if names_parent else None
+    parent_author = reads.visible.authors.get(parent_author_id or 0) if not nested else None
+    return FeedItem(
+        post=post,
+        author=author,
+        counts=reads.visible.counts[post_id],
+        flags=_flags(reads, post),
+        source=source,
+        is_nested=nested,
+        reply_to_id=post.reply_to_id if parent_author_id else None,
+        reply_to_handle=parent_author.handle if parent_author else "",
+        poll=reads.polls.get(post_id) if post.poll else None,
+        follows_author=post.author_id in reads.visible.relations.following,
+        mutes_author=post.author_id in reads.visible.relations.muting,
+        circle_name=reads.visible.circles.get(post.circle_id, "") if post.circle_id else "",
+    )
+
+
+def _flags(reads: _PageReads, post: PostContent) -> ViewerFlags:
+    if post.id not in reads.touched and post.thread_id not in reads.muted:  # nearly all
+        return _OWN if post.author_id == reads.viewer_id else _UNTOUCHED
+    return ViewerFlags(
+        post.id in reads.engaged.liked,
+        post.id in reads.engaged.bookmarked,
+        post.id in reads.reposted,
+        post.author_id == reads.viewer_id,
+        post.thread_id in reads.muted,
+        post.id in reads.engaged.read and post.author_id != reads.viewer_id,
+    )

@@ -1,24 +1,28 @@
-"""Stored orders, and the preset that a reader has chosen."""
+"""Stored orders, the algorithm that a reader has chosen, and the weights that staff have set."""
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from apps.timeline.ranking.scoring import Preset
+NAME_MAX_CHARACTERS = 40
+MAX_WEIGHT = 1000
 
 
 class RankSession(models.Model):
     """A fixed order for one reader, so that its pages neither repeat nor omit a post.
 
-    `entries` are `[post id, score, recency, engagement, affinity, posts of the author above]`, best first, the factors in
-    thousandths; at most 199, about 8 KB. Every read checks which of them the reader may see.
+    `weights` are the pairs of a factor and its weight at that time. `entries` are `[post id, shown id, posts of the
+    author above, a value for each factor]`, best first, the values in thousandths; at most `RANK_CANDIDATES`, of some
+    50 bytes each. Every read checks which of them the reader may see.
     """
 
     viewer = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
-    preset = models.CharField(_("preset"), max_length=9, choices=Preset.choices)
+    algorithm = models.CharField(_("algorithm"), max_length=NAME_MAX_CHARACTERS)
+    weights = models.JSONField(_("weights"), default=list)
     entries = models.JSONField(_("entries"), default=list)
     made_at = models.DateTimeField(_("since"), default=timezone.now)
 
@@ -30,19 +34,37 @@ class RankSession(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.viewer_id}: {self.preset}"
+        return f"{self.viewer_id}: {self.algorithm}"
 
 
 class RankingChoice(models.Model):
-    """The preset of a reader; without a row the balanced one."""
+    """The algorithm of a reader; without a row, or when the site has it no more, the default one."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    preset = models.CharField(_("preset"), max_length=9, choices=Preset.choices)
+    algorithm = models.CharField(_("algorithm"), max_length=NAME_MAX_CHARACTERS)
 
     class Meta:
         verbose_name, verbose_name_plural = _("choice of ranking"), _("choices of ranking")
+        indexes = [models.Index(fields=["algorithm", "user"], name="ranking_choice_of")]
 
     def __str__(self) -> str:
-        return self.preset
+        return self.algorithm
+
+
+class FactorWeight(models.Model):
+    """The weight of a factor, where it is not the one that its algorithm brings."""
+
+    name = models.CharField(  # algorithm.factor
+        _("factor"), max_length=2 * NAME_MAX_CHARACTERS + 1, unique=True
+    )
+    weight = models.FloatField(
+        _("weight"), validators=[MinValueValidator(0), MaxValueValidator(MAX_WEIGHT)]
+    )
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("weight of a factor"), _("weights of factors")
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,10 +1,10 @@
-"""Ranked orders: made from the newest posts of the home page, stored, and read page by page.
+"""Ranked orders: made by the algorithm that the reader has chosen, stored, and read page by page.
 
-The candidates are a page of the home timeline, so the same rules apply: follows, mutes, blocks, visibility. An order is
-stored in PostgreSQL: in a cache it could vanish between two pages, and the next page would repeat posts of the first.
+An order is stored in PostgreSQL: in a cache it could vanish between two pages, and the next page would repeat posts of
+the first. Every page asks again which of its posts the reader may see, and which pass the filters of the algorithm.
 """
 
-from collections import Counter
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,24 +13,29 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.engagement.models import Like
 from apps.errors import BadRequest, Invalid, NotFound
-from apps.paging import DEFAULT_LIMIT, Cursor
-from apps.posts.models import Post
-from apps.timeline.home import home_rule, home_timeline
-from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.pipeline.items import FeedItem
+from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.ranking import rank_timeline
+from apps.timeline.ranking.algorithms import (
+    Algorithm,
+    Part,
+    Scored,
+    available,
+    items_of,
+    run,
+    weights_of,
+)
 from apps.timeline.ranking.models import RankingChoice, RankSession
-from apps.timeline.ranking.scoring import Candidate, Preset, Scored, ranked
-from feedcache.ids import author_of, parse_id
-from feedcache.timing import stage
+from feedcache.connections import RedisError
+from feedcache.ids import parse_id
+from feedcache.stats import stage
 
-CANDIDATES = 199  # a page reads one more id than its limit, and 200 are hydrated together at most
+logger = logging.getLogger(__name__)
+
 SESSIONS_PER_READER = 5
 SESSION_TTL = timedelta(days=1)
 PURGE_BATCH_SIZE = 1000
-MAX_REACTIONS = 300  # the newest likes, and as many of the newest own posts
-REACTIONS_PERIOD = timedelta(days=60)
 SESSION_MAX_DIGITS = 18
 _THOUSANDTHS = 1000
 
@@ -47,6 +52,7 @@ class RankCursor:
     def from_query(cls, query: Mapping[str, str]) -> "RankCursor":
         """Read `session`, `after` and `limit`. BadRequest for malformed numbers, and for `after` without `session`."""
         session, after = query.get("session") or None, query.get("after") or None
+        refuse_moments(query)
         limit = Cursor.from_query({"limit": query.get("limit", "")}).limit
         if session is None:
             if after is not None:
@@ -71,10 +77,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """A page of an order. `after` is the next page's cursor, None at the end; there the home page continues from `older`."""
+    """A page of an order. `after` is the next page's cursor, None at the end: the home page goes on from `older`."""
 
     session: int
-    preset: Preset
+    algorithm: Algorithm
     entries: list[Entry]
     after: int | None = None
     older: int | None = None
@@ -84,73 +90,103 @@ class RankedPage:
         return [entry.item for entry in self.entries]
 
 
-def preset_of(viewer: User) -> Preset:
-    chosen = RankingChoice.objects.filter(user=viewer).values_list("preset", flat=True).first()
-    return Preset(chosen) if chosen in Preset.values else Preset.BALANCED
+def algorithm_of(viewer: User) -> Algorithm:
+    """The one that the reader has chosen, else the site's default."""
+    chosen = RankingChoice.objects.filter(user=viewer).values_list("algorithm", flat=True).first()
+    algorithms = available()
+    return algorithms.get(chosen or "") or next(iter(algorithms.values()))
 
 
-def choose_preset(viewer: User, name: str) -> Preset:
-    """Choose the preset of future orders. Invalid for an unknown name."""
-    if name not in Preset.values:
+def choose_algorithm(viewer: User, name: str) -> Algorithm:
+    """Choose the algorithm of future orders. Invalid for an unknown name."""
+    chosen = available().get(name)
+    if chosen is None:
         message = _("Choose one of the list.")
-        raise Invalid(message, errors={"preset": message})
-    RankingChoice.objects.update_or_create(user=viewer, defaults={"preset": name})
-    return Preset(name)
+        raise Invalid(message, errors={"algorithm": message})
+    RankingChoice.objects.update_or_create(user=viewer, defaults={"algorithm": name})
+    if not chosen.prepared:
+        _stop_preparing(viewer)
+    return chosen
+
+
+def _stop_preparing(viewer: User) -> None:
+    try:
+        rank_timeline.drop(viewer.pk)
+    except RedisError as error:
+        logger.warning("rank timeline of %s left to expire: %s", viewer.pk, error)
 
 
 def begin(viewer: User) -> tuple[RankSession, dict[int, FeedItem]]:
-    """Make an order of the reader's present home page; also the items by id.
+    """Make an order of what the reader has not read of the present raw items; also the items by id that were loaded.
 
     Deletes the reader's oldest orders beyond `SESSIONS_PER_READER`.
     """
-    preset = preset_of(viewer)
-    page = home_timeline(viewer, Cursor(limit=CANDIDATES))
+    algorithm, items = algorithm_of(viewer), list[FeedItem]()
+    weights = weights_of(algorithm)
     with stage("rank"):
-        scores = ranked(_candidates(viewer, page.items), preset)
+        if algorithm.prepared:
+            scores = rank_timeline.order(algorithm, viewer, weights)
+        else:
+            scores, items = run(algorithm, viewer, weights)
     session = RankSession.objects.create(
-        viewer=viewer, preset=preset, entries=[_encode(scored) for scored in scores]
+        viewer=viewer,
+        algorithm=algorithm.name,
+        weights=list(weights.items()),
+        entries=[_encode(scored) for scored in scores],
     )
     newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").values_list("pk", flat=True)
     surplus = newest[SESSIONS_PER_READER : 2 * SESSIONS_PER_READER]
     RankSession.objects.filter(pk__in=list(surplus)).delete()
-    return session, {item.id: item for item in page.items}
+    return session, {item.id: item for item in items}
 
 
 def ranked_page(
-    viewer: User, *, session_id: int | None = None, after: int | None = None, limit: int
+    viewer: User,
+    *,
+    session_id: int | None = None,
+    after: int | None = None,
+    limit: int,
+    promoted: bool = True,
 ) -> RankedPage:
     """A page of one of the reader's orders, after the post `after`; without a session the first page of a new order.
 
-    NotFound when the order has expired, belongs to another reader, or does not contain `after`.
+    `promoted=False` leaves promoted posts out, for programs that may not show their label. NotFound when the order has
+    expired, belongs to another reader, or does not contain `after`.
     """
     session, items = begin(viewer) if session_id is None else (_own(viewer, session_id), {})
-    scores = [_decode(values) for values in session.entries]
-    places = {scored.post_id: place for place, scored in enumerate(scores, start=1)}
-    if after is not None and after not in places:
+    algorithm = _algorithm_behind(session)
+    places = {post_id: place for place, (post_id, *_rest) in enumerate(session.entries, start=1)}
+    if algorithm is None or (after is not None and after not in places):
         raise _expired()
     start = places[after] if after is not None else 0
     entries: list[Entry] = []
-    while start < len(scores) and len(entries) < limit:
-        batch = scores[start : start + limit - len(entries)]
-        entries += _visible_entries(viewer, batch, start, items)
+    while start < len(places) and len(entries) < limit:
+        batch = session.entries[start : start + limit - len(entries)]
+        scores = _decode(session, algorithm, batch)
+        found = items or _items(algorithm, viewer, scores)
+        entries += [
+            Entry(item, scored, place)
+            for place, scored in enumerate(scores, start=start + 1)
+            if (item := found.get(scored.post_id)) and (promoted or not item.promotion)
+        ]
         start += len(batch)
-    more = start < len(scores)
+    more = start < len(places)
     return RankedPage(
         session=session.pk,
-        preset=Preset(session.preset),
+        algorithm=algorithm,
         entries=entries,
-        after=scores[start - 1].post_id if more else None,
+        after=session.entries[start - 1][0] if more else None,
         older=None if more else min(places, default=None),
     )
 
 
-def newest_scores(viewer: User) -> tuple[Preset, dict[int, Scored]]:
-    """The preset and the scores by post id of the reader's newest order; empty without one."""
+def newest_scores(viewer: User) -> dict[int, Scored]:
+    """The scores by post id of the reader's newest order; empty without one."""
     newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").first()
-    if newest is None:
-        return Preset.BALANCED, {}
-    scores = {scored.post_id: scored for scored in map(_decode, newest.entries)}
-    return Preset(newest.preset), scores
+    algorithm = _algorithm_behind(newest) if newest else None
+    if newest is None or algorithm is None:
+        return {}
+    return {scored.post_id: scored for scored in _decode(newest, algorithm, newest.entries)}
 
 
 def purge() -> int:
@@ -160,54 +196,16 @@ def purge() -> int:
     return RankSession.objects.filter(pk__in=ids).delete()[0]
 
 
-def _candidates(viewer: User, items: Sequence[FeedItem]) -> list[Candidate]:
-    """The posts to rank; of several reposts of one post only the newest."""
-    reactions, now = reactions_of(viewer.pk), timezone.now()
-    shown: dict[int, FeedItem] = {}
-    for item in items:  # newest first
-        shown.setdefault(item.shown.id, item)
-    return [
-        Candidate(
-            post_id=item.id,
-            author_id=item.shown.author.pk,
-            age_hours=(now - item.post.created_at).total_seconds() / 3600,
-            replies=item.shown.counts.replies,
-            reposts=item.shown.counts.reposts,
-            likes=item.shown.counts.likes,
-            reactions=reactions[item.shown.author.pk],
-        )
-        for item in shown.values()
-    ]
+def _items(algorithm: Algorithm, viewer: User, scores: Sequence[Scored]) -> dict[int, FeedItem]:
+    post_ids = [scored.post_id for scored in scores]
+    return {item.id: item for item in items_of(algorithm, viewer, post_ids)}
 
 
-def reactions_of(viewer_id: int) -> Counter[int]:
-    """A reader's recent likes, reposts, quotes and replies by the author of the post: two bounded reads."""
-    since = timezone.now() - REACTIONS_PERIOD
-    likes = Like.objects.filter(user=viewer_id, created_at__gt=since).order_by("-pk")
-    posts = Post.objects.filter(author=viewer_id, deleted_at=None, created_at__gt=since)
-    post_ids = list(likes.values_list("post", flat=True)[:MAX_REACTIONS])
-    for targets in posts.order_by("-pk").values_list("reply_to", "source")[:MAX_REACTIONS]:
-        post_ids += [post_id for post_id in targets if post_id is not None]
-    reactions = Counter(author_of(post_id) for post_id in post_ids)
-    reactions.pop(viewer_id, None)  # reactions to one's own posts do not count
-    return reactions
-
-
-def _visible_entries(
-    viewer: User, batch: Sequence[Scored], start: int, items: Mapping[int, FeedItem]
-) -> list[Entry]:
-    """The posts of a batch that still belong on the reader's home page; `items` are those read in this request."""
-    items = items or _home_items(viewer, [scored.post_id for scored in batch])
-    return [
-        Entry(items[scored.post_id], scored, place)
-        for place, scored in enumerate(batch, start=start + 1)
-        if scored.post_id in items
-    ]
-
-
-def _home_items(viewer: User, post_ids: Sequence[int]) -> dict[int, FeedItem]:
-    hydrated, rule = hydrate(viewer.pk, post_ids), home_rule(viewer)
-    return {item.id: item for item in hydrated.items if rule(item, hydrated.relations)}
+def _algorithm_behind(session: RankSession) -> Algorithm | None:
+    """None when the site does not have it any more, or with other factors."""
+    algorithm = available().get(session.algorithm)
+    names = [factor.name for factor in algorithm.factors] if algorithm else []
+    return algorithm if names == [name for name, _weight in session.weights] else None
 
 
 def _own(viewer: User, session_id: int) -> RankSession:
@@ -222,11 +220,24 @@ def _expired() -> NotFound:
 
 
 def _encode(scored: Scored) -> list[int]:
-    parts = (scored.score, scored.recency, scored.engagement, scored.affinity)
-    return [scored.post_id, *(round(part * _THOUSANDTHS) for part in parts), scored.above]
+    values = (round(part.value * _THOUSANDTHS) for part in scored.parts)
+    return [scored.post_id, scored.shown_id, scored.above, *values]
 
 
-def _decode(values: Sequence[int]) -> Scored:
-    post_id, *thousandths, above = values
-    score, recency, engagement, affinity = (part / _THOUSANDTHS for part in thousandths)
-    return Scored(post_id, score, recency, engagement, affinity, above=above)
+def _decode(
+    session: RankSession, algorithm: Algorithm, entries: Sequence[Sequence[int]]
+) -> list[Scored]:
+    """With the weights of the time when the order was made."""
+    factors = {factor.name: factor for factor in algorithm.factors}
+    return [
+        Scored(
+            post_id,
+            shown_id,
+            tuple(
+                Part(factors[name], value / _THOUSANDTHS, weight)
+                for (name, weight), value in zip(session.weights, values, strict=True)
+            ),
+            above,
+        )
+        for post_id, shown_id, above, *values in entries
+    ]

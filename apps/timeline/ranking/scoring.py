@@ -1,101 +1,147 @@
-"""The score of a post: three factors between 0 and 1, weighted by a preset. Pure functions.
-
-Nothing is learned and nothing is hidden: the reader sees the same figures (`reasons`).
-"""
+"""The algorithms that come with the site. Nothing is learned and nothing is hidden: readers see the same figures."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from datetime import timedelta
 from math import log1p
 
-from django.db.models import TextChoices
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from apps.accounts.models import User
+from apps.engagement.models import Like
+from apps.posts.models import Post
+from apps.posts.queries import Counts
+from apps.tags.queries import followed_names
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.ranking.algorithms import Algorithm, Explanation, Factor, Scored, best_first
+from feedcache.ids import author_of, second_of
 
 HALF_LIFE_HOURS = 12.0
 ENGAGEMENT_FOR_1 = 1000.0  # weighted reactions
 AFFINITY_FOR_1 = 20.0  # reactions of the reader to the author
-REPEAT_FACTOR = 0.8  # per post of the same author above, so that no author fills the page
 REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # in likes
+MAX_REACTIONS = 300  # the newest likes, and as many of the newest own posts
+REACTIONS_PERIOD = timedelta(days=60)
 
 
-class Preset(TextChoices):
-    NEWEST = "newest", _("Newest first")
-    BALANCED = "balanced", _("Balanced")
-    DISCUSSED = "discussed", _("Most discussed")
+def recency(age_hours: float) -> float:
+    return float(0.5 ** (max(age_hours, 0.0) / HALF_LIFE_HOURS))
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The weight of each factor, together 1. `varied`: lower repeated posts of one author."""
-
-    recency: float
-    engagement: float
-    affinity: float
-    varied: bool = True
+def engagement(counts: Counts) -> float:
+    reactions = counts.likes + REPOST_WEIGHT * counts.reposts + REPLY_WEIGHT * counts.replies
+    return min(log1p(reactions) / log1p(ENGAGEMENT_FOR_1), 1.0)
 
 
-WEIGHTS = {
-    Preset.NEWEST: Weights(1.0, 0.0, 0.0, varied=False),
-    Preset.BALANCED: Weights(0.45, 0.30, 0.25),
-    Preset.DISCUSSED: Weights(0.20, 0.70, 0.10),
-}
+def affinity(reactions: int) -> float:
+    """Of a reader to an author, from the number of reactions."""
+    return min(log1p(reactions) / log1p(AFFINITY_FOR_1), 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The inputs of a score."""
-
-    post_id: int
-    author_id: int
-    age_hours: float
-    replies: int
-    reposts: int
-    likes: int
-    reactions: int  # of the reader, to posts of this author, lately
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A post with its factors; `above` is the number of posts of the same author above it."""
-
-    post_id: int
-    score: float
-    recency: float
-    engagement: float
-    affinity: float
-    above: int = 0
+def reactions_of(viewer_id: int) -> Counter[int]:
+    """A reader's recent likes, reposts, quotes and replies by the author of the post: two bounded reads."""
+    since = timezone.now() - REACTIONS_PERIOD
+    likes = Like.objects.filter(user=viewer_id, created_at__gt=since).order_by("-pk")
+    posts = Post.objects.filter(author=viewer_id, deleted_at=None, created_at__gt=since)
+    post_ids = list(likes.values_list("post", flat=True)[:MAX_REACTIONS])
+    for targets in posts.order_by("-pk").values_list("reply_to", "source")[:MAX_REACTIONS]:
+        post_ids += [post_id for post_id in targets if post_id is not None]
+    reactions = Counter(author_of(post_id) for post_id in post_ids)
+    reactions.pop(viewer_id, None)  # reactions to one's own posts do not count
+    return reactions
 
 
-def ranked(candidates: Iterable[Candidate], preset: Preset) -> list[Scored]:
-    """All candidates, each once, best first; of equal scores the newer post first."""
-    weights = WEIGHTS[preset]
-    unique = {candidate.post_id: candidate for candidate in candidates}
-    scores = sorted((_score(candidate, weights) for candidate in unique.values()), key=_sort_key)
-    if not weights.varied:
-        return scores
-    authors = {post_id: candidate.author_id for post_id, candidate in unique.items()}
-    return sorted(_lower_repeats(scores, authors), key=_sort_key)
+def explain_by_time(_viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
+    return [{"recency": recency(_age_hours(item))} for item in items]
 
 
-def _score(post: Candidate, weights: Weights) -> Scored:
-    reactions = post.likes + REPOST_WEIGHT * post.reposts + REPLY_WEIGHT * post.replies
-    recency = 0.5 ** (max(post.age_hours, 0.0) / HALF_LIFE_HOURS)
-    engagement = min(log1p(reactions) / log1p(ENGAGEMENT_FOR_1), 1.0)
-    affinity = min(log1p(post.reactions) / log1p(AFFINITY_FOR_1), 1.0)
-    score = (
-        weights.recency * recency + weights.engagement * engagement + weights.affinity * affinity
-    )
-    return Scored(post.post_id, score, recency, engagement, affinity)
+def explain_light(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
+    reactions = reactions_of(viewer.pk)
+    return [
+        {
+            "recency": recency(_age_hours(item)),
+            "engagement": engagement(item.shown.counts),
+            "affinity": affinity(reactions[item.shown.author.pk]),
+        }
+        for item in items
+    ]
 
 
-def _lower_repeats(scores: Sequence[Scored], authors: dict[int, int]) -> Iterable[Scored]:
-    above: Counter[int] = Counter()
-    for scored in scores:
-        author = authors[scored.post_id]
-        score = scored.score * REPEAT_FACTOR ** above[author]
-        yield replace(scored, score=score, above=above[author])
-        above[author] += 1
+def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
+    """Nothing about time: see `newer_by_score`."""
+    reactions, tags = reactions_of(viewer.pk), followed_names(viewer)
+    return [
+        {
+            "affinity": affinity(reactions[item.shown.author.pk]),
+            "topics": float(not tags.isdisjoint(item.shown.post.tags)),
+            "engagement": engagement(item.shown.counts),
+        }
+        for item in items
+    ]
 
 
-def _sort_key(scored: Scored) -> tuple[float, int]:
-    return (-scored.score, -scored.post_id)
+def newer_by_score(scored: Scored) -> float:
+    """As if a post were newer by as many hours as its score. So the order of two posts never changes with time."""
+    return second_of(scored.post_id) / 3600 + scored.score
+
+
+def _age_hours(item: FeedItem) -> float:
+    return (timezone.now() - item.post.created_at).total_seconds() / 3600
+
+
+def _new(weight: float) -> Factor:
+    return Factor("recency", _("New"), _("It is new."), weight)
+
+
+def _discussed(weight: float) -> Factor:
+    return Factor("engagement", _("Talked about"), _("Many answer, repost or like it."), weight)
+
+
+def _close(weight: float) -> Factor:
+    reason = _("You often react to what @%(who)s writes.")
+    return Factor("affinity", _("Close to you"), reason, weight)
+
+
+def _topics(weight: float) -> Factor:
+    return Factor("topics", _("Your tags"), _("It has a tag that you follow."), weight)
+
+
+chronological = Algorithm(
+    name="chronological",
+    label=_("Newest first"),
+    description=_("By time alone; what several people repost stands here once."),
+    factors=(_new(1.0),),
+    scorer=explain_by_time,
+    selector=best_first,
+)
+
+light = Algorithm(
+    name="light",
+    label=_("Balanced"),
+    description=_("What is new, what many react to, and people you often react to."),
+    factors=(_new(0.45), _discussed(0.30), _close(0.25)),
+    scorer=explain_light,
+)
+
+discussed = Algorithm(
+    name="discussed",
+    label=_("Most discussed"),
+    description=_("Above all what many answer, repost or like."),
+    factors=(_new(0.20), _discussed(0.70), _close(0.10)),
+    scorer=explain_light,
+)
+
+# weights in hours
+heavy = Algorithm(
+    name="heavy",
+    label=_("For you"),
+    description=_(
+        "Newest first, but what concerns you stands as if it were hours newer: people you often react to, "
+        "tags you follow, and what many react to. A score is a number of hours."
+    ),
+    factors=(_close(24.0), _topics(12.0), _discussed(12.0)),
+    scorer=explain_heavy,
+    position=newer_by_score,
+    prepared=True,
+)

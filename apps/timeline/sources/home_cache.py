@@ -1,12 +1,28 @@
-"""The home caches in Redis: two windows of newest ids for each reader who is online.
+"""The home caches in Redis, and how they are rebuilt: two windows of newest ids for each reader who is online.
 
-Both belong to one reader, every read checks what they name, and PostgreSQL can rebuild them.
+Both belong to one reader, and every read checks what they name. A returning reader's are rebuilt from PostgreSQL, each
+by one builder at a time. The building key is registered before the snapshot is read, every push goes to both keys, and
+one script joins and swaps them: no reader sees half a window, and nothing published meanwhile is lost (source 001;
+measured in docs/decisions/0005).
 """
 
-from django.conf import settings
+import logging
+import time
+from collections.abc import Callable
 
+from django.conf import settings
+from django.db import DatabaseError
+
+from apps.pagination import Cursor
 from apps.timeline import policy
+from apps.timeline.sources import older, outbox, sql
+from feedcache.connections import RedisError
 from feedcache.structures.home_window import HomeWindows
+
+logger = logging.getLogger(__name__)
+
+WAIT_SECONDS = 0.5  # for another builder; then PostgreSQL serves the page
+POLL_SECONDS = 0.02
 
 # Public and unlisted posts of followees, and the reader's own.
 HOME = HomeWindows(
@@ -21,3 +37,53 @@ HOME = HomeWindows(
 INBOX = HomeWindows(
     "inbox:1", length=settings.INBOX_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
 )
+
+
+def rebuild_home(reader_id: int) -> bool:
+    """Ensure that a reader has a home window; False when Redis fails, or another builder takes too long."""
+    return rebuild(HOME, reader_id, _open_snapshot)
+
+
+def rebuild_inbox(reader_id: int) -> bool:
+    """Ensure that a reader has an inbox; False as for `rebuild_home`."""
+    return rebuild(INBOX, reader_id, _restricted_snapshot)
+
+
+def _open_snapshot(reader_id: int) -> list[int]:
+    """From the second level and what is newer, if that is enough; else from the outboxes. A worker extends it."""
+    ids = older.newest_home_ids(reader_id, HOME.length)
+    older.enqueue_fill(reader_id, None)
+    if ids is not None:
+        return ids
+    return outbox.newest_ids_of_followees(reader_id, HOME.length)
+
+
+def _restricted_snapshot(reader_id: int) -> list[int]:
+    return sql.restricted_home_ids(reader_id, Cursor(), INBOX.length)
+
+
+def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list[int]]) -> bool:
+    """Ensure that a window exists; False as for `rebuild_home`."""
+    try:
+        token = windows.begin(reader_id)
+        if token is None:
+            return _wait_for_other(windows, reader_id)
+        try:
+            ids = snapshot(reader_id)
+        except DatabaseError:
+            windows.abandon(reader_id, token)
+            raise
+        # the sentinel takes one place, so a full window does not reach the end of the timeline
+        return windows.swap(reader_id, token, ids, complete=len(ids) < windows.length)
+    except RedisError as error:
+        logger.warning("no window %s for %s: %s", windows.prefix, reader_id, error)
+        return False
+
+
+def _wait_for_other(windows: HomeWindows, reader_id: int) -> bool:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+        if windows.exists(reader_id):
+            return True
+    return False

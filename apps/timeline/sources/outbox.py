@@ -1,8 +1,8 @@
 """The outbox of an author: the ids of the public and unlisted posts, newest first (source 002: short and long).
 
-Two vectors in the Memcached tiers hold its newest 200 and 2,000 ids. A read takes the short ones, then the long ones of the
-authors whose short one does not reach far enough, then PostgreSQL. When most of them are missing at once, as after a
-restart of Memcached, the replicas on the reader's shard answer instead.
+Two vectors in the Memcached tiers hold its newest 200 and 2,000 ids. A read takes the short ones, then the long ones of
+the authors whose short one does not reach far enough, then PostgreSQL. When most of them are missing at once, as after
+a restart of Memcached, the replicas on the reader's shard answer instead.
 
 Every publication and deletion that changes the outbox raises `UserCounts.outbox_revision` in its own transaction, and a
 vector of another revision is a miss. So the updates of vectors below only save queries: lost or late ones cost one, and
@@ -10,7 +10,7 @@ never a wrong answer. Restricted posts never enter.
 """
 
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 
-from apps.paging import Cursor
+from apps.graph.queries import cached_followees
+from apps.pagination import Cursor
 from apps.posts.models import Post
-from apps.sql import rows_of
+from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql
 from apps.timeline.sources.parallel import in_parallel
 from feedcache.ids import answers_another
-from feedcache.read_through import ReadThrough
+from feedcache.read_through import ReadThrough, change_revised
 from feedcache.structures.id_vector import IdVector, decode, decode_many, entry
 
 GROUP_SIZE = 500  # authors per read: one call of each node, one statement; 0.8 MB of short vectors
@@ -64,11 +65,16 @@ _REVISIONS = (
     "SELECT user_id, outbox_revision FROM accounts_usercounts WHERE user_id = ANY(%(authors)s)"
 )
 
-# By an array: to join two thousand authors the planner reads the counts of everybody.
+# Virtual followees too. By an array: to join two thousand authors the planner reads the counts of everybody.
 _FOLLOWEES = """
-SELECT user_id, outbox_revision FROM accounts_usercounts
-WHERE user_id = ANY(ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s) || %(reader)s::bigint)
+SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
+WHERE user_id = ANY({followees} || %(reader)s::bigint
+    || ARRAY(SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(reader)s))
 """
+_OF_FOLLOWEES = _FOLLOWEES.format(
+    followees="ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
+)
+_OF_CACHED = _FOLLOWEES.format(followees="%(followees)s::bigint[]")
 
 # One statement, one snapshot: the ids are those of the revision. They come packed, big-endian and with the reply bit,
 # so that no id becomes a Python object.
@@ -142,7 +148,24 @@ def revisions_of(author_ids: Collection[int]) -> dict[int, int]:
 
 
 def _followee_revisions(reader_id: int) -> dict[int, int]:
-    return dict(rows_of(_FOLLOWEES, {"reader": reader_id}))
+    """The outbox revisions of a reader's followees and of the reader, in one query.
+
+    The follow list comes from Redis if it has the reader's revision in the snapshot of that query, else from
+    PostgreSQL.
+    """
+    cached = cached_followees(reader_id)
+    if cached is not None:
+        # one text: a list of thousands takes longer to quote than to look up
+        followees = "{" + ",".join(map(str, cached.ids)) + "}"
+        rows = rows_of(_OF_CACHED, {"reader": reader_id, "followees": followees})
+        revision = next((own for user_id, _outbox, own in rows if user_id == reader_id), 0)
+        if cached.is_at(revision):
+            return _by_author(rows)
+    return _by_author(rows_of(_OF_FOLLOWEES, {"reader": reader_id}))
+
+
+def _by_author(rows: Iterable[Row]) -> dict[int, int]:
+    return {user_id: outbox_revision for user_id, outbox_revision, _graph_revision in rows}
 
 
 def add(post: Post) -> None:
@@ -177,27 +200,14 @@ def _update(post: Post, change: Callable[..., IdVector]) -> None:
 
 
 def _update_vectors(author_id: int, change: Callable[..., IdVector], revision: int) -> None:
-    """Change both vectors, but not the long one where the short one is complete: then nobody reads it."""
-    results: list[IdVector | None] = []
+    def step(outboxes: Outboxes, vector: IdVector) -> IdVector | None:
+        # A vector that is not exactly one revision behind stays as it is: it has the change already, or it lacks an
+        # earlier one too and is a miss.
+        if vector.revision != revision - 1:
+            return None
+        return change(vector, revision=revision).trim(outboxes.length)
 
-    def step(length: int, vector: IdVector) -> IdVector | None:
-        results.append(_next_vector(change, revision, length, vector))
-        return results[-1]
-
-    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
-        outboxes.change(author_id, partial(step, outboxes.length))
-        if results and results[-1] is not None and results[-1].complete:
-            return
-
-
-def _next_vector(
-    change: Callable[..., IdVector], revision: int, length: int, vector: IdVector
-) -> IdVector | None:
-    # A vector that is not exactly one revision behind stays as it is: it has the change already, or it lacks an
-    # earlier one too and is a miss.
-    if vector.revision != revision - 1:
-        return None
-    return change(vector, revision=revision).trim(length)
+    change_revised([SHORT_OUTBOXES, LONG_OUTBOXES], author_id, step)
 
 
 def _read_groups(revisions: Revisions, cursor: Cursor, count: int) -> list[int]:

@@ -1,10 +1,10 @@
 """A small thread pool for one read that consists of many equal parts, such as groups of authors (sources 000, 004).
 
-The calling thread works as well, and takes back the parts that no thread has begun. So a read never waits for a place in
-the pool, and while the threads are busy with slow reads of others it takes no longer than without them.
+The calling thread works as well, and takes back the parts that no thread has begun. So a read never waits for a place
+in the pool, and while the threads are busy with slow reads of others it takes no longer than without them.
 
-The threads help only when the first part is slow, which means that it waits for a store. Warm parts keep the interpreter
-busy, and there two threads are slower than one.
+The threads help only when the first part is slow, which means that it waits for a store. Warm parts keep the
+interpreter busy, and there two threads are slower than one.
 """
 
 import os

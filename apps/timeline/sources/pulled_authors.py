@@ -1,4 +1,4 @@
-"""Posts of pulled authors, read from their outboxes on every page and merged with the home cache (source 003: 2 + N)."""
+"""Posts of pulled authors, read from their outboxes for every page and merged with the home cache (source 003: 2+N)."""
 
 import logging
 from collections.abc import Collection
@@ -9,11 +9,12 @@ from django.db import DatabaseError, connection, connections
 
 from apps.deadline import note_missing, seconds_left
 from apps.graph.queries import MAX_OTHERS, relations
-from apps.paging import Cursor
+from apps.pagination import Cursor
+from apps.promotions.queries import virtual_followee_ids
 from apps.timeline.policy import PoliciesInForce
 from apps.timeline.sources import outbox
-from feedcache.bulkhead import Bulkhead, SourceUnavailable
-from feedcache.redis_servers.connections import RedisError
+from feedcache.breaker import Bulkhead, SourceUnavailable
+from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +48,9 @@ def ids_within_deadline(
 ) -> list[int]:
     """The same behind a bulkhead: when they do not arrive in time, none, and the page is marked as incomplete.
 
-    The home cache is shown all the same, and a later read brings the rest (source 003: when the path to a few large accounts
-    hangs, everybody else's posts must still be there). When all authors are pulled there is nothing else to show, so
-    the page waits.
+    The home cache is shown all the same, and a later read brings the rest (source 003: when the path to a few large
+    accounts hangs, everybody else's posts must still be there). When all authors are pulled there is nothing else to
+    show, so the page waits.
     """
     work = partial(ids, reader_id, policies, cursor, count, revision=revision)
     if policies.pulls_all or connection.in_atomic_block:  # another thread sees only committed rows
@@ -63,8 +64,9 @@ def ids_within_deadline(
 
 
 def _followed(reader_id: int, author_ids: Collection[int], revision: int | None) -> set[int]:
-    """Those authors whom a reader follows, from Redis at the reader's `graph_revision`."""
-    ordered, followed = sorted(author_ids), set[int]()
+    """Those authors whom a reader follows, from Redis at the reader's `graph_revision`, or virtually."""
+    ordered = sorted(author_ids)
+    followed = set(author_ids).intersection(virtual_followee_ids(reader_id))
     for start in range(0, len(ordered), MAX_OTHERS):
         batch = ordered[start : start + MAX_OTHERS]
         followed |= relations(reader_id, batch, revision=revision).following

@@ -1,11 +1,11 @@
 """Open posts of the last days, once on every shard of readers (source 004: post_rep, pull and push combined).
 
-A reader's followees are spread over all shards, so a refresh would query each of them. Here a post is written once per shard,
-not once per follower, and a pull is one query on the reader's own shard.
+A reader's followees are spread over all shards, so a refresh would query each of them. Here a post is written once per
+shard, not once per follower, and a pull is one query on the reader's own shard.
 
-The *mark* of a shard bounds what it can answer: every open post above it is there, or the event that writes it is pending. A
-read adds the posts of pending events, so a shard that was down lacks nothing. The mark goes down while older posts are
-filled in, to the end of the retention period, and rises with it.
+The *mark* of a shard bounds what it can answer: every open post above it is there, or the event that writes it is
+pending. A read adds the posts of pending events, so a shard that was down lacks nothing. The mark goes down while older
+posts are filled in, to the end of the retention period, and rises with it.
 """
 
 import time
@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import Error, connections
 
 from apps.events.queries import pending_events
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.models import OPEN, Post
 from apps.timeline.models import PostReplica, ReplicaMark
 from apps.timeline.sources import merge
@@ -57,7 +57,7 @@ def shard_of(reader_id: int) -> str:
 def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
-    """Up to `count` open ids of authors inside the bounds, newest first; None when the shard does not reach so far down."""
+    """Up to `count` open ids of authors inside the bounds, newest first; None when the shard reaches less far."""
     pending = _pending_ids(author_ids, cursor)  # first: events done after this are on the shard
     values: dict[str, Any] = {
         "authors": list(author_ids),
@@ -109,7 +109,7 @@ def remove(post_id: int) -> None:
 
 
 def maintain(*, max_batches: int = 4) -> None:
-    """Move every shard's mark towards the end of the retention period, `max_batches` at most: fill above, delete below."""
+    """Move every shard's mark towards the end of the retention period, `max_batches` at most: fill above, purge."""
     _on_every_shard(lambda alias: _maintain(alias, max_batches))
 
 

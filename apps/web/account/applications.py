@@ -61,7 +61,7 @@ def applications(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def revoke(request: AuthenticatedRequest, application_id: int) -> HttpResponseBase:
-    end_access(request.user.pk, application_id)
+    end_access(request.user.pk, application_id=application_id)
     messages.success(request, _("Revoked."))
     return SeeOther("/settings/applications")
 

@@ -1,28 +1,23 @@
-"""Pages to join, log in, log out, and change or reset a password."""
+"""Pages to log in, log out, and change or reset a password."""
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate, logout
 from django.contrib.auth import views as auth
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from apps.accounts.actions import register
 from apps.accounts.authentication.devices import known_device, remember_device
 from apps.accounts.authentication.passkeys import work_here
 from apps.accounts.authentication.sessions import remember_login
 from apps.accounts.models import User
-from apps.errors import Invalid
 from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
@@ -35,32 +30,8 @@ from apps.http.requests import (
     viewer_of,
 )
 from apps.http.verification import begin_login, clear_pending_login
-from apps.throttling import SITE, Origin, begin_guess, check_rate_limit, check_sign_up
-from apps.web.forms.accounts import (
-    JoinForm,
-    LoginForm,
-    NewPasswordForm,
-    ResetForm,
-    add_errors,
-    render_form,
-)
-
-
-@sensitive_post_parameters("password")
-@require_get_or_post
-def join(request: SiteRequest) -> HttpResponseBase:
-    if viewer_of(request):
-        return redirect("front")
-    form = JoinForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        check_sign_up(client_address(request))
-        try:
-            user = register(**form.cleaned_data)
-        except Invalid as error:
-            add_errors(form, error)
-        else:
-            return begin_login(request, user, _after_joining(request, user))
-    return _entry_page(request, "accounts/join.html", form)
+from apps.throttling import SITE, Origin, begin_guess, check_rate_limit
+from apps.web.forms.accounts import LoginForm, NewPasswordForm, ResetForm, render_form
 
 
 @sensitive_post_parameters("password")
@@ -79,7 +50,7 @@ def log_in(request: SiteRequest) -> HttpResponseBase:
             guess.give_back()
             return begin_login(request, user, next_url(request))
         form.add_error(None, _("Handle or password is wrong."))
-    return _entry_page(request, "accounts/login.html", form)
+    return entry_page(request, "accounts/login.html", form)
 
 
 @require_POST
@@ -157,14 +128,7 @@ def _origin(request: SiteRequest, is_of: Callable[[User], bool]) -> Origin:
     return Origin(client_address(request), device_key)
 
 
-def _after_joining(request: SiteRequest, user: User) -> str:
-    """A new account first confirms its address, if it has to."""
-    if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
-        return next_url(request)
-    return f"{reverse('email_pending')}?{urlencode({'next': next_url(request)})}"
-
-
-def _entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
+def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
     context = {"form": form, "next": next_url(request), "work_here": work_here(request)}
     return render_form(request, template, context, form)
 

@@ -5,7 +5,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from apps.accounts.mail.confirmation import confirm_email, send_confirmation, user_to_confirm
+from apps.accounts.email.confirmation import confirm_email, send_confirmation, user_to_confirm
 from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,

@@ -37,8 +37,8 @@ def export(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.htmx:
         is_pending = newest is not None and newest.state == State.PENDING
         status = 200 if is_pending else STOP_POLLING
-        return render(request, "personal/_export.html", context, status=status)
-    return render_settings(request, "personal/export.html", "export", context)
+        return render(request, "privacy/_export.html", context, status=status)
+    return render_settings(request, "privacy/export.html", "export", context)
 
 
 @require_safe
@@ -79,4 +79,4 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
                 _("Your account is deleted. It may take some minutes until everything is gone."),
             )
             return SeeOther("/")
-    return render_settings(request, "personal/delete.html", "account", {"form": form}, form)
+    return render_settings(request, "privacy/delete.html", "account", {"form": form}, form)

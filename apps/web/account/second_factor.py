@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from apps.accounts.authentication import passkeys
 from apps.accounts.authentication import second_factor as factors
+from apps.accounts.authentication.passwords import require_password
 from apps.errors import Invalid, TooMany
 from apps.http.requests import (
     AuthenticatedRequest,
@@ -236,9 +237,7 @@ def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
 @second_factor_required
 def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
     try:
-        factors.require_password(
-            request.user, request.POST.get("password", ""), session_origin(request)
-        )
+        require_password(request.user, request.POST.get("password", ""), session_origin(request))
         return _json(passkeys.begin_registration(request, request.user))
     except Invalid as error:
         return JsonResponse({"error": error.message}, status=error.status)
@@ -285,9 +284,7 @@ def _with_password(
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            factors.require_password(
-                request.user, form.cleaned_data["password"], session_origin(request)
-            )
+            require_password(request.user, form.cleaned_data["password"], session_origin(request))
             response = act()
         except Invalid as error:
             add_errors(form, error)

@@ -1,4 +1,4 @@
-"""Pages of settings: profile, appearance, writing, reading, account."""
+"""Pages of settings: profile, appearance, writing, reading, privacy, account."""
 
 from typing import Any
 
@@ -17,16 +17,16 @@ from apps.accounts.actions import (
     remove_avatar,
     remove_header,
     revoke_token,
-    update_appearance,
+    set_locked,
     update_profile,
-    update_reading,
-    update_writing,
+    update_settings,
 )
 from apps.accounts.authentication.sessions import end_session, sessions_of
-from apps.accounts.mail.confirmation import change_email
+from apps.accounts.email.confirmation import change_email
 from apps.accounts.models import User
 from apps.accounts.queries import tokens_of
 from apps.errors import Invalid
+from apps.graph.queries import requests_count
 from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
@@ -49,8 +49,13 @@ from apps.web.forms.accounts import (
     add_errors,
     render_settings,
 )
+from apps.web.forms.graph import PrivacyForm
 
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
+PREFERENCES: dict[str, type[Form]] = {
+    "writing": WritingForm,
+    "reading": ReadingForm,
+}
 YEAR = 365 * 24 * 3600  # seconds
 NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
 
@@ -93,7 +98,7 @@ def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
     form = AppearanceForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
-        update_appearance(
+        update_settings(
             user,
             theme=data["theme"],
             text_size=data["text_size"],
@@ -107,28 +112,31 @@ def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_get_or_post
 @login_required
-def writing(request: AuthenticatedRequest) -> HttpResponseBase:
-    names = ("post_visibility", "post_sensitive", "asks_for_alt", "keys")
-    initial = {name: getattr(request.user, name) for name in names}
-    form = WritingForm(request.POST or None, initial=initial)
+def preferences(request: AuthenticatedRequest, tab: str) -> HttpResponseBase:
+    """The pages of settings whose fields are columns of the account: writing and reading."""
+    form_class = PREFERENCES[tab]
+    initial = {name: getattr(request.user, name) for name in form_class.base_fields}
+    form = form_class(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        update_writing(request.user, **form.cleaned_data)
+        update_settings(request.user, **form.cleaned_data)
         return _saved(request)
-    return _settings(request, "accounts/settings_writing.html", "writing", form)
+    return _settings(request, f"accounts/settings_{tab}.html", tab, form)
 
 
 @require_get_or_post
 @login_required
-def reading(request: AuthenticatedRequest) -> HttpResponseBase:
-    user = request.user
-    form = ReadingForm(
-        request.POST or None,
-        initial={name: getattr(user, name) for name in ReadingForm.base_fields},
-    )
-    if request.method == "POST" and form.is_valid():
-        update_reading(user, **form.cleaned_data)
-        return _saved(request)
-    return _settings(request, "accounts/settings_reading.html", "reading", form)
+def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
+    initial = {name: getattr(request.user, name) for name in PrivacyForm.base_fields}
+    form = PrivacyForm(request.POST or None, initial=initial)
+    if request.method == "POST":
+        form = PrivacyForm(request.POST)  # an unchecked box sends nothing
+        form.full_clean()
+        set_locked(request.user, locked=form.cleaned_data["is_locked"])
+        update_settings(request.user, hides_activity=form.cleaned_data["hides_activity"])
+        messages.success(request, _("Saved."))
+        return SeeOther(request.path)
+    context = {"form": form, "waiting": requests_count(request.user)}
+    return render_settings(request, "graph/privacy.html", "privacy", context)
 
 
 @require_POST
@@ -140,10 +148,9 @@ def quick_appearance(request: SiteRequest) -> HttpResponseBase:
         return response
     language, theme = form.cleaned_data["language"], form.cleaned_data["theme"]
     if user:
-        update_appearance(
+        update_settings(
             user,
             theme=theme or user.theme,
-            text_size=user.text_size,
             interface_language=language or user.interface_language,
         )
     return _store_in_cookies(response, language=language, theme=theme)

@@ -11,8 +11,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.authentication.passwords import check_own_password
-from apps.accounts.mail import sending
-from apps.accounts.mail.confirmation import clean_email
+from apps.accounts.email import sending
+from apps.accounts.email.confirmation import clean_email
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
@@ -30,6 +30,7 @@ from apps.throttling import Origin, check_rate_limit
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
 HANDLES_MAX_CHARACTERS = 2000
+AS_TYPED: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
 
 
 def add_errors(
@@ -57,7 +58,7 @@ def render_settings(
     context: dict[str, Any],
     *shown_forms: forms.BaseForm,
 ) -> HttpResponse:
-    """A page under settings; `tab` is its entry in the menu (`settings_tags.TITLES`)."""
+    """A page under settings; `tab` is its entry in the menu (`settings_tags.TABS`)."""
     context = {"here": "settings", "tab": tab, "no_fab": True, **context}
     return render_form(request, template, context, *shown_forms)
 
@@ -78,16 +79,31 @@ def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.Ch
     )
 
 
+def _display_name() -> forms.CharField:
+    return _text(_("Name"), maximum=NAME_MAX_CHARACTERS, required=False, autocomplete="name")
+
+
+def _email(help_text: Any = "") -> forms.EmailField:
+    widget = forms.EmailInput(attrs={"autocomplete": "email"})
+    return forms.EmailField(label=_("E-mail"), required=False, help_text=help_text, widget=widget)
+
+
+def _picture(label: Any, help_text: Any) -> forms.FileField:
+    widget = forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"})
+    return forms.FileField(
+        label=label, required=False, allow_empty_file=True, help_text=help_text, widget=widget
+    )
+
+
 class HandlesField(forms.CharField):
     """Handles separated by spaces or commas, with or without @. Cleans to a list of unique ones."""
 
     def __init__(self, *, help_text: Any) -> None:
-        attributes = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
         super().__init__(
             label=_("Handles"),
             max_length=HANDLES_MAX_CHARACTERS,
             help_text=help_text,
-            widget=forms.TextInput(attrs=attributes),
+            widget=forms.TextInput(attrs={"autocomplete": "off", **AS_TYPED}),
         )
 
     def clean(self, value: Any) -> list[str]:
@@ -95,50 +111,29 @@ class HandlesField(forms.CharField):
         return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
 
 
-class JoinForm(forms.Form):
+class SignUpForm(forms.Form):
     handle = _text(
         _("Handle"),
         maximum=30,
         help_text=_("3 to 30 of the letters a-z, digits and _. It cannot be changed later."),
         autocomplete="username",
-        autocapitalize="none",
-        spellcheck="false",
+        **AS_TYPED,
     )
-    display_name = _text(
-        _("Name"), maximum=NAME_MAX_CHARACTERS, required=False, autocomplete="name"
-    )
-    email = forms.EmailField(
-        label=_("E-mail"),
-        required=False,
-        help_text=_("For a new password when you forget yours. Nobody sees it."),
-        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-    )
+    display_name = _display_name()
+    email = _email(_("For a new password when you forget yours. Nobody sees it."))
     password = _password(
         _("Password"), autocomplete="new-password", help_text=_("At least 12 characters.")
     )
 
 
 class LoginForm(forms.Form):
-    username = _text(
-        _("Handle or e-mail"),
-        maximum=254,
-        autocomplete="username",
-        autocapitalize="none",
-        spellcheck="false",
-    )
+    username = _text(_("Handle or e-mail"), maximum=254, autocomplete="username", **AS_TYPED)
     password = _password(_("Password"), autocomplete="current-password")
 
 
 def _code(label: Any, *, help_text: Any = "", inputmode: str = "text") -> forms.CharField:
-    widget = forms.TextInput(
-        attrs={
-            "autocomplete": "one-time-code",
-            "autocapitalize": "none",
-            "spellcheck": "false",
-            "inputmode": inputmode,
-            "dir": "ltr",
-        }
-    )
+    attributes = {"autocomplete": "one-time-code", "inputmode": inputmode, "dir": "ltr"}
+    widget = forms.TextInput(attrs={**attributes, **AS_TYPED})
     return forms.CharField(label=label, max_length=40, help_text=help_text, widget=widget)
 
 
@@ -162,28 +157,18 @@ class PasskeyForm(forms.Form):
 
 
 class ProfileForm(forms.Form):
-    display_name = _text(
-        _("Name"), maximum=NAME_MAX_CHARACTERS, required=False, autocomplete="name"
-    )
+    display_name = _display_name()
     bio = forms.CharField(
         label=_("Bio"),
         required=False,
         help_text=_("At most 500 characters."),
         widget=forms.Textarea(attrs={"rows": 4, "maxlength": BIO_MAX_CHARACTERS, "dir": "auto"}),
     )
-    avatar = forms.FileField(
-        label=_("Picture"),
-        required=False,
-        allow_empty_file=True,
-        help_text=_("JPEG, PNG, WebP or GIF, 4 MB at most. It is cut to a square."),
-        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"}),
+    avatar = _picture(
+        _("Picture"), _("JPEG, PNG, WebP or GIF, 4 MB at most. It is cut to a square.")
     )
-    header = forms.FileField(
-        label=_("Wide picture"),
-        required=False,
-        allow_empty_file=True,
-        help_text=_("At the top of your profile, three times as wide as high."),
-        widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"}),
+    header = _picture(
+        _("Wide picture"), _("At the top of your profile, three times as wide as high.")
     )
     avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
     header_box = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -244,14 +229,19 @@ class ReadingForm(forms.Form):
     loads_by_button = forms.BooleanField(
         label=_("Load more posts by a button, not by themselves"), required=False
     )
+    hides_read = forms.BooleanField(
+        label=_("Hide on my home page what I have read"), required=False
+    )
+    hides_replies = forms.BooleanField(
+        label=_("On my home page, hide replies to people I do not follow"), required=False
+    )
+    groups_reposts = forms.BooleanField(
+        label=_("On my home page, show reposts of the same post as one"), required=False
+    )
 
 
 class EmailForm(forms.Form):
-    email = forms.EmailField(
-        label=_("E-mail"),
-        required=False,
-        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-    )
+    email = _email()
     password = _password(_("Your password"), autocomplete="current-password")
 
 

@@ -48,7 +48,7 @@ class FilterForm(forms.Form):
         keywords = list(dict.fromkeys(filter(None, lines)))
         existing = {row.keyword: row for row in old.keywords.all()} if old else {}
         dropped = [
-            KeywordChange(row.pk, drop=True)
+            KeywordChange(row.pk, delete=True)
             for text, row in existing.items()
             if text not in keywords
         ]

@@ -1,4 +1,4 @@
-"""HTML input of circles, of who may follow, and of mutes. What is allowed is decided by the actions; forms only read and show."""
+"""Forms of lists, circles, follow requests, languages and mutes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,36 +7,47 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from apps.graph.circle_actions import NAME_MAX_CHARACTERS
+from apps.graph.models import Circle, Group, RepliesPolicy, UserList
 from apps.languages import WRITTEN
 from apps.web.forms.accounts import HandlesField
 
 
-class CircleForm(forms.Form):
-    """A circle's name, and who may post to it."""
+def _name_field(kind: type[Group], label: Any) -> forms.CharField:
+    widget = forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"})
+    return forms.CharField(label=label, max_length=kind.NAME_MAX_CHARACTERS, widget=widget)
 
-    name = forms.CharField(
-        label=pgettext_lazy("of a circle", "Name"),
-        max_length=NAME_MAX_CHARACTERS,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+
+class ListForm(forms.Form):
+    name = _name_field(UserList, _("Title"))
+    replies_policy = forms.ChoiceField(
+        label=_("Replies"), choices=RepliesPolicy.choices, initial=RepliesPolicy.LIST
     )
+    is_exclusive = forms.BooleanField(label=_("Keep its people off the home page"), required=False)
+
+
+class ListMembersForm(forms.Form):
+    handles = HandlesField(help_text=_("Of people you follow, with spaces between them."))
+
+
+class CircleForm(forms.Form):
+    name = _name_field(Circle, pgettext_lazy("of a circle", "Name"))
     is_shared = forms.BooleanField(label=_("Members may post to it too"), required=False)
 
 
-class PeopleForm(forms.Form):
-    """People to put into a circle."""
-
+class CircleMembersForm(forms.Form):
     handles = HandlesField(help_text=_("Of people who follow you, with spaces between them."))
 
 
 class PrivacyForm(forms.Form):
-    """Who may follow."""
-
     is_locked = forms.BooleanField(label=_("Ask me before anybody follows me"), required=False)
+    hides_activity = forms.BooleanField(
+        label=_("Keep what I like, repost and follow off the activity pages of others"),
+        required=False,
+    )
 
 
 class LanguagesForm(forms.Form):
-    """In which languages somebody's posts are wanted; none chosen: all of them."""
+    """No language chosen means all."""
 
     languages = forms.MultipleChoiceField(
         label=_("On my home page, their posts in"),
@@ -46,7 +57,7 @@ class LanguagesForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, chosen: Sequence[str]) -> None:
-        """A form that starts with what was chosen, which may be more than it offers: programs know other languages."""
+        """Programs may have chosen other languages than the form offers."""
         super().__init__(data, initial={"languages": list(chosen)})
         known = {code for code, _name in WRITTEN}
         more = [(code, code) for code in chosen if code not in known]
@@ -54,8 +65,6 @@ class LanguagesForm(forms.Form):
 
 
 class MuteForm(forms.Form):
-    """For how long somebody is muted, and how much."""
-
     seconds = forms.TypedChoiceField(
         label=_("For how long?"),
         choices=[
@@ -76,9 +85,9 @@ class MuteForm(forms.Form):
     )
 
     def terms(self) -> dict[str, Any]:
-        """What the mute is to be."""
-        said = self.cleaned_data
+        """Arguments of `mute_user`."""
+        data = self.cleaned_data
         return {
-            "seconds": said["seconds"] or None,
-            "notifications": not said["keeps_notifications"],
+            "seconds": data["seconds"] or None,
+            "notifications": not data["keeps_notifications"],
         }

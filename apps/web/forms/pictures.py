@@ -1,4 +1,4 @@
-"""The pictures of a composer: uploaded ones that the form names by id, and files in the form.
+"""The pictures, video or sound of a composer: uploaded ones that the form names by id, and files in the form.
 
 Without JavaScript the form contains the files: they are uploaded before the text is validated, so
 that nobody has to choose them again after an error. With JavaScript each picture is uploaded when
@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.errors import DomainError
+from apps.media.video import explained
 from apps.posts.actions.drafts import MAX_PICTURES, Focus, PictureChange
+from apps.posts.actions.uploads import describe_picture, upload_media, uploaded_pictures
 from apps.posts.content.post import Picture
-from apps.posts.models import Attachment
-from apps.posts.uploads import describe_picture, upload_picture, uploaded_pictures
+from apps.posts.models import Attachment, MediaState
 from feedcache.ids import parse_id
 
 # The part that stays visible when a picture is cropped; scripts let people choose any point.
@@ -39,11 +40,7 @@ class UploadedPicture:
 
     @property
     def identity(self) -> str:
-        digest = hashlib.blake2b(self.alt.encode(), digest_size=16)
-        for chunk in self.file.chunks():
-            digest.update(chunk)
-        self.file.seek(0)
-        return digest.hexdigest()
+        return _digest(self.file, self.alt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +50,20 @@ class DisplayedPicture:
     picture: Picture
     alt: str
     focus: str
+    is_processing: bool = False
+    is_waiting: bool = True  # for a post
+    problem: str = ""  # why it could not be prepared
 
     @classmethod
     def of(cls, row: Attachment) -> "DisplayedPicture":
-        return cls(Picture.of(row), row.alt, f"{row.focus_x:g},{row.focus_y:g}")
+        return cls(
+            Picture.of(row),
+            row.alt,
+            f"{row.focus_x:g},{row.focus_y:g}",
+            is_processing=row.state == MediaState.PROCESSING,
+            is_waiting=row.post_id is None,
+            problem=explained(row.error) if row.state == MediaState.FAILED else "",
+        )
 
     @property
     def id(self) -> int:
@@ -76,6 +83,7 @@ class PictureForm:
     changes: tuple[PictureChange, ...] = ()
     files: tuple[UploadedPicture, ...] = ()
     is_present: bool = False  # older forms and programs may send no fields about pictures
+    captions: tuple[tuple[int, Any], ...] = ()  # WebVTT files, with the ids of their videos
 
     @classmethod
     def of(cls, request: HttpRequest) -> "PictureForm":
@@ -87,21 +95,28 @@ class PictureForm:
             for name in file_names()
             if name in request.FILES
         ]
+        named = list(dict.fromkeys(filter(None, ids)))
         return cls(
-            tuple(_change(data, picture_id) for picture_id in dict.fromkeys(filter(None, ids))),
+            tuple(_change(data, picture_id) for picture_id in named),
             tuple(files),
             is_present="pictures" in data,
+            captions=tuple(
+                (picture_id, request.FILES[f"captions_{picture_id}"])
+                for picture_id in named
+                if f"captions_{picture_id}" in request.FILES
+            ),
         )
 
     @property
     def identity(self) -> list[str]:
         """Equal when the same form is sent again; part of the digest for idempotency."""
         changes = [f"{change.id} {change.alt} {change.focus}" for change in self.changes]
-        return [*changes, *(file.identity for file in self.files)]
+        captions = [_digest(file, str(picture_id)) for picture_id, file in self.captions]
+        return [*changes, *captions, *(file.identity for file in self.files)]
 
     def without(self, picture_id: int) -> "PictureForm":
         changes = tuple(change for change in self.changes if change.id != picture_id)
-        return PictureForm(changes, self.files, self.is_present)
+        return PictureForm(changes, self.files, self.is_present, self.captions)
 
 
 @dataclass(slots=True)
@@ -137,9 +152,19 @@ class PictureFields:
                 self._try(describe_picture, owner, row.pk, alt=row.alt, focus=focus)
         return self
 
+    def add_captions(self, owner: User, captions: Sequence[tuple[int, Any]]) -> "PictureFields":
+        """Store the captions of videos that no post has yet."""
+        waiting = {row.pk: place for place, row in enumerate(self.rows) if row.post_id is None}
+        for picture_id, file in captions:
+            if picture_id in waiting:
+                row = self._try(describe_picture, owner, picture_id, captions=file)
+                if row is not None:
+                    self.rows[waiting[picture_id]] = row
+        return self
+
     def upload(self, owner: User, files: Sequence[UploadedPicture]) -> "PictureFields":
         for picture in files:
-            row = self._try(upload_picture, owner, picture.file, alt=picture.alt)
+            row = self._try(upload_media, owner, picture.file, alt=picture.alt)
             if row is not None:
                 self.rows.append(row)
         return self
@@ -157,12 +182,21 @@ class PictureFields:
 def save_pictures(owner: User, form: PictureForm) -> PictureFields:
     """Upload and describe the pictures of a form; an error does not stop the others."""
     rows = uploaded_pictures(owner, [change.id for change in form.changes])
-    return PictureFields(rows).describe(owner, form.changes).upload(owner, form.files)
+    fields = PictureFields(rows).describe(owner, form.changes).add_captions(owner, form.captions)
+    return fields.upload(owner, form.files)
 
 
 def file_names(uploaded: int = 0) -> list[str]:
     """The names of the file fields that are still free."""
     return [f"file_{number}" for number in range(1, MAX_PICTURES + 1 - uploaded)]
+
+
+def _digest(file: Any, text: str) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for chunk in file.chunks():
+        digest.update(chunk)
+    file.seek(0)
+    return digest.hexdigest()
 
 
 def _change(data: QueryDict, picture_id: int) -> PictureChange:

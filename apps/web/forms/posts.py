@@ -11,8 +11,10 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.graph.circle_queries import CircleChoice, circles_to_post_to
+from apps.graph.groups.queries import CircleChoice, circles_to_post_to
 from apps.languages import WRITTEN, language_by_script
+from apps.media.sandbox import PICTURE_TYPES
+from apps.media.video import AUDIO_TYPES, VIDEO_TYPES, is_available
 from apps.posts.actions.drafts import (
     CONTENT_WARNING_MAX_CHARACTERS,
     POLL_OPTION_MAX_CHARACTERS,
@@ -21,7 +23,7 @@ from apps.posts.actions.drafts import (
     PollDraft,
 )
 from apps.posts.models import Visibility
-from apps.timeline.pipeline.items import circle_label
+from apps.timeline.pipeline.page import circle_label
 from apps.web.forms.pictures import DisplayedPicture, file_names
 from feedcache.ids import parse_id
 
@@ -257,18 +259,17 @@ def circle_id_of(text: str) -> int | None:
 
 
 def composer_context(form: EditForm, pictures: Sequence[DisplayedPicture] = ()) -> dict[str, Any]:
+    takes_video = is_available()
+    types = [*PICTURE_TYPES, *VIDEO_TYPES, *AUDIO_TYPES] if takes_video else PICTURE_TYPES
     return {
+        "takes_video": takes_video,
+        "media_types": ",".join(types),
         "form": form,
         "max_characters": settings.POST_MAX_CHARACTERS,
-        "idempotency_key": new_idempotency_key(),
+        "idempotency_key": str(uuid4()),
         "pictures": pictures,
         "file_names": file_names(len(pictures)),
     }
-
-
-def new_idempotency_key() -> str:
-    """An idempotency key: it makes one post of a form that is sent twice."""
-    return str(uuid4())
 
 
 def _post_id(text: str) -> int | None:

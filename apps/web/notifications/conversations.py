@@ -6,10 +6,14 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.conversations.actions import mark_read, remove_conversation
-from apps.conversations.queries import conversations_page, one_conversation
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required
-from apps.paging import Cursor
+from apps.notifications.conversations import (
+    conversations_page,
+    get_conversation,
+    mark_read,
+    remove_conversation,
+)
+from apps.pagination import Cursor
 
 
 @require_safe
@@ -17,7 +21,11 @@ from apps.paging import Cursor
 def conversations(request: AuthenticatedRequest) -> HttpResponse:
     page = conversations_page(request.user, Cursor.from_query(request.GET))
     context = {"page": page, "here": "notifications", "feed_url": request.path}
-    template = "conversations/_page.html" if request.htmx else "conversations/list.html"
+    template = (
+        "notifications/conversations/_page.html"
+        if request.htmx
+        else "notifications/conversations/list.html"
+    )
     return render(request, template, context)
 
 
@@ -25,10 +33,10 @@ def conversations(request: AuthenticatedRequest) -> HttpResponse:
 @login_required
 def open_conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
     """Redirect to the newest post, and mark the conversation as read."""
-    talk = one_conversation(request.user, number)
+    conversation = get_conversation(request.user, number)
     if request.method == "GET":
         mark_read(request.user, number)
-    return SeeOther(f"{talk.item.url}#p{talk.item.id}")
+    return SeeOther(f"{conversation.item.url}#p{conversation.item.id}")
 
 
 @require_POST

@@ -1,4 +1,4 @@
-"""Pages of notifications, of those filtered, and the settings of both."""
+"""Pages of notifications and announcements, of those filtered, and the settings of both."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,27 +24,29 @@ from apps.http.requests import (
     require_get_or_post,
     viewer_of,
 )
+from apps.notifications import announcements
 from apps.notifications.actions import (
-    accept_from,
+    accept_notifications_from,
     change_policy,
-    choose_kinds,
-    dismiss_from,
+    choose_notification_kinds,
+    chosen_notification_kinds,
+    dismiss_notifications_from,
     mark_read,
-    wanted_kinds,
 )
-from apps.notifications.held import CONDITIONS
+from apps.notifications.announcements import current_announcement, current_announcements
 from apps.notifications.models import NotificationKind
+from apps.notifications.policy import CONDITIONS
 from apps.notifications.queries import (
     FilteredNotifications,
     NotificationItem,
-    held_back,
+    filtered_notifications,
     latest_notification_id,
     notifications_page,
     policy_of,
     unread_count,
 )
-from apps.paging import Cursor
-from apps.timeline.pipeline.items import FeedItem
+from apps.pagination import Cursor
+from apps.timeline.pipeline.page import FeedItem
 from apps.web.forms.accounts import render_settings
 from apps.web.forms.notifications import KindsForm, PolicyForm
 from apps.web.templatetags.amounts import badge
@@ -55,7 +57,7 @@ GROUPED = {NotificationKind.LIKE, NotificationKind.REPOST, NotificationKind.FOLL
 MAX_FACES = 5
 MAX_HELD = 80  # accounts
 MAX_ROWS = 100  # of one account
-ANSWERS = {"accept": accept_from, "dismiss": dismiss_from}
+ANSWERS = {"accept": accept_notifications_from, "dismiss": dismiss_notifications_from}
 MESSAGES = {
     "accept": gettext_lazy("You are told what @%(handle)s does from now on."),
     "dismiss": gettext_lazy("What was held back of @%(handle)s is gone."),
@@ -97,9 +99,13 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
         "rows": grouped(page.items),
         "mentions": mentions,
         "here": "notifications",
+        "feed_url": request.path,
     }
-    template = "notifications/_page.html" if request.htmx else "notifications/list.html"
-    return render(request, template, {**context, "feed_url": request.path})
+    if request.htmx:
+        return render(request, "notifications/_page.html", context)
+    if not mentions and cursor.max_id is None:
+        context["announcements"] = current_announcements(request.user)
+    return render(request, "notifications/list.html", context)
 
 
 @require_safe
@@ -137,12 +143,12 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
 @login_required
 def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
     data = request.POST if request.method == "POST" else None
-    form = KindsForm(data, initial={"kinds": wanted_kinds(request.user)})
+    form = KindsForm(data, initial={"kinds": chosen_notification_kinds(request.user)})
     current = policy_of(request.user)
     policy = PolicyForm(data, initial={name: getattr(current, name) for name in CONDITIONS})
     # a form without any checked box is valid too: no kind of notification
     if data is not None and form.is_valid() and policy.is_valid():
-        choose_kinds(request.user, form.cleaned_data["kinds"])
+        choose_notification_kinds(request.user, form.cleaned_data["kinds"])
         change_policy(request.user, **policy.verdicts())
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
@@ -156,7 +162,7 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 def requests(request: AuthenticatedRequest) -> HttpResponse:
     """The accounts whose notifications are filtered, the newest first."""
-    return _held(request, held_back(request.user)[:MAX_HELD])
+    return _held(request, filtered_notifications(request.user)[:MAX_HELD])
 
 
 @require_safe
@@ -164,7 +170,7 @@ def requests(request: AuthenticatedRequest) -> HttpResponse:
 def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     """The filtered notifications of one account."""
     actor = user_by_handle(handle)
-    found = held_back(request.user, actor_id=actor.pk)
+    found = filtered_notifications(request.user, actor_id=actor.pk)
     if not found:
         raise NotFound(_("Nothing of this account is held back."))
     rows = grouped(found[0].items[:MAX_ROWS])
@@ -186,3 +192,10 @@ def _held(
 ) -> HttpResponse:
     context = {"held": held, "here": "notifications", **more}
     return render(request, "notifications/requests.html", context)
+
+
+@require_POST
+@login_required
+def dismiss_announcement(request: AuthenticatedRequest, announcement_id: int) -> HttpResponseBase:
+    announcements.dismiss_announcement(request.user, current_announcement(announcement_id))
+    return SeeOther(next_url(request, "/notifications"))

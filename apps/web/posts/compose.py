@@ -13,18 +13,17 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
 from apps.errors import DomainError, NotFound, TooMany
-from apps.graph.circle_queries import circles_to_post_to
+from apps.graph.groups.queries import circles_to_post_to
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.idempotency import Request, existing_result
 from apps.posts.actions.schedule import schedule_post
+from apps.posts.actions.uploads import uploaded_picture, withdraw_picture
 from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.posts.uploads import uploaded_picture, withdraw_picture
 from apps.timeline import publishing
-from apps.timeline.pipeline.folding import ReplyRow
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.thread import visible_item
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.thread import ReplyRow, visible_item
 from apps.web.forms.accounts import add_errors
 from apps.web.forms.pictures import (
     DisplayedPicture,

@@ -8,12 +8,12 @@ from django.http import HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_POST
 
 from apps.accounts.models import User
-from apps.engagement import voting
+from apps.engagement import actions
 from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
 from apps.errors import Invalid
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.posts.actions.edit import pin_post, unpin_post
-from apps.posts.actions.mute import mute_thread, unmute_thread
+from apps.posts.actions.mute_thread import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
 from apps.timeline.thread import visible_item
 from apps.web.post_card import Viewer, render_actions
@@ -39,7 +39,7 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     """An error is shown on the page of the post."""
     try:
-        voting.vote(request.user, post_id, _choices(request))
+        actions.vote(request.user, post_id, _choices(request))
     except Invalid as error:
         messages.error(request, error.message)
     return SeeOther(next_url(request, visible_item(request.user.pk, post_id).url))
@@ -59,7 +59,7 @@ def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseB
     """React, and go back to the post; for htmx only its row of buttons."""
     ACTS[verb](request.user, post_id)
     # the card of the button: that of a repost has another id than the post
-    match = _ANCHOR.fullmatch(request.POST.get("at", ""))
+    match = _ANCHOR.fullmatch(request.POST.get("at", f"p{post_id}"))
     if not request.htmx:
         back = next_url(request)
         return SeeOther(f"{back.partition('#')[0]}#{match[0]}" if match else back)

@@ -1,22 +1,23 @@
 """Pages of scheduled posts: list, move, cancel; retry, edit or discard those that failed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from apps.accounts.models import User
 from apps.errors import Invalid
-from apps.graph.circle_queries import circles_to_post_to
+from apps.graph.groups.queries import circles_to_post_to
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.schedule import (
-    cancel as cancel_post,
-)
-from apps.posts.actions.schedule import (
+    cancel,
     delete_failed,
     failed_post,
     failed_posts,
@@ -25,14 +26,24 @@ from apps.posts.actions.schedule import (
     retry_failed,
     scheduled_posts,
 )
+from apps.posts.actions.uploads import uploaded_pictures
 from apps.posts.content.post import Picture
 from apps.posts.models import ScheduledPost
-from apps.posts.uploads import uploaded_pictures
 from apps.web.forms.pictures import PictureFields
 from apps.web.forms.posts import ComposeForm, MomentForm
 from apps.web.posts.compose import composer, form_of, item_of
 
 LINKS = ("reply_to", "quote")
+ACTS: dict[str, Callable[[User, int], object]] = {
+    "cancel": cancel,
+    "retry": retry_failed,
+    "discard": delete_failed,
+}
+MESSAGES = {
+    "cancel": gettext_lazy("Deleted."),
+    "retry": gettext_lazy("It is tried again in a moment."),
+    "discard": gettext_lazy("Deleted."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +108,10 @@ def _exists(request: AuthenticatedRequest, post_id: str) -> bool:
     return item_of(request, post_id, strict=False) is not None
 
 
-def _done(request: AuthenticatedRequest, message: str) -> HttpResponseBase:
-    messages.success(request, message)
+@require_POST
+@login_required
+def act(request: AuthenticatedRequest, number: int, verb: str) -> HttpResponseBase:
+    """Cancel a scheduled post; retry or discard one that failed."""
+    ACTS[verb](request.user, number)
+    messages.success(request, MESSAGES[verb])
     return SeeOther("/scheduled")
-
-
-@require_POST
-@login_required
-def retry(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    retry_failed(request.user, number)
-    return _done(request, _("It is tried again in a moment."))
-
-
-@require_POST
-@login_required
-def discard(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    delete_failed(request.user, number)
-    return _done(request, _("Deleted."))
-
-
-@require_POST
-@login_required
-def cancel(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    cancel_post(request.user, number)
-    return _done(request, _("Deleted."))

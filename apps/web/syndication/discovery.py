@@ -1,4 +1,4 @@
-"""Well-known documents: WebFinger (RFC 7033), host-meta (6415), security.txt (9116), OpenSearch."""
+"""Well-known documents: WebFinger (RFC 7033), host-meta (6415), security.txt (9116), OpenSearch, the page key."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.addresses import absolute
+from apps.audit.signing import public_key
 from apps.errors import BadRequest, NotFound
 
 DAY = 24 * 3600
@@ -65,6 +66,16 @@ def security(_request: HttpRequest) -> HttpResponse:
         f"Canonical: {absolute(reverse('security_txt'))}",
     ]
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY)
+def page_key(_request: HttpRequest) -> HttpResponse:
+    """The public key that receipts of pages are signed with (Ed25519, PEM)."""
+    key = public_key()
+    if key is None:
+        raise NotFound(_("This site does not sign pages."))
+    return HttpResponse(key, content_type="application/x-pem-file")
 
 
 @require_safe

@@ -1,4 +1,4 @@
-"""Feeds of accounts, of tags and of all public posts."""
+"""Feeds of accounts, of tags, of all public posts, and public feeds by rules."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,14 +9,17 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
+from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.paging import Cursor
-from apps.syndication.entries import Source, entries, of_account, of_everybody, of_tag
-from apps.syndication.formats import FORMS, Feed
+from apps.feeds.models import Feed as RuleFeed
+from apps.feeds.queries import feed_at
+from apps.feeds.timeline import feed_timeline
+from apps.pagination import Cursor
+from apps.syndication.feeds import FORMS, Feed, Source, entries, of_account, of_everybody, of_tag
 from apps.tags.queries import tag_named
 
 CACHE_CONTROL = "public, max-age=60"
@@ -37,6 +40,21 @@ def account(request: HttpRequest, handle: str, form: str) -> HttpResponseBase:
 @require_safe
 def tag(request: HttpRequest, name: str, form: str) -> HttpResponseBase:
     return _feed_response(request, partial(of_tag, tag_named(name)), form)
+
+
+@require_safe
+def rule_feed(request: HttpRequest, handle: str, slug: str, form: str) -> HttpResponseBase:
+    feed = feed_at(None, user_by_handle(handle), slug)
+    return _feed_response(request, partial(_of_rules, feed), form)
+
+
+def _of_rules(feed: RuleFeed) -> Source:
+    return Source(
+        title=f"{feed.name} (@{feed.owner.handle})",
+        about=_("Public posts that @%(handle)s chose by rules") % {"handle": feed.owner.handle},
+        page=feed.url,
+        posts=lambda cursor: feed_timeline(feed, None, cursor),
+    )
 
 
 @require_safe

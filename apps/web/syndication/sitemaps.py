@@ -1,7 +1,6 @@
 """Sitemaps for any number of accounts and posts: each file is a range of ids in an index.
 
-Django's paginated sitemaps count and use offsets: they read the table from its beginning for every
-file.
+Django's paginated sitemaps count and use offsets: they read the table from its beginning for every file.
 """
 
 from collections.abc import Iterator
@@ -40,7 +39,17 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def pages(request: HttpRequest) -> HttpResponse:
-    names = ("front", "public", "explore", "explore_tags", "about", "privacy", "rules", "about_api")
+    names = (
+        "front",
+        "public",
+        "explore",
+        "explore_tags",
+        "about",
+        "privacy",
+        "rules",
+        "audit",
+        "about_api",
+    )
     return _file(request, [{"location": absolute(reverse(name))} for name in names])
 
 

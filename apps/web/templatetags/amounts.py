@@ -62,6 +62,15 @@ def moment(time: datetime) -> SafeString:
 
 
 @register.filter
+def short_moment(time: datetime) -> SafeString:
+    """The same as on the cards of posts: its age, or its day, and the whole of it as the title."""
+    return format_html(
+        '<time class="when" datetime="{}" title="{}">{}</time>',
+        date_format(time, "c"), full_time(time), ago(time),
+    )  # fmt: skip
+
+
+@register.filter
 def month(moment: datetime) -> str:
     # Translators: a Django date format.
     return date_format(moment, pgettext("date format", "F Y"))

@@ -1,22 +1,29 @@
-"""Filters and tags of the card of a post."""
+"""The cards of a feed: their texts and buttons, and the <article> element around each."""
 
-from collections.abc import Callable
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from django import template
 from django.conf import settings
-from django.template import Context
+from django.template import Context, Engine
+from django.template.loader import get_template
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
 
+from apps.audit.explain import Explanation
 from apps.engagement.queries import PollResult
 from apps.languages import html_language
 from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
-from apps.timeline.pipeline.items import FeedItem, circle_label
-from apps.web.post_card import CardItem
-from apps.web.templatetags.amounts import compact, exact
+from apps.timeline.pipeline.page import FeedItem, circle_label
+from apps.timeline.thread import ReplyRow
+from apps.web.post_card import CardItem, PostCard, Viewer, card_of, reposter_of
+from apps.web.templatetags.amounts import compact, exact, moment
 
 register = template.Library()
 
@@ -31,7 +38,7 @@ _LOOKS = {
 
 
 @register.filter
-def reach(visibility: str) -> str:
+def visibility_label(visibility: str) -> str:
     return str(Visibility(visibility).label)
 
 
@@ -40,7 +47,20 @@ def audience(item: FeedItem | CardItem) -> str:
     """The visibility of a post, or the name of its circle."""
     if item.post.circle_id is not None:
         return circle_label(item.circle_name)
-    return reach(item.post.visibility)
+    return visibility_label(item.post.visibility)
+
+
+_TIME = "\0"  # stands for the time in a sentence
+
+
+@register.filter
+def reason(explanation: Explanation) -> SafeString:
+    """The sentence of an explanation: its time on the reader's clock, the people of the post as links."""
+    when, item = explanation.when, explanation.item
+    text = str(escape(explanation.sentence(_TIME) if when else explanation.text))
+    handles = "|".join({item.author.handle, item.shown.author.handle})
+    html = re.sub(rf"@({handles})\b", r'<a href="/@\1">@\1</a>', text, flags=re.ASCII)
+    return mark_safe(html.replace(_TIME, moment(when)) if when else html)  # noqa: S308 -- escaped above
 
 
 @register.filter
@@ -98,14 +118,29 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
         "url": shown.url,
     }
     if post.visibility == Visibility.PUBLIC:
-        hides = post.sensitive or post.content_warning or not post.pictures
+        still = next((picture for picture in post.pictures if picture.still_url), None)
+        hides = post.sensitive or post.content_warning
         about |= {
             "author": f"{author.name} (@{author.handle})",
             "text": post.content_warning or Truncator(post.body).chars(MAX_DESCRIPTION_CHARACTERS),
             "is_indexable": author.is_indexable,
-            "picture": None if hides else post.pictures[0],
+            "picture": None if hides else still,
         }
     return about
+
+
+@register.simple_tag
+def menu_pattern(*, own: bool = False) -> dict[str, Any]:
+    """The item of the menu that `app.js` fills for each card: ~name~ stands for what it reads there."""
+    author = {"url": "/@~handle~", "handle": "~handle~"}
+    return {
+        "url": "/@~handle~/~post~",
+        "short_url": "~short~",
+        "author": author,
+        "post": {"id": "~post~"},
+        "can_quote": True,
+        "flags": {"own": own},
+    }
 
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
@@ -117,8 +152,8 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "is_member": context["is_member"],
         "address": f"/posts/{item.post.id}/{'un' if pressed else ''}{verb}",
         "url": item.url,
-        "anchor": context["anchor"],
-        "verb": verb,
+        # the card of a repost has another id than the post: there the way back leads to
+        "at": "" if context["anchor"] == str(item.post.id) else f"p{context['anchor']}",
         "pressed": "true" if pressed else "false",
         "label": label,
         "number": str(number),
@@ -150,3 +185,137 @@ _STATES: dict[str, Callable[[CardItem], tuple[bool, int, str]]] = {
     "repost": _repost_state,
     "bookmark": _bookmark_state,
 }
+
+
+CARDS = "timeline/_cards.html"
+
+
+class PlacedCard(NamedTuple):
+    """A card and its position in the feed, from 1; `joined`: a line leads to the next card.
+
+    `left_off`: the reader has read up to it.
+    """
+
+    card: PostCard
+    place: int
+    joined: bool = False
+    left_off: bool = False
+
+    def context(self) -> dict[str, str]:
+        """For the <article> element around the card; all text, which templates render fastest."""
+        is_focused = self.card.is_focused
+        return {
+            "kind": "post focused" if is_focused else "post thread-top" if self.joined else "post",
+            "anchor": self.card.anchor,
+            "tab_index": "0" if is_focused or self.place == 1 else "-1",
+            "place": str(self.place),
+            "left_off": "left-off " if self.left_off else "",
+            "html": self.card.html,
+        }
+
+
+class Explained(Protocol):
+    """An item and its position; `template` renders the part below its card, with `row`."""
+
+    @property
+    def item(self) -> FeedItem: ...
+    @property
+    def place(self) -> int: ...
+    @property
+    def template(self) -> str: ...
+
+
+@register.inclusion_tag(CARDS, takes_context=True)
+def feed_cards(
+    context: Context, items: Sequence[FeedItem], above: int = 0, *, pinned: bool = False
+) -> dict[str, Any]:
+    """`above` is how many cards precede these in the feed.
+
+    On pages that set `groups_reposts` the reposts of one post are one card, in the place of the first. The line where
+    the reader left off is above the first post up to their `line_id`.
+    """
+    viewer = _viewer(context)
+    reposts = _reposts_by_source(items) if context.get("groups_reposts") else {}
+    repeated = {item.id for group in reposts.values() for item in group[1:]}
+
+    def card(item: FeedItem, place: int) -> PostCard:
+        alone = card_of(item, viewer, place)._replace(is_pinned=pinned)
+        group = reposts.get(item.shown.id)
+        if group is None or item is not group[0]:
+            return alone
+        return alone._replace(reposters=tuple(map(reposter_of, group)))
+
+    shown = [item for item in items if item.id not in repeated]
+    line_id = context.get("line_id")
+    below = next((item.id for item in shown if item.id <= line_id), None) if line_id else None
+    return _placed(
+        PlacedCard(card(item, place), place, left_off=item.id == below)
+        for place, item in enumerate(shown, start=above + 1)
+    )
+
+
+def _reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
+    """The reposts of each post, without promoted ones: these are shown with their label."""
+    reposts = defaultdict[int, list[FeedItem]](list)
+    for item in items:
+        if item.is_repost and not item.promotion:
+            reposts[item.shown.id].append(item)
+    return reposts
+
+
+@register.inclusion_tag(CARDS, takes_context=True)
+def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> dict[str, Any]:
+    """The replies of a thread; `above` is how many cards precede them."""
+    viewer = _viewer(context)
+    return _placed(
+        PlacedCard(_card_of_row(row, viewer, place), place, row.joined)
+        for place, row in enumerate(rows, start=above + 1)
+    )
+
+
+@register.inclusion_tag(CARDS, takes_context=True)
+def ancestor_card(context: Context, item: FeedItem, place: int) -> dict[str, Any]:
+    card = card_of(item, _viewer(context), place)._replace(in_thread=True)
+    return _placed([PlacedCard(card, place, joined=True)])
+
+
+@register.inclusion_tag(CARDS, takes_context=True)
+def focused_card(context: Context, item: FeedItem, place: int) -> dict[str, Any]:
+    """The post that a thread is about."""
+    card = card_of(item, _viewer(context), place)._replace(is_focused=True)
+    if receipt := context.get("receipt"):
+        below = get_template("timeline/_receipt.html").render({"receipt": receipt, "url": item.url})
+        card = card._replace(below=SafeString(below))
+    return _placed([PlacedCard(card, place)])
+
+
+@register.inclusion_tag(CARDS, takes_context=True)
+def explained_cards(context: Context, rows: Iterable[Explained]) -> dict[str, Any]:
+    viewer = _viewer(context)
+    return _placed(
+        PlacedCard(
+            card_of(row.item, viewer, row.place)._replace(below=_below(context, row)), row.place
+        )
+        for row in rows
+    )
+
+
+def _card_of_row(row: ReplyRow, viewer: Viewer, place: int) -> PostCard:
+    return card_of(row.item, viewer, place)._replace(
+        in_thread=row.in_thread, hidden_replies=row.folded
+    )
+
+
+def _viewer(context: Context) -> Viewer:
+    return Viewer.of(context.get("viewer"), context.get("csrf_token"))
+
+
+def _placed(cards: Iterable[PlacedCard]) -> dict[str, Any]:
+    return {"cards": [card.context() for card in cards]}
+
+
+def _below(context: Context, row: Explained) -> SafeString:
+    if not row.template:
+        return SafeString()
+    with context.push(row=row):
+        return Engine.get_default().get_template(row.template).render(context)

@@ -1,15 +1,23 @@
-"""Avatars, banners and names of people."""
+"""Avatars, banners and names of people; the header of a profile; whom to follow."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 from zlib import crc32
 
 import regex
 from django import template
+from django.conf import settings
+from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
 
-from apps.accounts.palette import PALETTE
+from apps.accounts.models import User
+from apps.accounts.profile import PALETTE
+from apps.graph.familiar_followers import common_followers
+from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
+from apps.search.suggestions import suggested_people
 
 register = template.Library()
 
@@ -95,3 +103,77 @@ def name_of(user: Named) -> SafeString:
     language = language_of(user.name)
     attribute = format_html(' lang="{}"', language) if language else mark_safe("")
     return format_html("<bdi{}>{}</bdi>", attribute, user.name)
+
+
+class Linked(Named, Protocol):
+    @property
+    def url(self) -> str: ...
+
+
+@register.simple_tag
+def names_of(people: Sequence[Linked]) -> SafeString:
+    """The first two names, with links, and how many others there are."""
+    names = [
+        format_html('<a href="{}">{}</a>', person.url, name_of(person)) for person in people[:2]
+    ]
+    others = len(people) - len(names)
+    if others:
+        text = ngettext(
+            "{first}, {second} and {n} other", "{first}, {second} and {n} others", others
+        )
+        return format_html(text, first=names[0], second=names[1], n=others)
+    if len(names) > 1:
+        return format_html(gettext("{first} and {second}"), first=names[0], second=names[1])
+    return names[0]
+
+
+MAX_FAMILIAR = 100
+MAX_NAMES = 2
+# Templates ask whether the account is in the list of each.
+RELATED = ("following", "followed_by", "blocking", "muting", "requested")
+
+
+@register.inclusion_tag("graph/_who_to_follow.html", takes_context=True)
+def who_to_follow(context: Context, limit: int = 3) -> dict[str, Any]:
+    """A card of accounts to follow; empty when there are none."""
+    viewer = context["viewer"]
+    return {"viewer": viewer, "people": suggested_people(viewer, limit=limit)}
+
+
+@register.inclusion_tag("graph/_familiar.html")
+def familiar_followers(viewer: User | None, profile: User) -> dict[str, Any]:
+    """Followers of the profile whom the viewer follows; empty for visitors."""
+    if viewer is None:
+        return {}
+    familiar = common_followers(viewer, [profile], limit=MAX_FAMILIAR)[profile.pk]
+    named, others = familiar.people[:MAX_NAMES], max(len(familiar.people) - MAX_NAMES, 0)
+    return {
+        "people": named,
+        "names": [_link(person) for person in named],
+        "others": others,
+        "shown_others": f"{others}+" if familiar.more else str(others),
+    }
+
+
+@register.inclusion_tag("graph/_profile_header.html", takes_context=True)
+def profile_header(context: Context, profile: User, relationship: Relationship) -> dict[str, Any]:
+    viewer = context["viewer"]
+    related = {name: [profile.pk] if getattr(relationship, name) else [] for name in RELATED}
+    return {
+        "profile": profile,
+        "viewer": viewer,
+        "is_own": viewer == profile,
+        "notifies": relationship.notifies,
+        "shows_reposts": relationship.shows_reposts,
+        **related,
+    }
+
+
+@register.inclusion_tag("graph/_profile_meta.html")
+def profile_meta(profile: User) -> dict[str, Any]:
+    """The meta elements of a profile for other sites."""
+    return {"profile": profile, "site_name": settings.SITE_NAME, "site_url": settings.SITE_URL}
+
+
+def _link(person: User) -> SafeString:
+    return format_html('<a href="{}">{}</a>', person.url, name_of(person))

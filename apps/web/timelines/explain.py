@@ -1,79 +1,214 @@
-"""Pages that explain why a post is on the home page, or why it is not."""
+"""Pages that explain why a post is on the home page, or why it is not, and the public report of the auditor."""
 
+from collections import Counter
+from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.accounts.staff import is_permitted
-from apps.audit.explain.assembly import Show, assembly
-from apps.audit.explain.checklist import Checklist, checklist, post_id_in
-from apps.audit.explain.reasons import Source, explain
+from apps.accounts.staff import is_permitted, log_action
+from apps.audit.explain import Assembly, Source, assembly, checklist, explain, post_id_in
+from apps.audit.models import Kind
+from apps.audit.report import KEEP_DAYS, audit_report, history
 from apps.errors import NotFound
-from apps.http.requests import AuthenticatedRequest, login_required
+from apps.http.requests import AuthenticatedRequest, SiteRequest, View, login_required
 from apps.http.verification import may_act_as_staff, redirect_to_second_factor
-from apps.paging import Cursor, Page
+from apps.pagination import Cursor
+from apps.timeline.fanout.author_receipts import duration
 from apps.timeline.ranking.ordering import newest_scores
-from apps.timeline.ranking.reasons import contributions
+from apps.web.plots import bars
 
 ADDRESS_MAX_CHARACTERS = 300
+EXAMPLE_ID = 1611570114275049488
 
 
 @require_safe
 @login_required
 def post(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     explanation = explain(request.user, post_id)
-    context: dict[str, Any] = {"page": Page([explanation]), "here": "home"}
-    preset, scores = newest_scores(request.user)
-    if (scored := scores.get(post_id)) is not None:
-        context |= {"scored": scored, "factors": contributions(scored, preset)}
+    context: dict[str, Any] = {"explanation": explanation, "here": "home"}
+    context["scored"] = newest_scores(request.user).get(post_id)
     return render(request, "audit/explain.html", context)
+
+
+_COMPARED = {
+    "pages": gettext_lazy("home pages as people saw them"),
+    "windows": gettext_lazy("home pages that lie ready for the next visit"),
+    "deliveries": gettext_lazy("posts: whether their delivery began and was finished"),
+    "receipts": gettext_lazy("records of deliveries: whether anybody changed them"),
+    "follows": gettext_lazy("follows: whether both people’s lists agree"),
+    "counts": gettext_lazy("counts of likes, reposts, followers and the like"),
+}
+_KINDS = {  # the others are plain enough
+    Kind.WINDOW: gettext_lazy("missing on a page that lay ready"),
+    Kind.RECEIPT: gettext_lazy("record of a delivery that was changed"),
+    Kind.MIRROR: gettext_lazy("follow that is in one of the two lists only"),
+}
+_PLOTS = {
+    "violations": gettext_lazy("Mistakes found each day"),
+    "pages": gettext_lazy("Home pages compared each day"),
+    "p95": gettext_lazy("Seconds until 95 of 100 deliveries had arrived"),
+}
+
+
+@require_safe
+def audit(request: SiteRequest) -> HttpResponse:
+    """What the auditor compared and found; for everybody, about nobody."""
+    report = audit_report()
+    plots = []
+    for name, title in _PLOTS.items():
+        values = history(report.days, name, until=report.made_at.date())
+        days = sum(value > 0 for value in values)
+        plots.append({"title": title, "bars": bars(values), "highest": max(values), "days": days})
+    p50, p95 = report.speed["p50"], report.speed["p95"]
+    waited = report.backlog["oldest_seconds"]
+    context = {
+        "report": report,
+        "sampling": _sampling(),
+        "p50": duration(p50) if p50 is not None else "",
+        "p95": duration(p95) if p95 is not None else "",
+        "waited": duration(waited) if waited is not None else "",
+        "compared": [(label, report.figures[name]) for name, label in _COMPARED.items()],
+        "kinds": [(_KINDS.get(kind, kind.label), *counts) for kind, *counts in report.kinds],
+        "plots": plots,
+        "keep_days": KEEP_DAYS,
+        "version": settings.VERSION,
+        "here": "about",
+    }
+    return render(request, "audit/audit.html", context)
+
+
+def _sampling() -> str:
+    rate = settings.AUDIT_SAMPLE_RATE
+    if not rate:
+        return _("Home pages as people saw them are not compared here.")
+    if rate == 1:
+        return _("Every home page that somebody opens is compared.")
+    return _("Of the home pages that people open, one in %(rate)s is compared.") % {"rate": rate}
 
 
 @require_safe
 @login_required
 def home(request: AuthenticatedRequest) -> HttpResponse:
-    """How a page of the viewer's home was assembled, and with `post` why a post is missing."""
-    address = request.GET.get("post", "")[:ADDRESS_MAX_CHARACTERS]
-    checks = _checks(request.user, address) if address else None
-    return _home_page(request, request.user, {"address": address, "checks": checks})
+    """How a page of the viewer's home was assembled; with `post`, the address of one, why it is there or not."""
+    if "post" not in request.GET:
+        return _home_page(request, request.user, {})
+    address = request.GET["post"][:ADDRESS_MAX_CHARACTERS]
+    context: dict[str, Any] = {"address": address, "here": "home"}
+    post_id = post_id_in(address, host=request.get_host())
+    if post_id is not None:
+        context["checked"] = checklist(request.user, post_id)
+    elif address.strip():
+        example = request.build_absolute_uri(f"{request.user.url}/{EXAMPLE_ID}")
+        text = _("That is not the address of a post of this site. One looks like this: %(example)s")
+        context["error"] = text % {"example": example}
+    else:
+        context["error"] = _("Paste the address of a post first.")
+    return render(request, "audit/home.html", context)
 
 
-@require_safe
-@login_required
-def home_of(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
+def of_account(view: View) -> View:
+    """A page about the home of another account, for staff who may see accounts; it is on record who read it."""
+
+    @wraps(view)
+    @require_safe
+    @login_required
+    def inner(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
+        if not is_permitted(request.user, "accounts.view_user"):
+            raise NotFound(
+                _("This page isn't here. It may have been deleted or the address is wrong.")
+            )
+        if not may_act_as_staff(request):
+            return redirect_to_second_factor(request)
+        owner = user_by_handle(handle)
+        log_action(request.user, owner, f"read {request.get_full_path()[:ADDRESS_MAX_CHARACTERS]}")
+        return view(request, owner)
+
+    return inner
+
+
+@of_account
+def home_of(request: AuthenticatedRequest, owner: User) -> HttpResponse:
     """The same for another account, for staff; without the text of restricted posts."""
-    if not is_permitted(request.user, "accounts.view_user"):
-        raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
-    if not may_act_as_staff(request):
-        return redirect_to_second_factor(request)
-    owner = user_by_handle(handle)
     return _home_page(request, owner, {"owner": owner})
 
 
 def _home_page(
     request: AuthenticatedRequest, reader: User, context: dict[str, Any]
 ) -> HttpResponse:
-    assembled = assembly(reader, Cursor.from_query(request.GET))
-    show, way = request.GET.get("show", ""), request.GET.get("way", "")
-    way = way if way in Source.values else ""
+    assembled = assembly(reader, Cursor.from_query(request.GET, by_time=True))
+    on_page = [row for row in assembled.rows if row.is_on_page]
     context |= {
         "assembly": assembled,
-        "rows": assembled.chosen(show if show in Show.values else "", way),
-        "shows": Show.choices,
-        "show": show,
-        "way": way,
-        "cursor": request.GET.get("max_id", ""),
+        "left_out": [row for row in assembled.rows if not row.is_on_page],
+        "on_page": on_page,
+        "summary": _summary(assembled),
+        "ways": Counter(row.explanation.source.short for row in on_page).most_common(),
         "here": "home",
         "feed_url": request.path,
     }
     return render(request, "audit/home.html", context)
 
 
-def _checks(viewer: User, address: str) -> Checklist:
-    """Text that is not the address of a post is answered like a post that does not exist."""
-    return checklist(viewer, post_id_in(address) or 0)
+_OTHER, _GONE = "other", "gone"
+_SAME = {Source.FAILED: Source.WAITING, Source.LOST: Source.WAITING}
+_LEFT_OUT = {
+    Source.MUTED: ngettext_lazy("%(count)d by a mute", "%(count)d by mutes", "count"),
+    Source.FILTERED: ngettext_lazy("%(count)d by a filter", "%(count)d by filters", "count"),
+    Source.UNSHARED: ngettext_lazy(
+        "%(count)d repost by somebody whose reposts you hide",
+        "%(count)d reposts by people whose reposts you hide",
+        "count",
+    ),
+    Source.LANGUAGE: ngettext_lazy(
+        "%(count)d for its language", "%(count)d for their languages", "count"
+    ),
+    Source.REPLY: ngettext_lazy(
+        "%(count)d reply to somebody you do not follow",
+        "%(count)d replies to people you do not follow",
+        "count",
+    ),
+    Source.LISTED: ngettext_lazy(
+        "%(count)d that you read in a list", "%(count)d that you read in lists", "count"
+    ),
+    Source.READ: ngettext_lazy(
+        "%(count)d that you have read", "%(count)d that you have read", "count"
+    ),
+    Source.WAITING: ngettext_lazy(
+        "%(count)d still on its way", "%(count)d still on their way", "count"
+    ),
+    _OTHER: ngettext_lazy("%(count)d for another reason", "%(count)d for other reasons", "count"),
+    _GONE: ngettext_lazy(
+        "%(count)d deleted or not for you", "%(count)d deleted or not for you", "count"
+    ),
+}
+
+
+def _summary(assembled: Assembly) -> str:
+    """ "3 posts were left out: 2 by mutes, 1 by a filter." """
+    sources = [row.explanation.source for row in assembled.rows if not row.is_on_page]
+    reasons = Counter[str](_SAME.get(source, source) for source in sources)
+    for source in reasons.keys() - _LEFT_OUT.keys():
+        reasons[_OTHER] += reasons.pop(source)
+    reasons[_GONE] = assembled.gone
+    total = reasons.total()
+    if not total:
+        return _("Nothing was left out: every post that came for this page is on it.")
+    parts = [
+        str(_LEFT_OUT[reason] % {"count": number})
+        for reason, number in reasons.most_common()
+        if number
+    ]
+    text = ngettext(
+        "%(count)d post was left out: %(reasons)s.",
+        "%(count)d posts were left out: %(reasons)s.",
+        total,
+    )
+    return text % {"count": total, "reasons": pgettext("between parts of a list", ", ").join(parts)}

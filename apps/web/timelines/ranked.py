@@ -1,4 +1,4 @@
-"""The ranked timeline, and the setting that weighs it."""
+"""The ranked timeline, and the choice of its algorithm."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,20 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.filters.models import FilterContext
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
-from apps.timeline.pipeline.filters import apply_filters
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.ranking.ordering import RankCursor, choose_preset, preset_of, ranked_page
-from apps.timeline.ranking.reasons import Contribution, contributions, reason_text
-from apps.timeline.ranking.scoring import Preset, Scored
-from feedcache.timing import stage
+from apps.search.trends import recommended_posts
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.promoted import count_shown
+from apps.timeline.ranking.algorithms import Scored, available
+from apps.timeline.ranking.ordering import (
+    RankCursor,
+    algorithm_of,
+    choose_algorithm,
+    ranked_page,
+)
+from feedcache.stats import stage
+
+RECOMMENDED = 3  # at the end of an order
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +33,11 @@ class Row:
     scored: Scored
     template: str = ""
     text: str = ""
-    factors: tuple[Contribution, ...] = ()
 
     @classmethod
-    def explained(cls, item: FeedItem, place: int, scored: Scored, preset: Preset) -> "Row":
-        return cls(
-            item,
-            place,
-            scored,
-            "ranking/_reasons.html",
-            reason_text(scored, preset, item.shown.author.handle),
-            tuple(contributions(scored, preset)),
-        )
+    def explained(cls, item: FeedItem, place: int, scored: Scored) -> "Row":
+        text = scored.reason(item.shown.author.handle)
+        return cls(item, place, scored, "ranking/_reasons.html", text)
 
 
 @require_safe
@@ -49,30 +48,31 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
     cursor = RankCursor.from_query(request.GET)
     page = ranked_page(viewer, session_id=cursor.session, after=cursor.after, limit=cursor.limit)
     with stage("present"):
-        items = {item.id: item for item in apply_filters(viewer, FilterContext.HOME, page.items)}
-        entries = [
-            (items[entry.item.id], entry.place, entry.scored)
-            for entry in page.entries
-            if entry.item.id in items
-        ]
-        rows = [Row.explained(*entry, page.preset) if why else Row(*entry) for entry in entries]
+        count_shown(viewer.pk, page.items)
+        entries = [(entry.item, entry.place, entry.scored) for entry in page.entries]
+        rows = [Row.explained(*entry) if why else Row(*entry) for entry in entries]
         context = {
             "page": page,
             "rows": rows,
             "why": why,
             "here": "home",
-            "presets": Preset.choices,
-            "preset": page.preset.value,
+            "algorithms": available().values(),
             "is_continued": cursor.session is not None,
+            "recommended": _recommended(request) if page.after is None else [],
         }
         template = "ranking/_page.html" if request.htmx else "ranking/ranked.html"
         return render(request, template, context)
 
 
+def _recommended(request: AuthenticatedRequest) -> list[FeedItem]:
+    """What the end of an order recommends; nothing for HEAD, which shows nothing."""
+    return recommended_posts(request.user, limit=RECOMMENDED) if request.method == "GET" else []
+
+
 @require_POST
 @login_required
-def preset(request: AuthenticatedRequest) -> HttpResponseBase:
-    old = preset_of(request.user)
-    if choose_preset(request.user, request.POST.get("preset", "")) != old:
+def algorithm(request: AuthenticatedRequest) -> HttpResponseBase:
+    old = algorithm_of(request.user).name
+    if choose_algorithm(request.user, request.POST.get("algorithm", "")).name != old:
         messages.success(request, _("Saved."))
     return SeeOther(next_url(request, default="/ranked"))

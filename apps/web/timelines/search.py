@@ -7,17 +7,16 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
-from apps.filters.models import FilterContext
-from apps.graph.queries import exact_relations
-from apps.http.requests import SiteRequest, client_address, viewer_of
-from apps.paging import Cursor
-from apps.search.people_search import people_found, popular, suggested
-from apps.search.post_search import post_at, posts_found
-from apps.search.query import TEXT_MAX_CHARACTERS, parse_query
+from apps.http.requests import SiteRequest, client_address, viewer_id_of, viewer_of
+from apps.pagination import Cursor
+from apps.search.queries import post_at_url, search_people, search_posts
+from apps.search.query_parser import TEXT_MAX_CHARACTERS, parse_query
+from apps.search.suggestions import popular_people, suggested_people
 from apps.search.trends import trending_posts
-from apps.tags.queries import known, tags_beginning, trending
+from apps.tags.queries import tag_usages, tags_beginning
+from apps.tags.trends import trending_tags
 from apps.throttling import check_rate_limit
-from apps.timeline.pipeline.filters import apply_filters
+from apps.web.people.relationships import follow_buttons
 
 KINDS = ("", "accounts", "hashtags", "statuses")
 GROUPS = ("people", "tags", "posts")
@@ -39,7 +38,7 @@ def search(request: SiteRequest) -> HttpResponse:
         context |= _trends(viewer)
     if request.htmx:
         context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
-        return render(request, "search/_typed.html", context)
+        return render(request, "search/_live_results.html", context)
     return render(request, "search/search.html", {"here": "search", "no_fab": True, **context})
 
 
@@ -49,13 +48,12 @@ def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
     viewer = viewer_of(request)
     context: dict[str, Any] = {"tab": tab, "here": "explore", "no_fab": True}
     if tab == "posts":
-        found = trending_posts(viewer.pk if viewer else None, limit=MANY)
-        context["posts"] = apply_filters(viewer, FilterContext.PUBLIC, found)
+        context["posts"] = trending_posts(viewer, limit=MANY)
     elif tab == "tags":
-        context["tags"] = known(trending(maximum=MANY), viewer, are_in_use=True)
+        context["tags"] = tag_usages(trending_tags(maximum=MANY), viewer, are_in_use=True)
     else:
-        people = suggested(viewer, limit=MANY) if viewer else popular(limit=MANY)
-        context |= {"people": people, **_relations(viewer, people)}
+        people = suggested_people(viewer, limit=MANY) if viewer else popular_people(limit=MANY)
+        context |= {"people": people, **follow_buttons(viewer_id_of(request), people)}
     return render(request, "search/explore.html", context)
 
 
@@ -63,26 +61,20 @@ def _results(request: SiteRequest, viewer: User | None, text: str, kind: str) ->
     found: dict[str, Any] = {}
     many = MANY if kind else FEW
     if kind in {"", "accounts"}:
-        found["people"] = people_found(viewer, text, limit=many)
-        found |= _relations(viewer, found["people"])
+        found["people"] = search_people(viewer, text, limit=many)
+        found |= follow_buttons(viewer_id_of(request), found["people"])
     if kind in {"", "hashtags"}:
-        found["tags"] = known(tags_beginning(text, maximum=many), viewer, are_in_use=True)
+        found["tags"] = tag_usages(tags_beginning(text, maximum=many), viewer, are_in_use=True)
     if kind in {"", "statuses"}:
-        pasted = post_at(viewer, text)
-        page = posts_found(viewer, parse_query(text), Cursor.from_query(request.GET))
+        pasted = post_at_url(viewer, text)
+        page = search_posts(viewer, parse_query(text), Cursor.from_query(request.GET, by_time=True))
         found |= {"posts": [pasted] if pasted else page.items, "older": page.older}
-    return {**found, "nothing": not any(found.get(name) for name in GROUPS)}
+        found["ends_early"] = page.ends_early and not pasted
+    return {**found, "nothing": not any(found.get(name) for name in (*GROUPS, "ends_early"))}
 
 
 def _trends(viewer: User | None) -> dict[str, Any]:
-    posts = trending_posts(viewer.pk if viewer else None, limit=TRENDING_POSTS)
     return {
-        "tags": known(trending(maximum=TRENDING_POSTS), viewer, are_in_use=True),
-        "posts": apply_filters(viewer, FilterContext.PUBLIC, posts),
+        "tags": tag_usages(trending_tags(maximum=TRENDING_POSTS), viewer, are_in_use=True),
+        "posts": trending_posts(viewer, limit=TRENDING_POSTS),
     }
-
-
-def _relations(viewer: User | None, people: list[User]) -> dict[str, Any]:
-    related = exact_relations(viewer.pk if viewer else None, [user.pk for user in people])
-    names = ("following", "followed_by", "blocking")
-    return {name: getattr(related, name) for name in names}

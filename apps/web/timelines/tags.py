@@ -1,4 +1,6 @@
-"""The page of followed tags, and the button to follow one."""
+"""The timeline of a tag, the page of followed tags, and the button to follow one."""
+
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
@@ -6,10 +8,34 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
-from apps.paging import Cursor
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    SiteRequest,
+    login_required,
+    next_url,
+    viewer_of,
+)
+from apps.pagination import Cursor
 from apps.tags.actions import follow_tag, unfollow_tag
-from apps.tags.queries import followed_page, known, trending
+from apps.tags.queries import followed_page, tag_named, tag_usages
+from apps.tags.trends import trending_tags
+from apps.timeline.public import TagQuery, tag_timeline
+from apps.web.feed import render_feed
+
+
+@require_safe
+def tag_page(request: SiteRequest, name: str) -> HttpResponse:
+    viewer, tag = viewer_of(request), tag_named(name)
+    cursor = Cursor.from_query(request.GET, by_time=True)
+    page = tag_timeline(viewer, TagQuery(tag.name), cursor)
+    context: dict[str, Any] = {
+        "usage": tag_usages([tag], viewer)[0],
+        "here": "explore",
+        "feed_url": tag.url,
+    }
+    return render_feed(request, "timeline/tag.html", page, **context)
+
 
 TRENDING = 10
 
@@ -20,7 +46,7 @@ def tags(request: AuthenticatedRequest) -> HttpResponse:
     page = followed_page(request.user, Cursor.from_query(request.GET))
     context = {
         "page": page,
-        "trending": known(trending(maximum=TRENDING), request.user, are_in_use=True),
+        "trending": tag_usages(trending_tags(maximum=TRENDING), request.user, are_in_use=True),
     }
     return render(request, "tags/index.html", {"here": "explore", "no_fab": True, **context})
 

@@ -158,3 +158,274 @@ end
 local function now() return tonumber(call('TIME')[1]) end
 """
 )
+
+
+# KEYS: meta, buckets. ARGV: layout, cold ttl seconds, lowest bucket, then per bucket: how many names, names.
+# -> {0 lost | 1 not whole}, or {2, per name: record | false | {record, aux values} | -1 not here}
+READ = (
+    BITS
+    + """
+local byte = string.byte
+local meta = call('HMGET', KEYS[1], 'whole', 'floor', 'layout')
+if not meta[1] then return {meta[2] and 1 or 0} end
+local ours, stored = ARGV[1], meta[3]
+local shared = math.min(#ours, #stored)
+if string.sub(ours, 1, shared) ~= string.sub(stored, 1, shared) then return {1} end
+local floor, at, out, o = tonumber(meta[2]), 4, {2}, 1
+local all_hot, complete = tonumber(ARGV[3]) >= floor, 'complete:' .. meta[1]
+
+-- what a name without a record means: never counted, or not here
+local function missing(key, mark, number)
+  if number < floor then
+    if mark ~= complete then return -1 end
+    call('EXPIRE', key, ARGV[2], 'XX')
+    return false
+  end
+  return (mark or was_begun(KEYS[1], number)) and -1
+end
+
+for k = 2, #KEYS do
+  local key, last = KEYS[k], at + ARGV[at]
+  ARGV[at] = '\\0'
+  local found = call('HMGET', key, unpack(ARGV, at, last))
+  local mark, none, here = found[1], false, true
+  if mark ~= 'hot' or not all_hot then
+    local number = tonumber(string.match(key, '%x+$'), 16)
+    if mark ~= 'hot' or number < floor then none = missing(key, mark, number) end
+    here = number >= floor or not none
+  end
+  for i = 2, last - at + 1 do
+    local record = here and found[i]
+    o = o + 1
+    if not record then
+      out[o] = none
+    elseif (byte(record, 1) or 0) >= 128 then
+      local names = {}
+      for f = 1, byte(record, 1) % 16 do names[f] = '\\0' .. string.char(f) .. ARGV[at + i - 1] end
+      out[o] = {record, unpack(call('HMGET', key, unpack(names)))}
+    else
+      out[o] = record
+    end
+  end
+  at = last + 1
+end
+return out
+"""
+)
+
+# KEYS: meta, buckets. ARGV: limits, counted, builder ('' for none), lease seconds, cursor, how many buckets, their
+# numbers, then per record: index of the bucket, name, record, aux pairs. -> whether they were stored
+# Without a floor nothing is stored; neither are records of a cold bucket that is not loaded.
+PUT = (
+    RECORDS
+    + """
+local meta = call('HMGET', KEYS[1], 'floor', 'builder')
+if not meta[1] or (ARGV[3] ~= '' and meta[2] ~= ARGV[3]) then return 0 end
+local limits, floor, many = numbers(ARGV[1]), tonumber(meta[1]), tonumber(ARGV[6])
+local kept = {}
+for k = 1, many do
+  local key, number = KEYS[k + 1], tonumber(ARGV[6 + k])
+  kept[k] = number >= floor or call('EXISTS', key) == 1
+  if number >= floor then begin(KEYS[1], key, number) end
+end
+for at = 7 + many, #ARGV, 4 do
+  local k = tonumber(ARGV[at])
+  if kept[k] then merge(KEYS[k + 1], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], limits, ARGV[2]) end
+end
+if ARGV[3] ~= '' then call('HSET', KEYS[1], 'lease', now() + ARGV[4], 'cursor', ARGV[5]) end
+return 1
+"""
+)
+
+# KEYS: meta, dirty, buckets. ARGV: limits, number of fields, index of the field, how many buckets, their numbers, then
+# per id: index of the bucket, name, delta, base record, base aux pairs.
+# -> {} lost, or per id: value | 'clamped' | 'base' (give PostgreSQL's row) | 'cold' (load the bucket)
+ADD = (
+    RECORDS
+    + """
+local meta = call('HMGET', KEYS[1], 'floor', 'whole')
+if not meta[1] then return {} end
+local limits, floor, whole = numbers(ARGV[1]), tonumber(meta[1]), meta[2]
+local fields, f, many = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local zero = string.char(fields) .. '\\0\\0'
+
+local function added(key, name, delta, record, had)
+  local texts = values(key, name, record)
+  for i = #texts + 1, fields do texts[i] = '0' end
+  local clamped = false
+  if fits(texts[f], limits[f]) then
+    local sum = tonumber(texts[f]) + tonumber(delta)
+    clamped = sum < 0
+    texts[f] = string.format('%.0f', math.max(sum, 0))
+  else
+    local sum = redis.pcall('HINCRBY', key, aux(f, name), delta)  -- 64 bits, which Lua's numbers are not
+    if type(sum) == 'table' then call('HSET', key, aux(f, name), '9223372036854775807') end
+    texts[f] = call('HGET', key, aux(f, name))
+    if string.sub(texts[f], 1, 1) == '-' then clamped, texts[f] = true, '0' end
+  end
+  store(key, name, string.sub(record, 2, 3), texts, limits, had or record)
+  return clamped and 'clamped' or texts[f]
+end
+
+local out = {}
+for at = 5 + many, #ARGV, 5 do
+  local k, name = tonumber(ARGV[at]), ARGV[at + 1]
+  local key, number = KEYS[k + 2], tonumber(ARGV[4 + k])
+  local hot, mark = number >= floor, call('HGET', key, MARK)
+  local record, answer, pairs_ = call('HGET', key, name), nil, ''
+  local is_garbage = record and not is_record(record)
+  if is_garbage then record = false end
+  local had = record
+  if not hot and (not mark or mark == 'hot') then
+    answer = 'cold'
+  elseif not record then
+    local is_zero = mark == complete(whole)
+    if hot then is_zero = whole and (mark == 'hot' or (not mark and not was_begun(KEYS[1], number))) end
+    if is_zero and not is_garbage then
+      record = zero
+    elseif ARGV[at + 3] ~= '' then
+      record, pairs_ = ARGV[at + 3], ARGV[at + 4]
+    else
+      answer = 'base'
+    end
+  end
+  if not answer then
+    if hot then begin(KEYS[1], key, number) end
+    put_aux(key, name, pairs_)
+    answer = added(key, name, ARGV[at + 2], record, had)
+    call('HINCRBY', KEYS[2], ARGV[4 + k], 1)
+    if not hot then call('PERSIST', key) end
+  end
+  out[#out + 1] = answer
+end
+return out
+"""
+)
+
+# KEYS: meta. ARGV: token ('' for no lease), lease seconds, floor, layout, run id.
+# -> false while another process builds, else {cursor, floor}. A cursor of another server's run is void.
+BUILD_BEGIN = """
+local call = redis.call
+local time = tonumber(call('TIME')[1])
+local meta = call('HMGET', KEYS[1], 'builder', 'lease', 'floor', 'cursor', 'on')
+if not meta[3] then
+  call('HSET', KEYS[1], 'floor', ARGV[3], 'swept', ARGV[3], 'layout', ARGV[4])
+  meta[3] = ARGV[3]
+end
+if ARGV[1] == '' then return {'', meta[3]} end
+if meta[5] ~= ARGV[5] then
+  call('HDEL', KEYS[1], 'cursor')
+  meta[4] = false
+elseif meta[1] and tonumber(meta[2]) > time then
+  return false
+end
+call('HSET', KEYS[1], 'builder', ARGV[1], 'lease', time + ARGV[2], 'on', ARGV[5])
+return {meta[4] or '', meta[3]}
+"""
+
+# KEYS: meta. ARGV: token, run id, layout, '1' when complete, else '0': then another process may continue.
+BUILD_END = """
+local call = redis.call
+local meta = call('HMGET', KEYS[1], 'builder', 'on')
+if meta[1] ~= ARGV[1] or meta[2] ~= ARGV[2] then return 0 end
+if ARGV[4] == '1' then
+  call('HSET', KEYS[1], 'whole', ARGV[1], 'run', ARGV[2], 'layout', ARGV[3])
+  call('HDEL', KEYS[1], 'builder', 'lease', 'cursor', 'on')
+else
+  call('HSET', KEYS[1], 'lease', 0)
+end
+return 1
+"""
+
+# KEYS: meta, buckets. ARGV: token, lease seconds, numbers of the buckets. -> per bucket: whether the caller may load it
+LOAD_BEGIN = (
+    RECORDS
+    + """
+local meta, out = call('HMGET', KEYS[1], 'floor', 'whole'), {}
+local floor = tonumber(meta[1] or 0)
+for k = 2, #KEYS do
+  local key, number = KEYS[k], tonumber(ARGV[k + 1])
+  local mark, mine, lacks = call('HGET', key, MARK), 0, false
+  local until_ = mark and tonumber(string.match(mark, '^(%d+):')) or 0
+  if number < floor then
+    lacks = mark ~= complete(meta[2])
+  else
+    lacks = mark ~= 'hot' and (mark or was_begun(KEYS[1], number))
+  end
+  if lacks and until_ < now() then
+    local new = call('EXISTS', key) == 0
+    call('HSET', key, MARK, (now() + ARGV[2]) .. ':' .. ARGV[1])
+    if new and number < floor then call('EXPIRE', key, ARGV[2]) end
+    mine = 1
+  end
+  out[#out + 1] = mine
+end
+return out
+"""
+)
+
+# KEYS: meta, dirty, bucket.
+# ARGV: token, cold ttl seconds, number of the bucket, limits, counted, then name, record, aux pairs.
+LOAD_END = (
+    RECORDS
+    + """
+local mark, limits = call('HGET', KEYS[3], MARK), numbers(ARGV[4])
+if not mark or string.match(mark, ':(.*)$') ~= ARGV[1] then return 0 end
+for at = 6, #ARGV, 3 do merge(KEYS[3], ARGV[at], ARGV[at + 1], ARGV[at + 2], limits, ARGV[5]) end
+local meta = call('HMGET', KEYS[1], 'floor', 'whole')
+if tonumber(ARGV[3]) >= tonumber(meta[1] or 0) then
+  call('HSET', KEYS[3], MARK, 'hot')
+else
+  call('HSET', KEYS[3], MARK, complete(meta[2]))
+  if call('HEXISTS', KEYS[2], ARGV[3]) == 0 then call('EXPIRE', KEYS[3], ARGV[2]) end
+end
+return 1
+"""
+)
+
+# KEYS: meta. ARGV: floor. -> {floor, swept}, or {} while the store is not whole
+EVICT = """
+local call = redis.call
+local meta = call('HMGET', KEYS[1], 'whole', 'floor', 'swept')
+if not meta[1] then return {} end
+if tonumber(ARGV[1]) > tonumber(meta[2]) then
+  call('HSET', KEYS[1], 'floor', ARGV[1])
+  meta[2] = ARGV[1]
+end
+return {meta[2], meta[3]}
+"""
+
+# KEYS: meta, dirty, buckets. ARGV: '1' to drop even what was loaded for a while, numbers. -> how many are still dirty
+SWEEP = (
+    RECORDS
+    + """
+local dirty = 0
+for k = 3, #KEYS do
+  local key, number = KEYS[k], ARGV[k - 1]
+  local mark = call('HGET', key, MARK)
+  if call('HEXISTS', KEYS[2], number) == 1 then
+    dirty = dirty + 1
+  elseif ARGV[1] == '1' or not mark or mark == 'hot' or mark == '0:' then
+    call('UNLINK', key)
+    set_begun(KEYS[1], tonumber(number), false)
+  end
+end
+return dirty
+"""
+)
+
+# KEYS: meta, dirty, buckets. ARGV: cold ttl seconds, then per bucket: number, how many increments were written.
+CLEAN = """
+local call = redis.call
+local floor = tonumber(call('HGET', KEYS[1], 'floor') or 0)
+for k = 3, #KEYS do
+  local number = ARGV[2 * k - 4]
+  if call('HGET', KEYS[2], number) == ARGV[2 * k - 3] then
+    call('HDEL', KEYS[2], number)
+    if tonumber(number) < floor and call('HGET', KEYS[k], '\\0') ~= 'hot' then
+      call('EXPIRE', KEYS[k], ARGV[1])
+    end
+  end
+end
+return 1
+"""

@@ -4,17 +4,27 @@ Everything runs in short steps, may run twice, and may be interrupted anywhere.
 """
 
 import logging
+import secrets
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from feedcache.structures.counters import buckets, building
-from feedcache.structures.counters.building import State
-from feedcache.structures.counters.layout import parse
-from feedcache.structures.counters.schema import Row, is_newer
-from feedcache.structures.counters.service import CounterService
+from feedcache.connections import counters
+from feedcache.structures.counters import lua
+from feedcache.structures.counters.service import (
+    IN_AUX,
+    LEASE_SECONDS,
+    NUMBER,
+    BucketLease,
+    CounterService,
+    CounterStore,
+    Row,
+    Values,
+    is_newer,
+    parse_places,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +37,24 @@ GRACE_SECONDS = 0.5  # longer than from a commit to its put
 Advance = Callable[[int], None]  # receives the id up to which all rows are done
 
 
+@dataclass(frozen=True)
+class State:
+    """The meta keys of the store, and the run id of its server."""
+
+    meta: Mapping[str, str]
+    run: str
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a missing record means zero."""
+        return "whole" in self.meta
+
+    @property
+    def floor(self) -> int | None:
+        """Buckets below it are cold."""
+        return int(self.meta["floor"]) if "floor" in self.meta else None
+
+
 class Difference(NamedTuple):
     """A count that differs between Redis and PostgreSQL."""
 
@@ -37,7 +65,7 @@ class Difference(NamedTuple):
 
 def maintain(service: CounterService, *, seconds: float) -> bool:
     """Rebuild a store that was lost, or that was restored from an older file; whether nothing is left to do."""
-    return is_sound(service, building.state(service.store)) or rebuild(service, seconds=seconds)
+    return is_sound(service, state(service.store)) or rebuild(service, seconds=seconds)
 
 
 def is_sound(service: CounterService, state: State) -> bool:
@@ -55,7 +83,7 @@ def rebuild(
     """
     until = time.monotonic() + seconds
     _leave_former_places(service)
-    lease = building.begin_build(service.store, service.floor_now)
+    lease = begin_build(service.store, service.floor_now)
     if lease is None:
         return False
     cursor = lease.cursor
@@ -68,24 +96,24 @@ def rebuild(
             return False
         advance(cursor)
         if time.monotonic() > until:
-            building.end_build(service.store, lease, complete=False)
+            end_build(service.store, lease, complete=False)
             return False
-    return building.end_build(service.store, lease, complete=True)
+    return end_build(service.store, lease, complete=True)
 
 
 def start_over(service: CounterService) -> None:
     """Write all counts back, then drop every record; the next calls of `maintain` rebuild them."""
-    building.invalidate(service.store)
+    invalidate(service.store)
     lowest, highest = (service.store.places.place(id_)[0] for id_ in service.source.ends())
     sweep(service, lowest, highest + 1, loaded_too=True)
 
 
 def _leave_former_places(service: CounterService) -> None:
-    former = building.adopt(service.store)
+    former = adopt(service.store)
     if former is not None:
-        old = replace(service, store=replace(service.store, places=parse(former)))
+        old = replace(service, store=replace(service.store, places=parse_places(former)))
         start_over(old)
-        building.forget(old.store)
+        forget(old.store)
 
 
 def write_back(service: CounterService) -> int:
@@ -93,35 +121,35 @@ def write_back(service: CounterService) -> int:
 
     Values are absolute and only ever raise those in PostgreSQL: repeated or interrupted steps do no harm.
     """
-    done, number = 0, buckets.dirty_number(service.store)
-    while done < number and (dirty := buckets.dirty(service.store, DIRTY)):
+    done, number = 0, waiting(service)
+    while done < number and (found := dirty(service.store, DIRTY)):
         for index in service.store.schema.counted:
             values = {
                 id_: counts[index]
-                for bucket in dirty
+                for bucket in found
                 for id_, counts in bucket.values.items()
                 if counts[index]
             }
             service.source.raise_to(service.store.schema.names[index], values)
-        buckets.clean(service.store, dirty)
-        done += len(dirty)
+        clean(service.store, found)
+        done += len(found)
     return done
 
 
 def evict(service: CounterService, *, max_bytes: int = 0) -> int:
     """Drop buckets that are cold by age, and the oldest ones beyond a limit of memory; how many were checked."""
-    state = building.state(service.store)
-    if service.hot_seconds is None or not state.is_complete or state.floor is None:
+    now = state(service.store)
+    if service.hot_seconds is None or not now.is_complete or now.floor is None:
         return 0
-    floor = max(service.floor_now, state.floor)
+    floor = max(service.floor_now, now.floor)
     if max_bytes:
-        floor = max(floor, _floor_below(service, state.floor, max_bytes))
-    evicted = buckets.evict(service.store, floor)
+        floor = max(floor, _floor_below(service, now.floor, max_bytes))
+    evicted = _raise_floor(service.store, floor)
     if evicted is None:
         return 0
     floor, swept = evicted
     done = sweep(service, swept, floor)
-    buckets.swept(service.store, swept + done)
+    counters().hset(service.store.meta_key, "swept", swept + done)
     return done
 
 
@@ -131,7 +159,7 @@ def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = F
     for start in range(first, end, BUCKETS):
         batch = range(start, min(start + BUCKETS, end))
         tries = 0
-        while buckets.sweep(service.store, batch, loaded_too=loaded_too):
+        while _drop_buckets(service.store, batch, loaded_too=loaded_too):
             tries += 1
             if tries == MAX_SWEEPS:
                 return start - first
@@ -150,14 +178,14 @@ class Sample(NamedTuple):
 
 def sample(service: CounterService, newest_id: int) -> Sample:
     """Measure some of the hot buckets up to that of an id."""
-    floor = building.state(service.store).floor
+    floor = state(service.store).floor
     end = service.store.places.place(newest_id)[0] + 1
     if floor is None or end <= floor:
         return Sample(0, 0, 0, 0)
     number = end - floor
     chosen = Random(0).sample(range(floor, end), min(SAMPLE, number))  # noqa: S311 -- not a secret
     batches = [chosen[at : at + BUCKETS] for at in range(0, len(chosen), BUCKETS)]
-    measured = [size for batch in batches for size in buckets.sizes_of(service.store, batch)]
+    measured = [size for batch in batches for size in sizes_of(service.store, batch)]
     sizes = [size for size in measured if size.records]
     share = number / len(chosen)
     return Sample(
@@ -170,7 +198,7 @@ def sample(service: CounterService, newest_id: int) -> Sample:
 
 def waiting(service: CounterService) -> int:
     """How many buckets have counts that PostgreSQL lacks."""
-    return buckets.dirty_number(service.store)
+    return counters().hlen(service.store.dirty_key)
 
 
 def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
@@ -179,7 +207,7 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
     excess = sample(service, service.source.ends()[1]).size - max_bytes
     while excess > 0 and floor < newest:
         batch = range(floor, min(floor + BUCKETS, newest))
-        for size in buckets.sizes_of(service.store, batch):
+        for size in sizes_of(service.store, batch):
             excess -= size.memory
             floor += 1
             if excess <= 0:
@@ -229,3 +257,133 @@ def differences(service: CounterService, row: Row, record: Row | None) -> list[D
         )
         if (has < should if index in schema.counted else has != should)
     ]
+
+
+NAMES = ("whole", "floor", "layout", "run")  # the fields of meta that `State` has
+
+
+def state(store: CounterStore) -> State:
+    """In one round trip."""
+    pipeline = counters().pipeline(transaction=False)
+    pipeline.hmget(store.meta_key, NAMES)
+    pipeline.info("server")
+    values, server = pipeline.execute()
+    meta = {name: value.decode() for name, value in zip(NAMES, values, strict=True) if value}
+    return State(meta, server["run_id"])
+
+
+def begin_build(store: CounterStore, floor: int) -> BucketLease | None:
+    """Acquire the builder's lease; None while another process has it. Puts are stored from now on."""
+    token = secrets.token_hex(8)
+    args = [token, LEASE_SECONDS, floor, store.layout, state(store).run]
+    answer = store.run(lua.BUILD_BEGIN, [store.meta_key], args)
+    return (
+        BucketLease(token, int(answer[0]) if answer[0] else None, int(answer[1]))
+        if answer
+        else None
+    )
+
+
+def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> bool:
+    """End a lease: the store is complete, or another process continues. False when the lease was lost."""
+    args = [lease.token, state(store).run, store.layout, int(complete)]
+    return bool(store.run(lua.BUILD_END, [store.meta_key], args))
+
+
+def invalidate(store: CounterStore) -> None:
+    """From now on a missing record does not mean zero, until the next complete rebuild; puts are stored."""
+    counters().hdel(store.meta_key, "whole", "builder", "lease", "cursor", "on")
+
+
+def adopt(store: CounterStore) -> str | None:
+    """Record the layout in use; the name of the former one, if it was another."""
+    former = cast("bytes | None", counters().set(store.places_key, store.places.name, get=True))
+    return former.decode() if former and former.decode() != store.places.name else None
+
+
+def forget(store: CounterStore) -> None:
+    """Delete the meta keys of a layout that is not used any more."""
+    counters().unlink(store.meta_key, store.dirty_key)
+
+
+def compared_until(store: CounterStore) -> int:
+    """The id up to which counts have been compared with their rows; -1 at the beginning."""
+    reached = cast("bytes | None", counters().get(store.walk_key))
+    return int(reached) if reached else -1
+
+
+def note_compared_until(store: CounterStore, id_: int) -> None:
+    counters().set(store.walk_key, id_)
+
+
+class Size(NamedTuple):
+    """The memory of a bucket in bytes, and about how many records it has."""
+
+    memory: int
+    records: int
+
+
+class Dirty(NamedTuple):
+    """A bucket with increments that PostgreSQL does not have: their number, and the values of its records."""
+
+    bucket: int
+    increments: int
+    values: dict[int, Values]
+
+
+def dirty(store: CounterStore, limit: int) -> list[Dirty]:
+    # At random: buckets that are counted on all the time must not starve others.
+    found = cast("list[bytes]", counters().hrandfield(store.dirty_key, limit, withvalues=True))
+    chosen = [(int(found[at]), int(found[at + 1])) for at in range(0, len(found or []), 2)]
+    pipeline = counters().pipeline(transaction=False)
+    for bucket, _number in chosen:
+        pipeline.hgetall(store.key(bucket))
+    return [
+        Dirty(bucket, number, _records(store, bucket, records))
+        for (bucket, number), records in zip(chosen, pipeline.execute(), strict=True)
+    ]
+
+
+def clean(store: CounterStore, written: Sequence[Dirty]) -> None:
+    """Note the increments that PostgreSQL has now, unless a bucket was counted on meanwhile."""
+    keys = [store.meta_key, store.dirty_key, *(store.key(bucket.bucket) for bucket in written)]
+    args = [part for bucket in written for part in (bucket.bucket, bucket.increments)]
+    store.run(lua.CLEAN, keys, [store.cold_ttl_seconds, *args])
+
+
+def _records(store: CounterStore, bucket: int, found: Mapping[bytes, bytes]) -> dict[int, Values]:
+    values = {}
+    for name, record in found.items():
+        if name[:1] == b"\0":
+            continue
+        aux = {}
+        if record[0] & IN_AUX:
+            named = {
+                index: b"\0" + bytes([index + 1]) + name for index in range(record[0] & NUMBER)
+            }
+            aux = {index: int(found[one]) for index, one in named.items() if one in found}
+        values[store.places.id_at((bucket, name))] = store.schema.unpack(record, aux)
+    return values
+
+
+def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
+    pipeline = counters().pipeline(transaction=False)
+    for bucket in buckets:
+        pipeline.memory_usage(store.key(bucket), samples=0)
+        pipeline.hlen(store.key(bucket))
+    answers = pipeline.execute()
+    return [  # the mark is no record
+        Size(answers[at] or 0, max(answers[at + 1] - 1, 0)) for at in range(0, len(answers), 2)
+    ]
+
+
+def _raise_floor(store: CounterStore, floor: int) -> tuple[int, int] | None:
+    """Raise the floor; (floor, up to where cold buckets have been dropped), None while not whole."""
+    answer = store.run(lua.EVICT, [store.meta_key], [floor])
+    return (int(answer[0]), int(answer[1])) if answer else None
+
+
+def _drop_buckets(store: CounterStore, buckets: Sequence[int], *, loaded_too: bool = False) -> int:
+    """Drop buckets without increments that PostgreSQL lacks; how many have some, and stay."""
+    keys = [store.meta_key, store.dirty_key, *map(store.key, buckets)]
+    return int(store.run(lua.SWEEP, keys, [int(loaded_too), *buckets]))

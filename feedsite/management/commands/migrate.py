@@ -1,15 +1,115 @@
-"""`manage migrate`: Django's own, on a connection fit for it."""
+"""`manage migrate` for a database in use: its own connection and timeouts, and indexes built concurrently."""
 
+import re
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as Migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable
 
-from feedsite import migrating
+from feedsite.environment import Environment, postgresql_options
+
+PAUSE_SECONDS = 1.0
+ADVISORY_LOCK = 0x66656564  # "feed": one migration at a time
+_CONCURRENTLY = re.compile(
+    r'CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"(?P<name>[^"]+)" ON "(?P<table>[^"]+)"'
+)
+_FIND = """
+SELECT i.indisvalid FROM pg_index i
+JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
+WHERE c.relname = %s AND t.relname = %s AND pg_table_is_visible(t.oid)
+"""
+
+Execute = Callable[..., Any]
+
+
+@contextmanager
+def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Use a connection past pool and pooler, without a statement timeout and with a short lock timeout."""
+    usual = connection.settings_dict
+    connection.close()  # back into its pool, while the settings still name one
+    connection.settings_dict = _for_migrations(connection.alias, usual)
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict = usual
+
+
+def _for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
+    config = dict(usual)
+    if alias == DEFAULT_DB_ALIAS and settings.MIGRATIONS_DATABASE_URL:
+        overrides = Environment.db_url_config(settings.MIGRATIONS_DATABASE_URL)
+        config |= {**overrides, "ENGINE": usual["ENGINE"]}
+    timeouts = {"statement_timeout": 0, "lock_timeout": settings.MIGRATIONS_LOCK_TIMEOUT_MS}
+    options = {name: value for name, value in config.get("OPTIONS", {}).items() if name != "pool"}
+    return {**config, "OPTIONS": {**options, "options": postgresql_options(timeouts)}}
+
+
+@contextmanager
+def exclusive_lock(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Wait for other migrations of this database. The lock ends with the connection."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
+        cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
+        cursor.execute(f"SET lock_timeout = {settings.MIGRATIONS_LOCK_TIMEOUT_MS:d}")
+    yield
+
+
+def concurrent_indexes(connection: BaseDatabaseWrapper, report: Callable[[str], None]) -> Execute:
+    """An execute wrapper for `CREATE INDEX CONCURRENTLY`.
+
+    It waits for transactions and blocks none, so it has no lock timeout. An interrupted build
+    leaves an invalid index that is maintained and never used: it is dropped first. A valid one
+    whose migration was not recorded is left: only that migration names an index so.
+    """
+
+    def wrapper(execute: Execute, sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface
+        match = _CONCURRENTLY.match(str(sql))
+        if match is None:
+            return execute(sql, params, many, context)
+        name, is_valid = match["name"], _is_valid(connection, match["name"], match["table"])
+        if is_valid:
+            report(f"The index {name} is there already")
+            return None
+        context["cursor"].execute("SET lock_timeout = 0")
+        if is_valid is False:
+            report(f"The index {name} was left unfinished: it is dropped and built again")
+            context["cursor"].execute(f'DROP INDEX CONCURRENTLY "{name}"')
+        result = execute(sql, params, many, context)
+        context["cursor"].execute(f"SET lock_timeout = {settings.MIGRATIONS_LOCK_TIMEOUT_MS:d}")
+        return result
+
+    return wrapper
+
+
+def _is_valid(connection: BaseDatabaseWrapper, name: str, table: str) -> bool | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, [name, table])
+        row = cursor.fetchone()
+        return row[0] if row else None
+
+
+def set_timeouts_of_role(connection: BaseDatabaseWrapper) -> None:
+    """Set the timeouts on the site's role in this database: a pooler takes none from the site.
+
+    They apply to connections that PgBouncer opens from now on.
+    """
+    role = settings.DATABASES[DEFAULT_DB_ALIAS]["USER"] or connection.settings_dict["USER"]
+    quote = connection.ops.quote_name
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_database()")
+        (database,) = cursor.fetchone()
+        for name, milliseconds in settings.DATABASE_TIMEOUTS.items():
+            cursor.execute(
+                f"ALTER ROLE {quote(role)} IN DATABASE {quote(database)} SET {name} = {milliseconds:d}"
+            )
 
 
 class Command(Migrate):
@@ -22,11 +122,11 @@ class Command(Migrate):
             super().handle(*args, **options)  # in the caller's transaction
             return
         self._refuse_pooler(options["database"])
-        with migrating.connected_for_migrations(connection), migrating.exclusive_lock(connection):
-            with connection.execute_wrapper(migrating.concurrent_indexes(connection, self.report)):
+        with connected_for_migrations(connection), exclusive_lock(connection):
+            with connection.execute_wrapper(concurrent_indexes(connection, self.report)):
                 self._migrate_with_retries(*args, **options)
             if settings.DATABASE_POOLER:
-                migrating.set_timeouts_of_role(connection)
+                set_timeouts_of_role(connection)
 
     def _migrate_with_retries(self, *args: Any, **options: Any) -> None:
         for attempt in range(1, settings.MIGRATIONS_LOCK_ATTEMPTS + 1):
@@ -37,7 +137,7 @@ class Command(Migrate):
                 if is_last or not isinstance(error.__cause__, LockNotAvailable):
                     raise
                 self.report(f"A table was busy (attempt {attempt}); once more in a moment")
-                time.sleep(migrating.PAUSE_SECONDS)
+                time.sleep(PAUSE_SECONDS)
             else:
                 return
 

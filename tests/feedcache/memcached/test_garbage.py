@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedcache.memcached.tiers import tiers
+from feedcache.memcached_tiers import tiers
 from feedcache.read_through import ReadThrough
 from tests.feedcache.pools import all_of
 from tests.support.memory import forget, plant, told

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from feedcache.memcached.generations import KEY as GENERATIONS
-from feedcache.memcached.node import MemcachedNode
-from feedcache.redis_servers import breaker
-from feedcache.redis_servers.connections import timelines
+from feedcache import breaker
+from feedcache.connections import timelines
+from feedcache.memcached_node import GENERATIONS_KEY as GENERATIONS
+from feedcache.memcached_node import MemcachedNode
 from tests.feedcache.pools import BACKUP, MAIN, a_second_passes, all_of
 from tests.feedcache.relay import Relay
 from tests.support.faults import dead_redis
@@ -134,7 +134,7 @@ def test_a_read_is_one_request_per_node(pools, relays):
 # -- the breaker --------------------------------------------------------------------------------
 
 
-def test_a_hung_node_costs_one_time_out_then_it_is_skipped(pools, cache, quick, monkeypatch):
+def test_a_hung_node_costs_one_time_out_then_it_is_skipped(quick, pools, cache, monkeypatch):
     monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 30)
     monkeypatch.setattr(breaker, "MAX_PAUSE_SECONDS", 30)
     cache.set_many(dict.fromkeys(KEYS, b"v"), ttl_seconds=TTL)
@@ -154,7 +154,7 @@ def test_a_hung_node_costs_one_time_out_then_it_is_skipped(pools, cache, quick, 
     assert not all(node.is_answering for node in cache.nodes())
 
 
-def test_two_hung_nodes_cost_one_time_out_together(pools, cache, quick):
+def test_two_hung_nodes_cost_one_time_out_together(quick, pools, cache):
     pools.freeze("main-a")
     pools.freeze("main-b")
     began = time.monotonic()
@@ -162,7 +162,7 @@ def test_two_hung_nodes_cost_one_time_out_together(pools, cache, quick):
     assert time.monotonic() - began < 0.45
 
 
-def test_a_hung_node_does_not_make_all_threads_wait_again_and_again(pools, cache, quick):
+def test_a_hung_node_does_not_make_all_threads_wait_again_and_again(quick, pools, cache):
     cache.set_many(dict.fromkeys(KEYS, b"v"), ttl_seconds=TTL)
     pools.freeze("main-a")
 
@@ -227,7 +227,7 @@ def test_a_node_that_talks_nonsense_is_a_failure_and_no_value(pools, cache, rela
 @pytest.mark.parametrize("way", ["kill", "freeze"])
 @pytest.mark.parametrize("label", ["main-a", "backup", "l1-a"])
 def test_a_node_that_missed_a_write_shows_nothing_old_when_it_returns(
-    pools, cache, quick, way, label
+    quick, pools, cache, way, label
 ):
     if label not in [node.name for _place, node in pools.topology.places()]:
         pytest.skip("no L1")
@@ -249,7 +249,7 @@ def test_a_node_that_missed_a_write_shows_nothing_old_when_it_returns(
 
 @pytest.mark.parametrize("way", ["kill", "freeze"])
 @pytest.mark.parametrize("redis", ["redis", "no redis"])
-def test_flapping_never_shows_an_old_value(pools, quick, way, redis):
+def test_flapping_never_shows_an_old_value(quick, pools, way, redis):
     """100 rounds in all: down, write, read, up, read; to one client who saw it all."""
     if redis == "redis":
         flap(pools, pools.client(), way, rounds=12)
@@ -288,7 +288,7 @@ def check(cache, truth):
 
 
 @pytest.mark.parametrize("way", ["kill", "freeze"])
-def test_flapping_never_shows_an_old_value_to_a_process_that_saw_no_failure(pools, quick, way):
+def test_flapping_never_shows_an_old_value_to_a_process_that_saw_no_failure(quick, pools, way):
     """It learned of it within the second that the listener takes."""
     flap(pools, pools.client(), way, rounds=12, second=pools.client())
 
@@ -323,7 +323,7 @@ def test_a_node_that_only_one_process_cannot_reach(pools, relays, chosen):
 
 
 def test_a_lost_follow_up_is_noticed_and_what_it_should_have_replaced_is_not_read(
-    three, quick, chosen, tmp_path
+    quick, three, chosen, tmp_path
 ):
     """Writes without an answer vanish on the way to L1."""
     server = three.servers["l1-a"]
@@ -438,7 +438,7 @@ def test_a_follow_up_under_the_old_generation_does_not_hide_for_ever(three, chos
         assert second.get_many(["key:1"]) == {"key:1": b"new"}
 
 
-def test_a_reader_from_before_a_missed_write_refills_nothing(three, chosen, quick):
+def test_a_reader_from_before_a_missed_write_refills_nothing(quick, three, chosen):
     """Read in Main; L1 misses the write and comes back empty; only then the old value would go up."""
     cache = three.client(replace(three.topology, l1=three.topology.l1[:1]))
     plant(cache.main.slot_of(b"key:1").node, "key:1", b"old")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached_tiers import tiers, use_topology
 from feedcache.topology import Topology
 from tests.feedcache.pools import MAIN
 from tests.support.memory import contents, forget

@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from feedcache.memcached.layer import make
-from feedcache.memcached.protocol import Kind
-from feedcache.memcached.reads import MAX_KEYS_PER_CALL
-from feedcache.memcached.writes import TOMBSTONE_SECONDS
+from feedcache.memcached_node import Kind
+from feedcache.memcached_tiers import MAX_KEYS_PER_CALL, TOMBSTONE_SECONDS, make
 from feedcache.topology import State, Topology
 from tests.feedcache.pools import BACKUP, MAIN, all_of
 from tests.support.memory import contents, plant, told
@@ -322,8 +320,10 @@ def test_a_load_fills_main_backup_and_the_chosen_group(cache, chosen):
     assert all_of(cache) == expected(cache, main=b"v", backup=b"v", chosen=b"v")
 
 
-def test_a_load_fills_every_group_where_the_setting_says_so(cache, chosen, settings):
+def test_a_load_fills_every_group_where_the_setting_says_so(pools, chosen, settings):
     settings.CACHE_REFILL_ALL_L1 = True
+    cache = pools.client()
+    assert cache.ping()
     read = cache.read([KEY])
     cache.fill(read, {KEY.encode(): _item(b"v", ttl_seconds=TTL)})
     assert all_of(cache) == expected(cache, main=b"v", backup=b"v", chosen=b"v", others=b"v")

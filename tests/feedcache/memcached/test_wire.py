@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.memcached.protocol import (
+from feedcache.memcached_node import (
     Incomplete,
     Item,
     Kind,

@@ -2,10 +2,9 @@
 
 import time
 
+from feedcache.connections import timelines
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.connections import timelines
-from feedcache.structures.home_window import HomeWindows, late_arrivals, mark_deleted
-from feedcache.structures.home_window_scripts import MAX_LATE
+from feedcache.structures.home_window import MAX_LATE, HomeWindows, late_arrivals, mark_deleted
 from tests.support.faults import dead_redis
 
 READER, OTHER = 7, 8

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.redis_servers.connections import timelines
-from feedcache.structures.restore_payload import sorted_set
+from feedcache.connections import timelines
+from feedcache.structures.restore import sorted_set
 
 LARGEST = 10**19 // 2
 NUMBERS = st.sets(st.integers(10**18, LARGEST) | st.integers(0, LARGEST), max_size=60)

@@ -7,18 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from feedcache import connections
+from feedcache.connections import RedisError, existence
 from feedcache.ids import compose, first_id_at
-from feedcache.redis_servers.connections import RedisError, existence
-from feedcache.structures.bloom import generations
-from feedcache.structures.bloom.arithmetic import (
+from feedcache.structures import bloom
+from feedcache.structures.bloom import (
     CHUNK_BYTES,
+    DAY,
     POSITIONS,
+    Marks,
     Sizing,
+    _states,
+    check_many,
+    fills,
+    free,
+    mark_many,
     record_of,
     records_in,
 )
-from feedcache.structures.bloom.existence import _states, check_many, mark_many
-from feedcache.structures.bloom.segments import DAY, Marks, fills, free
 from runner.services.redis import PERSISTENCE, Redis
 from runner.services.service import restart
 from tests.support.faults import dead_redis
@@ -44,23 +50,23 @@ def post(number, *, age=0, author=5):
     return compose(NOW - age, author, 0) + (number << 4)
 
 
-def live(marks=ROWS) -> generations.Generation:
+def live(marks=ROWS) -> bloom.Generation:
     """The filter that is believed."""
-    found = generations.read(marks.name).live
+    found = bloom.read_state(marks.name).live
     assert found is not None
     return found
 
 
 def builder_of(marks=ROWS) -> str:
     """The name of the only builder."""
-    builder = generations.acquire(marks.name)
+    builder = bloom.acquire_rebuild(marks.name)
     assert builder is not None
     return builder
 
 
 def is_fresh(marks=ROWS):
     """A kind whose filter is whole, as after a rebuild of empty tables."""
-    generations.start(marks.name)
+    bloom.start_filter(marks.name)
     return marks
 
 
@@ -229,7 +235,7 @@ def test_what_was_never_marked_costs_no_bytes():
     for number in range(10):
         found = ask(ROWS, number + 1, [post(n, age=n % 80 * DAY) for n in range(1000)])
         assert (found.perhaps, found.unknown) == (set(), set())
-    assert list(existence().scan_iter("*phantom*")) == [generations.META.encode()]
+    assert list(existence().scan_iter("*phantom*")) == [bloom.META.encode()]
 
 
 def test_a_segment_goes_whole():
@@ -256,9 +262,9 @@ def test_clocks_that_differ_do_not_hide_a_mark_at_the_horizon(monkeypatch):
     """Whoever marks is ahead, and takes the post for one that is never asked for; whoever asks is behind."""
     is_fresh()
     edge = post(1, age=90 * DAY - 60)
-    monkeypatch.setattr("feedcache.structures.bloom.segments.time.time", lambda: NOW + 300)
+    monkeypatch.setattr("feedcache.structures.bloom.time.time", lambda: NOW + 300)
     mark_many(ROWS, [(1, edge)])
-    monkeypatch.setattr("feedcache.structures.bloom.segments.time.time", lambda: NOW - 300)
+    monkeypatch.setattr("feedcache.structures.bloom.time.time", lambda: NOW - 300)
     found = ask(ROWS, 1, [edge])
     assert edge in found.perhaps | found.unknown
 
@@ -283,7 +289,7 @@ def test_redis_cli_reads_a_filter_with_plain_commands():
         assert cli("GETBIT", key.decode(), position) == "1"
     assert cli("BITCOUNT", key.decode()) == "8"
     assert cli("STRLEN", key.decode()) == str(CHUNK_BYTES)
-    assert "token" in cli("HGET", generations.META, f"{marks.name}:live")
+    assert "token" in cli("HGET", bloom.META, f"{marks.name}:live")
 
 
 # --- loss -----------------------------------------------------------------------------------------
@@ -322,7 +328,7 @@ def test_a_chunk_that_was_evicted_is_noticed(then):
     if then == "mark":
         mark_many(ROWS, [(1, post(2))])
     assert ask(ROWS, 1, [post(1)]).unknown == {post(1)}
-    assert generations.read(ROWS.name).live is None
+    assert bloom.read_state(ROWS.name).live is None
     assert chunk_keys() == []
 
 
@@ -354,7 +360,7 @@ def test_a_dead_redis_is_unknown_and_a_mark_says_that_it_failed():
 
 def test_garbage_about_filters_is_nothing():
     for garbage in ("", "{", "[]", '{"token": 1}', '{"token": "x", "layers": {"a": "b"}}'):
-        existence().hset(generations.META, f"{ROWS.name}:live", garbage)
+        existence().hset(bloom.META, f"{ROWS.name}:live", garbage)
         assert ask(ROWS, 1, [post(1)]).unknown == {post(1)}
 
 
@@ -376,7 +382,7 @@ def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, settings):
     server.start()
     try:
         settings.REDIS_EXISTENCE_URL = f"unix://{server.socket}?db=0"
-        existence.cache_clear()
+        connections.forget_clients()
         is_fresh()
         mark_many(ROWS, [(1, post(1))])
         restart(server)
@@ -389,7 +395,7 @@ def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, settings):
         assert ask(ROWS, 1, [post(1), post(2)]).perhaps == {post(1), post(2)}
     finally:
         server.stop()
-        existence.cache_clear()
+        connections.forget_clients()
 
 
 # --- building -------------------------------------------------------------------------------------
@@ -399,11 +405,11 @@ def test_marks_go_to_the_filter_that_is_being_built_too():
     is_fresh()
     mark_many(ROWS, [(1, post(1))])
     builder = builder_of()
-    fresh, abandoned = generations.begin(ROWS.name)
+    fresh, abandoned = bloom.begin_rebuild(ROWS.name)
     assert abandoned == []
     mark_many(ROWS, [(1, post(2))])
     assert ask(ROWS, 1, [post(1), post(2)]).perhaps == {post(1), post(2)}
-    done, old = generations.finish(ROWS.name, fresh, builder)
+    done, old = bloom.finish_rebuild(ROWS.name, fresh, builder)
     assert done
     assert old is not None
     free(ROWS, [old])
@@ -413,42 +419,42 @@ def test_marks_go_to_the_filter_that_is_being_built_too():
 
 def test_a_flush_during_a_rebuild_is_noticed():
     builder = builder_of()
-    fresh, _ = generations.begin(ROWS.name)
-    assert generations.progress(ROWS.name, fresh, builder, "rows 5")
+    fresh, _ = bloom.begin_rebuild(ROWS.name)
+    assert bloom.save_progress(ROWS.name, fresh, builder, "rows 5")
     existence().flushdb()
-    assert not generations.progress(ROWS.name, fresh, builder, "rows 6")
-    assert generations.finish(ROWS.name, fresh, builder) == (False, None)
-    assert generations.read(ROWS.name).live is None
+    assert not bloom.save_progress(ROWS.name, fresh, builder, "rows 6")
+    assert bloom.finish_rebuild(ROWS.name, fresh, builder) == (False, None)
+    assert bloom.read_state(ROWS.name).live is None
 
 
 def test_a_chunk_lost_during_a_rebuild_is_noticed():
     builder = builder_of()
-    fresh, _ = generations.begin(ROWS.name)
+    fresh, _ = bloom.begin_rebuild(ROWS.name)
     mark_many(ROWS, [(1, post(1))])
     existence().delete(*chunk_keys())
     mark_many(ROWS, [(1, post(2))])
-    assert generations.finish(ROWS.name, fresh, builder) == (False, None)
+    assert bloom.finish_rebuild(ROWS.name, fresh, builder) == (False, None)
 
 
 def test_there_is_one_builder_and_a_dead_one_is_replaced():
     first = builder_of()
-    assert generations.acquire(ROWS.name) is None
-    fresh, _ = generations.begin(ROWS.name)
-    existence().delete(f"{generations.META}:lock:{ROWS.name}")  # as time would
+    assert bloom.acquire_rebuild(ROWS.name) is None
+    fresh, _ = bloom.begin_rebuild(ROWS.name)
+    existence().delete(f"{bloom.META}:lock:{ROWS.name}")  # as time would
     second = builder_of()
-    assert not generations.progress(ROWS.name, fresh, first, "rows 1")
-    assert generations.finish(ROWS.name, fresh, first) == (False, None)
-    generations.release(ROWS.name, first)
-    assert generations.acquire(ROWS.name) is None
-    assert generations.finish(ROWS.name, fresh, second)[0]
+    assert not bloom.save_progress(ROWS.name, fresh, first, "rows 1")
+    assert bloom.finish_rebuild(ROWS.name, fresh, first) == (False, None)
+    bloom.release_rebuild(ROWS.name, first)
+    assert bloom.acquire_rebuild(ROWS.name) is None
+    assert bloom.finish_rebuild(ROWS.name, fresh, second)[0]
 
 
 def test_what_is_dropped_by_token_is_only_that_filter():
     is_fresh()
-    assert generations.drop(ROWS.name, token="another") == []
-    assert generations.read(ROWS.name).live is not None
+    assert bloom.drop_filters(ROWS.name, token="another") == []
+    assert bloom.read_state(ROWS.name).live is not None
     mark_many(ROWS, [(1, post(1))])
-    free(ROWS, generations.drop(ROWS.name))
+    free(ROWS, bloom.drop_filters(ROWS.name))
     assert (chunk_keys(), ask(ROWS, 1, [post(1)]).unknown) == ([], {post(1)})
 
 
@@ -457,7 +463,7 @@ def test_segments_that_are_gone_are_forgotten(monkeypatch):
     mark_many(ROWS, [(1, post(1, age=80 * DAY))])
     assert len(live().layers) == 1
     later = time.time() + 60 * DAY
-    monkeypatch.setattr("feedcache.structures.bloom.segments.time.time", lambda: later)
+    monkeypatch.setattr("feedcache.structures.bloom.time.time", lambda: later)
     mark_many(ROWS, [(1, compose(int(later), 5, 0))])
     assert len(live().layers) == 1
 

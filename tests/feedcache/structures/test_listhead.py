@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 from feedcache.structures.list_prefix import CHUNK, Entry, ListPrefix, ListPrefixes
 from tests.feedcache.servers_of_both_kinds import busiest, own
 from tests.support.faults import dead_redis

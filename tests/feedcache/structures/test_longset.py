@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedcache.redis_servers.connections import RedisError
-from feedcache.structures import longset, restore_payload
+from feedcache.connections import RedisError
+from feedcache.structures import longset, restore
 from feedcache.structures.longset import Change, LongSets, intersect, payload
 from tests.feedcache.servers_of_both_kinds import busiest, own
 from tests.support.faults import dead_redis
@@ -355,7 +355,7 @@ def _forgetful():
 @pytest.mark.parametrize("number", [0, 3, 999, 1000, 1001, MANY])
 def test_a_refused_payload_is_added_in_chunks(server, monkeypatch, caplog, number):
     monkeypatch.setitem(
-        restore_payload._VERSIONS, restore_payload.INTSET, 9999
+        restore._VERSIONS, restore.INTSET, 9999
     )  # as an older server sees a newer payload
     server.set(FRIENDS, "something in the way")
     ids = uids(number)
@@ -372,7 +372,7 @@ def test_a_refused_payload_is_added_in_chunks(server, monkeypatch, caplog, numbe
 
 @pytest.mark.usefixtures("_forgetful")
 def test_a_wrong_checksum_is_refused_by_the_server_and_added_in_chunks(server, monkeypatch):
-    monkeypatch.setattr(restore_payload, "_CRC", anycrc.Model("CRC64-XZ"))
+    monkeypatch.setattr(restore, "_CRC", anycrc.Model("CRC64-XZ"))
     friends([1, 2])
     assert SETS.contained(OWNER, 5, [1, 3]) == {"friends": {1}, "foes": set()}
 

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedcache.redis_servers.connections import timelines
-from feedcache.structures.home_window import HomeWindows, WindowRange
-from feedcache.structures.merge import (
+from feedcache.connections import timelines
+from feedcache.structures.home_window import (
+    HomeWindows,
     Merged,
+    WindowRange,
     merge_down,
     merge_up,
     read_windows,
@@ -95,9 +96,9 @@ def test_upwards_both_windows_must_reach_down():
 def test_one_read_slides_the_lives_of_both():
     for windows in BOTH:
         put(windows, {1, 2})
-        timelines().expire(f"{windows.prefix}:{{{READER}}}", 5)
+        timelines().expire(windows.key(READER), 5)
     read_windows(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
-    assert all(timelines().ttl(f"{windows.prefix}:{{{READER}}}") > 50 for windows in BOTH)
+    assert all(timelines().ttl(windows.key(READER)) > 50 for windows in BOTH)
 
 
 @pytest.mark.parametrize("missing", [WIDE, NARROW])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from feedcache.memcached.layer import make
-from feedcache.memcached.protocol import Kind
+from feedcache.memcached_node import Kind
+from feedcache.memcached_tiers import make
 from tests.feedcache.pools import LABELS, a_second_passes
 
 KEYS = ["key:0", "key:4"]  # one in each slot of Main

@@ -17,8 +17,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from feedcache.connections import RedisError, timelines
 from feedcache.ids import compose, first_id_at, second_of
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache.read_through import write_together
 from feedcache.structures.week_bucket import (
     LOCK_TTL_SECONDS,
     PAGE_FIELDS,
@@ -62,8 +63,12 @@ def build(values, *, revision=1, week=THIS, buckets=WEEKS):
     return kept
 
 
+def apply(buckets, weeks, change):
+    write_together([lambda batch: buckets.queue_change(batch, OWNER, weeks, change).raise_error])
+
+
 def change(post_id, value=b"", *, old=1, new=None, weeks=(NEXT, THIS, LAST), buckets=WEEKS):
-    buckets.change(OWNER, weeks, Change(old, old + 1 if new is None else new, post_id, value))
+    apply(buckets, weeks, Change(old, old + 1 if new is None else new, post_id, value))
 
 
 def read(week=THIS, buckets=WEEKS):
@@ -267,7 +272,7 @@ class Histories(RuleBasedStateMachine):
     def tell(self, data, in_order):
         hook = self.hooks[0] if in_order else data.draw(st.sampled_from(self.hooks))
         self.hooks.remove(hook)
-        WEEKS.change(OWNER, [NEXT, THIS, LAST], hook)
+        apply(WEEKS, [NEXT, THIS, LAST], hook)
 
     @rule()
     def begin(self):

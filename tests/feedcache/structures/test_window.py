@@ -1,5 +1,7 @@
 """A window is always a contiguous head of the truth: never an island, and the sentinel never lies."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,15 +14,21 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from feedcache.redis_servers import clients
-from feedcache.redis_servers.connections import RedisError, timelines
+from feedcache import redis_clients
+from feedcache.connections import RedisError, timelines
 from feedcache.structures import home_window
-from feedcache.structures.home_window import BUILDING_TTL_SECONDS, HomeWindows, mark_deleted
+from feedcache.structures.home_window import (
+    AWAY_TTL_SECONDS,
+    BUILDING_TTL_SECONDS,
+    HomeWindows,
+    mark_deleted,
+)
 from tests.support.faults import dead_redis
 
 READER = 7
 WINDOWS = HomeWindows("test", length=5, ttl_seconds=1000)
-LIVE, BUILDING, LOCK = "test:{7}", "test:{7}:building", "test:{7}:lock"
+LIVE = WINDOWS.key(READER)
+BUILDING, LOCK, AWAY = f"{LIVE}:building", f"{LIVE}:lock", "test:{0}:away"
 
 post_ids = st.integers(1, 60)
 
@@ -63,6 +71,7 @@ class Histories(RuleBasedStateMachine):
         self.truth: set[int] = set()
         self.buried: set[int] = set()
         self.on_the_way: list[list[int]] = []  # deliveries of committed posts
+        self.looked: list[tuple[list[int], list[int]]] = []  # those that know who is not away
         self.token: str | None = None  # of the builder
         self.snapshot: list[int] | None = None
 
@@ -94,6 +103,26 @@ class Histories(RuleBasedStateMachine):
         WINDOWS.push([READER], ids)
         if not twice:
             self.on_the_way.remove(ids)
+
+    @precondition(lambda self: self.on_the_way)
+    @rule(data=st.data())
+    def look_who_is_away(self, data):
+        """The first half of a push to many readers."""
+        ids = data.draw(st.sampled_from(self.on_the_way))
+        self.looked.append((ids, WINDOWS._not_away(timelines(), [READER, 8])))
+
+    @precondition(lambda self: self.looked)
+    @rule(data=st.data())
+    def push_to_the_others(self, data):
+        """The second half, whatever has happened since."""
+        ids, readers = self.looked.pop(data.draw(st.integers(0, len(self.looked) - 1)))
+        if ids in self.on_the_way:
+            WINDOWS.push(readers, ids)
+            self.on_the_way.remove(ids)
+
+    @rule()
+    def lose_the_bitmap(self):
+        timelines().delete(AWAY)
 
     @precondition(lambda self: self.truth)
     @rule(data=st.data())
@@ -156,6 +185,7 @@ class Histories(RuleBasedStateMachine):
         assert timelines().zcard(LIVE) <= WINDOWS.length
         if not WINDOWS.exists(READER):
             return
+        assert READER in WINDOWS._not_away(timelines(), [READER])
         floor = 0 if has_sentinel() else min(ids)
         underway = {post_id for sent in self.on_the_way for post_id in sent}
         assert {post_id for post_id in self.truth if post_id >= floor} - set(ids) <= underway
@@ -291,6 +321,12 @@ def test_a_builder_that_was_overtaken_changes_nothing():
     build([9], complete=True)
     assert not WINDOWS.swap(READER, slow, [1], complete=True)
     assert WINDOWS.ids(READER) == [9]
+    slow = started()
+    timelines().delete(LOCK)
+    fast = started()  # its ids are being collected when the slow one ends
+    assert not WINDOWS.swap(READER, slow, [1], complete=True)
+    assert WINDOWS.swap(READER, fast, [8], complete=True)
+    assert WINDOWS.ids(READER) == [8]
 
 
 def test_a_builder_that_dies_leaves_nothing_for_long():
@@ -315,7 +351,70 @@ def test_reads_prolong_a_windows_life_and_pushes_do_not():
 
 def test_a_push_makes_no_window():
     assert WINDOWS.push([READER, 8], [1]) == (0, 2)
-    assert timelines().keys("test:*") == []
+    assert not timelines().exists(LIVE, BUILDING, LOCK)
+    assert timelines().keys("test:*") in ([], [AWAY.encode()])  # of a cluster one node is asked
+    assert WINDOWS._not_away(timelines(), [READER, 8]) == []
+
+
+def test_a_large_push_asks_for_the_windows_of_those_who_are_not_away():
+    readers = range(1, 200_001, 100)
+    build([1], complete=True)
+    assert WINDOWS.push([*readers, READER], [5]) == (1, 2000)
+    assert WINDOWS._not_away(timelines(), [*readers, READER]) == [READER]
+    before = windows_asked_for()
+    assert WINDOWS.push([*readers, READER], [6]) == (1, 2000)
+    assert windows_asked_for() - before == 2  # and a tombstone
+    assert WINDOWS.ids(READER) == [6, 5, 1]
+
+
+def windows_asked_for():
+    found: Any = timelines().info("commandstats")
+    return int(found["cmdstat_exists"]["calls"])
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_who_returns_is_online_again(lost):
+    readers = range(1, 100)
+    assert WINDOWS.push(readers, [5]) == (0, 99)
+    assert WINDOWS._not_away(timelines(), readers) == []
+    if lost:
+        timelines().delete(AWAY)
+    token = started()
+    assert WINDOWS.push(readers, [6]) == (1, 98)
+    assert WINDOWS.swap(READER, token, [5], complete=True)
+    assert WINDOWS.push(readers, [7]) == (1, 98)
+    assert WINDOWS.ids(READER) == [7, 6, 5]
+
+
+def test_what_is_no_bitmap_says_nothing():
+    build([1], complete=True)
+    timelines().lpush(AWAY, "garbage")
+    assert WINDOWS.push(range(1, 100), [5]) == (1, 98)
+    WINDOWS.drop(READER)
+    build([5, 1], complete=True)
+    timelines().set(AWAY, "\0" * 2000)  # longer than any
+    assert WINDOWS.push(range(1, 100), [6]) == (1, 98)
+    assert WINDOWS.ids(READER) == [6, 5, 1]
+
+
+def test_a_deleted_post_that_nobody_is_online_for_is_told_apart():
+    readers = range(1, 100)
+    assert [WINDOWS.push(readers, [5]) for _ in range(2)] == [(0, 99)] * 2
+    mark_deleted(6)
+    assert WINDOWS.push(readers, [6]) == (0, 0)
+
+
+def test_a_push_tells_who_is_online():
+    build([1], complete=True)
+    assert WINDOWS.deliver(range(1, 100), [5]) == {READER}
+    assert WINDOWS.deliver(["8", str(READER)], [5]) == {READER}
+    mark_deleted(5)
+    assert WINDOWS.deliver([READER], [5]) is None
+
+
+def test_a_bitmap_that_nobody_changes_ends():
+    WINDOWS.push([READER], [5])
+    assert 0 < timelines().ttl(AWAY) <= AWAY_TTL_SECONDS
 
 
 def test_a_push_loses_to_a_tombstone():
@@ -350,10 +449,14 @@ def test_without_redis_a_read_is_a_miss_and_a_push_an_error():
     assert WINDOWS.push([READER], [1]) == (0, 1)  # scripts are loaded again
 
 
-@pytest.mark.parametrize(("readers", "posts", "scripts"), [(1, 1, 1), (60, 1, 1), (150, 1, 3), (3, 100, 3)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("readers", "posts", "scripts"), [(1, 1, 1), (16, 1, 1), (40, 1, 3), (3, 100, 3)]
+)
 def test_a_push_is_scripts_of_bounded_size_one_by_one(readers, posts, scripts, monkeypatch):
-    """As many scripts as it takes for 60 readers, times posts, each (source 003: batch writes); others get a turn between them."""
-    trips, real = [], clients.execute
+    """As many scripts as it takes for 16 readers, times posts, each (source 003:
+    batch writes); others get a turn between them.
+    """
+    trips, real = [], redis_clients.execute
 
     def noting(client, calls):
         trips.append(len(calls))
@@ -380,6 +483,6 @@ def test_windows_of_another_generation_are_other_windows():
 
 def test_what_is_no_window_stops_no_push():
     build([1], complete=True)
-    timelines().set(LIVE.replace(f"{{{READER}}}", "{8}"), "garbage")
+    timelines().set(WINDOWS.key(8), "garbage")
     assert WINDOWS.push([8, READER], [5]) == (1, 1)
     assert WINDOWS.ids(READER) == [5, 1]

@@ -11,8 +11,8 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from apps.accounts.models import User
 from apps.posts.actions.publish import delete_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment
-from apps.posts.uploads import upload_picture
 from apps.privacy.export import request_export, run_due
 from feedsite.files.storage import storages_of
 from tests.support.factories import publish
@@ -34,7 +34,8 @@ def endpoint():
 @pytest.fixture(autouse=True)
 def bucket(endpoint, settings, monkeypatch, tmp_path):
     """An empty bucket, which the site is told of by its settings."""
-    for name, value in (("AWS_ACCESS_KEY_ID", "us"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_DEFAULT_REGION", "us-east-1")):  # fmt: skip
+    for name, value in (("AWS_ACCESS_KEY_ID", "us"), ("AWS_SECRET_ACCESS_KEY", "secret"),
+                        ("AWS_DEFAULT_REGION", "us-east-1")):  # fmt: skip
         monkeypatch.setenv(name, value)
     made = boto3.resource("s3", endpoint_url=endpoint).create_bucket(Bucket=BUCKET)
     made.objects.all().delete()

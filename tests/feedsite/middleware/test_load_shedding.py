@@ -7,15 +7,24 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
+from apps.http.interfaces import InterfaceClass
 from feedsite.middleware.load_shedding import LoadSheddingMiddleware
+from tests.support.processes import wait_for
 from tests.support.threads import together
 
 PATH = "/public"
 
 
+def seats(settings, number, queue=12, seconds=5):
+    """As many for every class of interfaces."""
+    settings.WEB_CONCURRENCY = dict.fromkeys(InterfaceClass, number)
+    settings.WEB_QUEUE = dict.fromkeys(InterfaceClass, queue)
+    settings.WEB_QUEUE_SECONDS = seconds
+
+
 @pytest.fixture
 def small(settings):
-    settings.WEB_CONCURRENCY, settings.WEB_QUEUE, settings.WEB_QUEUE_SECONDS = 2, 2, 5
+    seats(settings, 2, 2)
 
 
 class Slow:
@@ -71,18 +80,28 @@ def test_ten_times_too_many_take_nothing_from_what_is_served(small):
 
 
 def test_who_waits_too_long_is_refused(settings):
-    settings.WEB_CONCURRENCY, settings.WEB_QUEUE, settings.WEB_QUEUE_SECONDS = 1, 10, 0.05
+    seats(settings, 1, 10, 0.05)
     site = LoadSheddingMiddleware(Slow(0.5))
     codes = [one.status_code for one in together(3, lambda _n: site(RequestFactory().get(PATH)))]
     assert sorted(codes) == [200, 503, 503]
 
 
 def test_programs_get_problem_json_and_health_is_never_refused(settings):
-    settings.WEB_CONCURRENCY, settings.WEB_QUEUE = 1, 1
-    site = LoadSheddingMiddleware(Slow(0))
-    site._slots.acquire()
-    site._queue.acquire()
+    seats(settings, 1, 1, 0.05)
+    view, go = threading.Event(), threading.Event()
+
+    def waits(_request):
+        view.set()
+        go.wait(10)
+        return HttpResponse("page")
+
+    site = LoadSheddingMiddleware(waits)
+    first = threading.Thread(target=lambda: site(RequestFactory().get(PATH)))
+    first.start()
+    view.wait(10)
     answer = site(RequestFactory().get("/api/v1/timelines/public"))
+    go.set()
+    first.join()
     assert answer.status_code == 503
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.headers["Retry-After"] == "1"
@@ -90,7 +109,7 @@ def test_programs_get_problem_json_and_health_is_never_refused(settings):
 
 
 def test_a_view_that_fails_gives_its_seat_back(settings):
-    settings.WEB_CONCURRENCY = 1
+    seats(settings, 1)
 
     def broken(_request):
         raise RuntimeError("boom")
@@ -102,7 +121,7 @@ def test_a_view_that_fails_gives_its_seat_back(settings):
 
 
 def test_who_waits_for_a_slow_server_holds_up_nobody(settings):
-    settings.WEB_CONCURRENCY = 4
+    seats(settings, 4)
     all_in = threading.Barrier(4)
 
     def view(_request):
@@ -112,3 +131,46 @@ def test_who_waits_for_a_slow_server_holds_up_nobody(settings):
     site = LoadSheddingMiddleware(view)
     answers = together(4, lambda _n: site(RequestFactory().get(PATH)))
     assert [answer.status_code for answer in answers] == [200] * 4
+
+
+class Held:
+    """A view whose searches last until they are let go; everything else is answered at once."""
+
+    def __init__(self, expected):
+        self.expected, self.inside = expected, 0
+        self.lock, self.full, self.go = threading.Lock(), threading.Event(), threading.Event()
+
+    def __call__(self, request):
+        if request.path == "/search":
+            with self.lock:
+                self.inside += 1
+                if self.inside == self.expected:
+                    self.full.set()
+            assert self.go.wait(20)
+        return HttpResponse("page")
+
+
+def test_a_flood_of_the_rest_leaves_core_reads_and_writes_served(settings):
+    seats(settings, 2, 3, 20)
+    view = Held(expected=2)
+    site = LoadSheddingMiddleware(view)
+    codes = []
+    flood = [
+        threading.Thread(
+            target=lambda: codes.append(site(RequestFactory().get("/search")).status_code)
+        )
+        for _ in range(30)
+    ]
+    for one in flood:
+        one.start()
+    assert view.full.wait(20)
+    assert wait_for(lambda: len(codes) == 25, 20)
+    assert codes == [503] * 25, "two search, three wait"
+    core = [site(RequestFactory().get(path)).status_code for path in ("/", "/home", "/@alice") * 10]
+    writes = [site(RequestFactory().post("/posts")).status_code for _ in range(10)]
+    assert (core, writes) == ([200] * 30, [200] * 10)
+    view.go.set()
+    for one in flood:
+        one.join()
+    assert sorted(codes) == [200] * 5 + [503] * 25
+    assert site(RequestFactory().get("/search")).status_code == 200, "and the rest again"

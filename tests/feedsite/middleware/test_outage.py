@@ -1,4 +1,6 @@
-"""PostgreSQL takes no writes, as a standby after a failover: what only reads goes on, the rest is 503 with Retry-After."""
+"""PostgreSQL takes no writes, as a standby after a failover:
+what only reads goes on, the rest is 503 with Retry-After.
+"""
 
 import pytest
 from django.db import connection

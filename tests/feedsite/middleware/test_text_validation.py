@@ -57,9 +57,11 @@ def test_multipart_forms_never_fail(alice, api_of, value, status):
 
 @pytest.mark.parametrize(
     ("body", "kind"),
-    [(b"x", "multipart/form-data"), (b"x", "multipart/form-data; boundary="), (b"--b\r\n", "multipart/form-data; boundary=b"),
+    [(b"x", "multipart/form-data"), (b"x", "multipart/form-data; boundary="),
+     (b"--b\r\n", "multipart/form-data; boundary=b"),
      (b"status=x", "application/x-www-form-urlencoded; charset=utf-16"),
-     (b"x", "text/plain"), (b"x", "application/xml"), (b"x", ""), (b"x", "\xff/\xff"), (b"a=1&" * 300, "application/x-www-form-urlencoded"),
+     (b"x", "text/plain"), (b"x", "application/xml"), (b"x", ""), (b"x", "\xff/\xff"),
+     (b"a=1&" * 300, "application/x-www-form-urlencoded"),
      (b"status=" + b"x" * 2_000_000, "application/x-www-form-urlencoded")],
 )  # fmt: skip
 def test_odd_bodies_are_refused_and_never_fail(alice, api_of, body, kind):
@@ -90,8 +92,10 @@ def test_odd_cookies_never_fail(name, value):
     assert answer.status_code in {200, 400}
 
 
-@pytest.mark.parametrize("name", ["Accept", "Accept-Language", "Accept-Encoding", "Referer", "User-Agent", "HX-Request", "HX-Current-URL",
-                                  "Authorization", "Range", "If-None-Match", "X-Forwarded-For", "X-Forwarded-Host", "Idempotency-Key",
+@pytest.mark.parametrize("name", ["Accept", "Accept-Language", "Accept-Encoding", "Referer", "User-Agent", "HX-Request",
+                                  "HX-Current-URL",
+                                  "Authorization", "Range", "If-None-Match", "X-Forwarded-For", "X-Forwarded-Host",
+                                  "Idempotency-Key",
                                   "Content-Type"])  # fmt: skip
 def test_odd_headers_never_fail(name):
     client = Client(raise_request_exception=False)

@@ -6,36 +6,23 @@ from apps.accounts.queries import user_by_id
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.timeline.fanout import dispatch
-from apps.timeline.fanout.dispatch import follow_changed, start_job
+from apps.timeline.fanout.backfill import follow_changed
+from apps.timeline.fanout.dispatch import start_job
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
-from apps.timeline.sources.home_cache import HOME, INBOX
-from apps.timeline.sources.rebuild import rebuild_home
-from feedcache.redis_servers.connections import timelines
+from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home
+from feedcache.connections import timelines
 from feedcache.structures.home_window import mark_deleted
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, show_to_author
 from tests.support.faults import dead_redis
 from tests.support.threads import together
 from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def readers(alice, settings):
-    """Ten followers of alice, the first six of them online; chunks of three."""
-    settings.FANOUT_CHUNK_SIZE = 3
-    readers = [make_user() for _ in range(10)]
-    for number, reader in enumerate(readers):
-        follow_user(reader, alice)
-        if number < 6:
-            home_timeline(reader, Cursor())
-    deliver()
-    return readers
 
 
 def receipts(post):
@@ -176,7 +163,9 @@ def test_a_public_edit_pushes_nothing(alice, readers):
 
 
 def test_a_follow_during_a_rebuild_is_not_lost(alice, carol):
-    """The snapshot was read before the follow, and the window is live after its event: the push must reach the builder."""
+    """The snapshot was read before the follow, and the window is live after its event:
+    the push must reach the builder.
+    """
     post = publish(alice)
     deliver()
     token = HOME.begin(carol.pk) or ""
@@ -235,10 +224,10 @@ def test_equal_jobs_at_once_make_one_ledger(transactional_db, settings):
 def test_authors_see_their_post_before_any_worker_ran(alice):
     home_timeline(alice, Cursor())
     post = publish(alice)
-    dispatch.push_to_author(post)
+    show_to_author(post)
     assert HOME.ids(alice.pk) == [post.pk]
     with dead_redis():
-        dispatch.push_to_author(post)
+        show_to_author(post)
     assert timelines().ping()
     assert user_by_id(alice.pk).counts.posts == 1
 

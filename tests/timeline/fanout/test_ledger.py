@@ -140,18 +140,18 @@ def test_cutting_takes_the_same_memory_for_any_list(alice, settings):
     with connection.cursor() as sql:  # edges of nobody: they are counted, not delivered
         sql.execute(
             "INSERT INTO graph_follower (owner_id, follower_id, created_at)"
-            " SELECT %s, 100000000 + n, now() FROM generate_series(1, 20000) n",
+            " SELECT %s, 100000000 + n, now() FROM generate_series(1, 40000) n",
             [alice.pk],
         )
-    job = FanoutJob.objects.create(post=publish(alice), mode=Mode.ONLINE, followers=20005)
+    job = FanoutJob.objects.create(post=publish(alice), mode=Mode.ONLINE, followers=40005)
     cut = 0
     tracemalloc.start()
     for batch in ledger.split(job, alice.pk):
         cut += len(batch.chunk_ids)
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert cut == 2001
-    assert peak < 500_000  # bytes; the edges alone would take more
+    assert cut == 4001
+    assert peak < 1_000_000  # bytes; the edges alone would take more
     with connection.cursor() as sql:
         sql.execute("DELETE FROM graph_follower WHERE follower_id > 100000000")
 
@@ -168,16 +168,28 @@ def test_a_dispatcher_that_always_dies_is_a_dead_letter_and_can_be_tried_again(a
     assert (progress(post).delivered, progress(post).pending) == (1, 0)
 
 
-def test_chunks_that_are_given_up_owe_nobody(alice, long_list):
+def test_chunks_that_are_given_up_stay_in_the_book_as_lost(alice, long_list):
     post = publish(alice)
     dispatch.start_job(post.pk)
     dispatch.run_splits(limit=1)
     FanoutChunk.objects.filter(pk=FanoutChunk.objects.latest("pk").pk).update(state=State.DEAD)
     deliver()
     assert progress(post).pending == 1
-    assert dispatch.discard_dead([post.pk]) == 1
+    assert ledger.discard_dead([post.pk]) == 1
     done = progress(post)
-    assert (done.expected, done.pending) == (22, 0)
+    assert (done.expected, done.pending, done.lost) == (23, 0, 1)
+    assert ledger.discard_dead([post.pk]) == 0
+
+
+def test_the_rest_of_a_list_that_is_given_up_is_lost_too(alice, long_list):
+    post = publish(alice)
+    dispatch.start_job(post.pk)
+    ledger.split_batch(FanoutJob.objects.get(pk=post.pk), alice.pk, max_chunks=3)
+    FanoutJob.objects.update(state=State.DEAD)
+    assert ledger.discard_dead([post.pk]) == 1
+    deliver()
+    done = progress(post)
+    assert (done.expected, done.lost, done.delivered + done.dormant) == (23, 17, 6)
 
 
 def test_a_job_remembers_how_its_post_was_delivered(alice):

@@ -8,22 +8,22 @@ from django.utils import timezone
 from apps.engagement.actions import like_post
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
-from apps.timeline.ranking import ordering
+from apps.timeline.ranking import algorithms, ordering
 from apps.timeline.ranking.models import RankSession
 from apps.timeline.ranking.ordering import (
-    choose_preset,
+    algorithm_of,
+    choose_algorithm,
     newest_scores,
-    preset_of,
     ranked_page,
-    reactions_of,
 )
-from apps.timeline.ranking.scoring import Preset
+from apps.timeline.ranking.scoring import discussed, light, reactions_of
 from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
+ALGORITHMS = ["light", "discussed", "heavy", "chronological"]
 
 
 def walk(viewer, *, limit=2, between=lambda: None):
@@ -54,8 +54,9 @@ def test_an_order_has_what_the_home_page_has(bob, posts):
     assert len(ids) == len(home)
 
 
-def test_pages_neither_repeat_nor_omit_while_everything_changes(alice, bob, carol, posts):
-    choose_preset(bob, "discussed")
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_pages_neither_repeat_nor_omit_while_everything_changes(alice, bob, carol, posts, name):
+    choose_algorithm(bob, name)
     before = {post.pk for post in posts}
 
     def happens():
@@ -67,7 +68,9 @@ def test_pages_neither_repeat_nor_omit_while_everything_changes(alice, bob, caro
     assert (set(ids), len(ids)) == (before, len(before))
 
 
-def test_what_may_not_be_seen_any_more_is_left_out_at_the_next_page(alice, bob, carol, posts):
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_what_may_not_be_seen_any_more_is_left_out_at_the_next_page(alice, bob, carol, posts, name):
+    choose_algorithm(bob, name)
     page = ranked_page(bob, limit=1)
     shown = page.items[0].id
     rest = {post.pk for post in posts} - {shown}
@@ -98,8 +101,10 @@ def test_a_page_is_filled_up_behind_what_is_gone(alice, bob, carol, posts):
     assert {item.id for item in later.items} == {post.pk for post in mine}
 
 
-def test_the_end_says_where_the_home_page_goes_on(bob, posts, monkeypatch):
-    monkeypatch.setattr(ordering, "CANDIDATES", 4)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_end_says_where_the_home_page_goes_on(bob, posts, settings, name):
+    settings.RANK_CANDIDATES = settings.RANK_TIMELINE_LENGTH = 4
+    choose_algorithm(bob, name)
     page = ranked_page(bob, limit=40)
     assert page.after is None
     below = home_timeline(bob, Cursor(max_id=page.older)).items
@@ -134,12 +139,31 @@ def test_only_the_newest_orders_of_a_reader_are_kept(bob, alice):
     assert RankSession.objects.filter(viewer=alice).count() == 1
 
 
-def test_presets(bob):
-    assert preset_of(bob) == Preset.BALANCED
-    choose_preset(bob, "newest")
-    assert choose_preset(bob, "discussed") == preset_of(bob) == Preset.DISCUSSED
+def test_the_choice_and_what_the_site_has_no_more(bob, posts, settings):
+    assert algorithm_of(bob) is light
+    choose_algorithm(bob, "chronological")
+    assert choose_algorithm(bob, "discussed") is algorithm_of(bob) is discussed
     with pytest.raises(Invalid):
-        choose_preset(bob, "best")
+        choose_algorithm(bob, "best")
+    page = ranked_page(bob, limit=1)
+    settings.FEED_ALGORITHMS = ["apps.timeline.ranking.scoring.light"]
+    assert algorithm_of(bob) is light
+    with pytest.raises(NotFound):
+        ranked_page(bob, session_id=page.session, limit=1)
+    assert newest_scores(bob) == {}
+
+
+def test_more_than_one_hydration_of_posts_is_ranked(alice, bob, monkeypatch):
+    """The oldest of nine posts is talked about; with hydrations of two it still comes first."""
+    monkeypatch.setattr(algorithms, "MAX_IDS", 2)
+    made = [publish(alice, f"post {number}") for number in range(9)]
+    for _ in range(3):
+        like_post(make_user(), made[0].pk)
+    deliver()
+    choose_algorithm(bob, "discussed")
+    page = ranked_page(bob, limit=20)
+    assert page.items[0].id == made[0].pk
+    assert {item.id for item in page.items} == {post.pk for post in made}
 
 
 def test_reactions_are_counted_by_author(alice, bob, carol):
@@ -153,9 +177,8 @@ def test_reactions_are_counted_by_author(alice, bob, carol):
 
 def test_the_newest_order_says_how_a_post_stands(bob, posts):
     page = ranked_page(bob, limit=1)
-    preset, scores = newest_scores(bob)
-    assert preset == Preset.BALANCED
-    assert scores[page.items[0].id].score == page.entries[0].scored.score
+    scores = newest_scores(bob)
+    assert scores[page.items[0].id] == page.entries[0].scored
     assert set(scores) == {post.pk for post in posts}
 
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
-from apps.timeline.ranking.ordering import preset_of
-from apps.timeline.ranking.scoring import Preset
+from apps.timeline.ranking.ordering import algorithm_of
+from apps.timeline.ranking.scoring import discussed
 from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
@@ -48,20 +48,35 @@ def test_pages_follow_the_link_without_scripts(page_of, bob, posts):
 
 def test_reasons_are_shown_when_asked_for(page_of, bob, posts):
     browser = page_of(bob)
-    assert '<details class="reasons">' not in browser.get("/ranked").content.decode()
+    assert '<table class="figures">' not in browser.get("/ranked").content.decode()
     page = browser.get("/ranked?why=1").content.decode()
-    assert page.count('<details class="reasons">') == 20
+    assert page.count('<table class="figures">') == 20
     assert "It is new." in page
     assert "why=1" in re.findall(r'href="(/ranked\?session=[^"]+)"', page)[0]
 
 
-def test_the_preset_is_chosen_by_a_form_and_kept(page_of, bob):
+def test_the_algorithm_is_chosen_by_a_form_and_kept(page_of, bob):
     browser = page_of(bob)
-    answer = browser.post("/ranked/preset", {"preset": "discussed", "next": "/ranked?why=1"})
+    form = {"algorithm": "discussed", "next": "/ranked?why=1"}
+    answer = browser.post("/ranked/algorithm", form)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/ranked?why=1")
-    assert preset_of(bob) == Preset.DISCUSSED
-    assert 'value="discussed" aria-pressed="true"' in browser.get("/ranked").content.decode()
-    assert browser.post("/ranked/preset", {"preset": "best"}).status_code == 422
+    assert algorithm_of(bob) is discussed
+    page = browser.get("/ranked").content.decode()
+    assert 'value="discussed" aria-pressed="true"' in page
+    assert page.count('aria-pressed="false"') >= 3
+    assert str(discussed.description) in page
+    assert browser.post("/ranked/algorithm", {"algorithm": "best"}).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["light", "discussed", "heavy", "chronological"])
+def test_every_algorithm_has_every_post_and_explains_it(page_of, bob, posts, name):
+    browser = page_of(bob)
+    browser.post("/ranked/algorithm", {"algorithm": name})
+    first = browser.get("/ranked?why=1").content.decode()
+    following = re.findall(r'href="(/ranked\?session=[^"]+)"', first)[0].replace("&amp;", "&")
+    second = browser.get(following).content.decode()
+    assert {*ids_in(first), *ids_in(second)} == {str(post.pk) for post in posts}
+    assert first.count('<table class="figures">') == 20
 
 
 def test_programs_follow_the_link_header_and_get_the_reasons(api_of, bob, posts):
@@ -80,12 +95,15 @@ def test_programs_follow_the_link_header_and_get_the_reasons(api_of, bob, posts)
 
 
 def test_filters_hide_here_as_on_the_home_page(page_of, api_of, bob, posts):
-    create_filter(bob, FilterChange("Quiet", ["home"], act="hide", keywords=[KeywordChange(keyword="post")]))  # fmt: skip
+    create_filter(
+        bob, FilterChange("Quiet", ["home"], act="hide", keywords=[KeywordChange(keyword="post")])
+    )
     assert ids_in(page_of(bob).get("/ranked").content.decode()) == []
     assert api_of(bob).get(API).json() == []
 
 
-@pytest.mark.parametrize("query", ["session=x", "session=-1", "session=" + "9" * 30, "after=5", "session=1&after=x", "limit=x", "session=٣"])  # fmt: skip
+@pytest.mark.parametrize("query", ["session=x", "session=-1", "session=" + "9" * 30, "after=5", "session=1&after=x",
+                                   "limit=x", "session=٣"])  # fmt: skip
 def test_bad_cursors_are_refused(page_of, api_of, bob, query):
     assert page_of(bob).get(f"/ranked?{query}").status_code == 400
     assert api_of(bob).get(f"{API}?{query}").json()["code"] in {"bad_cursor", "bad_limit"}
@@ -96,10 +114,17 @@ def test_an_order_that_is_over_is_a_plain_404(page_of, bob):
     assert (answer.status_code, b"Begin again" in answer.content) == (404, True)
 
 
-def test_programs_choose_the_preset(api_of, bob):
-    program = api_of(bob)
-    assert program.put("/api/x/ranking/preset", {"preset": "newest"}, format="json").json() == {"preset": "newest"}  # fmt: skip
-    assert program.get("/api/x/ranking/preset").json() == {"preset": "newest"}
-    for body, status in (({"preset": "best"}, 422), ({}, 422), ([1], 400)):
-        answer = program.put("/api/x/ranking/preset", body, format="json")
+def test_programs_choose_the_algorithm(api_of, bob):
+    program, address = api_of(bob), "/api/x/ranking/algorithm"
+    chosen = program.put(address, {"algorithm": "heavy"}, format="json").json()
+    assert chosen == program.get(address).json()
+    assert chosen["algorithm"] == "heavy"
+    assert [one["name"] for one in chosen["algorithms"]] == [
+        "light",
+        "discussed",
+        "heavy",
+        "chronological",
+    ]
+    for body, status in (({"algorithm": "best"}, 422), ({}, 422), ([1], 400)):
+        answer = program.put(address, body, format="json")
         assert answer.status_code == status

@@ -4,14 +4,32 @@ from collections import defaultdict
 
 import pytest
 
-from tools.drill.faults import POSTGRES, WORKER, Kind, plan, possible
+from tools.drill.faults import (
+    BROKER,
+    COUNTERS,
+    FAILOVERS,
+    POSTGRES,
+    TIMELINES,
+    WORKER,
+    Kind,
+    in_the_middle,
+    plan,
+    possible,
+)
 
 NODES = ["main-0", "main-1", "backup-0", "l1-0", "l1-1"]
 WEB = ["web0", "web1"]
 
 
-def choices(*, with_postgres=False, memcached=NODES):
-    return possible(memcached=memcached, web=WEB, with_postgres=with_postgres)
+PLANNED = {kind for kind, _target in FAILOVERS.values()}  # not by chance
+
+
+def choices(*, with_postgres=False, memcached=NODES, **servers):
+    return possible(memcached=memcached, web=WEB, with_postgres=with_postgres, **servers)
+
+
+def kinds(target, **servers):
+    return {kind for one, kind, _weight in choices(**servers) if one == target}
 
 
 def test_a_seed_repeats_its_plan_and_another_has_another():
@@ -23,7 +41,10 @@ def test_a_seed_repeats_its_plan_and_another_has_another():
 def test_ten_minutes_have_two_hundred_faults_of_every_kind(seed):
     found = plan(seed, seconds=600, choices=choices())
     assert len(found) >= 200
-    assert {fault.kind for fault in found} == set(Kind)
+    assert {fault.kind for fault in found} == set(Kind) - PLANNED - {
+        Kind.MOVE,
+        Kind.PAUSE,
+    }  # of --shards
     assert {fault.target for fault in found} >= {
         *NODES,
         *WEB,
@@ -64,3 +85,33 @@ def test_near_the_end_of_a_short_run_no_worker_dies():
     for seed in range(20):
         found = plan(seed, seconds=60, choices=choices())
         assert all(fault.at <= 20 for fault in found if fault.target == WORKER)
+
+
+@pytest.mark.parametrize("redis", ["sentinel", "cluster"])
+def test_no_chance_kills_a_primary_that_others_replace_or_cuts_a_link_that_clients_do_not_use(
+    redis,
+):
+    assert kinds(TIMELINES, redis=redis) == {Kind.FLUSH, Kind.FORGET}
+    assert kinds(BROKER, redis=redis) == kinds(BROKER)
+
+
+def test_what_cannot_be_on_a_cluster_has_the_faults_of_one_redis():
+    assert kinds(COUNTERS) == kinds(COUNTERS, redis="sentinel") == set()
+    assert kinds(COUNTERS, redis="cluster") == kinds(TIMELINES) - {Kind.FORGET}
+
+
+def test_rabbitmq_is_frozen_and_cut_off_but_neither_flushed_nor_killed():
+    assert kinds(BROKER) - kinds(BROKER, broker="rabbitmq") == {Kind.FLUSH, Kind.KILL}
+    assert kinds(TIMELINES, broker="rabbitmq") == kinds(TIMELINES)
+
+
+def test_failovers_are_in_the_middle_of_the_load_and_of_each_of_its_minutes():
+    short = in_the_middle(seconds=36, redis="sentinel", broker="rabbitmq")
+    assert [(one.at, one.kind, one.target) for one in short] == [
+        (18, Kind.SENTINEL_FAILOVER, TIMELINES),
+        (18, Kind.RESTART, BROKER),
+    ]
+    long = in_the_middle(seconds=180, redis="cluster", broker="redis")
+    assert [one.at for one in long] == [30, 90, 150]
+    assert {one.kind for one in long} == {Kind.CLUSTER_FAILOVER}
+    assert in_the_middle(seconds=180, redis="single", broker="redis") == []

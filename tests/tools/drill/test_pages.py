@@ -90,6 +90,20 @@ def test_what_redis_was_away_for_is_counted_apart():
     assert (found.violations, found.excused) == (1, 0)
 
 
+def test_the_page_of_a_tag_has_what_its_reader_published():
+    """A replica that is behind must not be read for them."""
+    tagged = Operation(0, ANN, "publish", 90, {"tag": "drill"}, 91, OK, 200, 40)
+    assert judged(tagged, page([60, 40, 30], name="tag")) == set()
+    assert judged(tagged, page([60, 30], name="tag", begin=90)) == set()  # meanwhile
+    assert judged(tagged, page([60], name="tag", following=60)) == set()  # further down
+    assert judged(tagged, page([60, 30], name="tag")) == {"I12"}
+    for verb in ("edit", "delete"):
+        assert judged(tagged, done(verb, 150, post=40), page([60, 30], name="tag")) == set()
+    found = verdicts_of(tagged, page([60, 30], name="tag"), away=[(150, SINCE)])["I12"]
+    assert (found.violations, found.excused) == (0, 1)
+    assert judged(page([99], name="tag")) == {"I2"}
+
+
 def test_nobody_goes_back_in_time():
     late = {**SETTLED, 60: 500.0}
     assert judged(page(WHOLE), page([40, 30, 20, 10], begin=210), settled=late) == {"I12"}
@@ -134,3 +148,25 @@ def test_a_home_page_that_fails_is_a_violation_and_a_busy_profile_is_not():
     assert judged(page(None, name="home_html", status=500, outcome=FAIL)) == {"I5"}
     assert judged(page(None, name="profile", status=503, outcome=FAIL, other=BOB)) == set()
     assert judged(page(None, name="profile", status=500, outcome=FAIL, other=BOB)) == {"I5"}
+
+
+@pytest.mark.parametrize(
+    ("end", "use", "violated"),
+    [
+        (done("end_token", 210, token=1), done("use_token", 212, token=1), True),
+        (done("end_token", 210, token=1), done("use_token", 210.5, token=1), False),  # meanwhile
+        (done("end_token", 210, token=1), done("use_token", 212, token=2), False),
+        (
+            Operation(0, ANN, "end_token", 210, {"token": 1}, 211, FAIL, 429, None),
+            done("use_token", 212, token=1),
+            False,
+        ),
+        (
+            done("end_token", 210, token=1),
+            Operation(0, ANN, "use_token", 212, {"token": 1}, 213, FAIL, 401, None),
+            False,
+        ),
+    ],
+)
+def test_an_ended_token_must_not_work(end, use, violated):
+    assert ("I23" in judged(end, use)) is violated

@@ -11,12 +11,15 @@ from tools.fuzz.forms import _Forms, page_routes
 from tools.fuzz.sender import FAILED, Results
 
 PAGE = """
-<form method="post" action="/posts" enctype="multipart/form-data"><input type="hidden" name="csrfmiddlewaretoken" value="x">
-<textarea name="body"></textarea><select name="visibility"><option value="public"></option><option value="circle:1"></option></select>
+<form method="post" action="/posts" enctype="multipart/form-data">
+<input type="hidden" name="csrfmiddlewaretoken" value="x">
+<textarea name="body"></textarea>
+<select name="visibility"><option value="public"></option><option value="circle:1"></option></select>
 <input type="file" name="file"><button name="remove" value="7" formaction="/posts/1/like">-</button></form>
 <form action="/search"><input name="q"></form>
 <form id="act" method="post"><input type="hidden" name="next" value="/"></form>
-<button form="act" formaction="/posts/2/like" name="at" value="p2"></button><button form="act" formaction="/posts/2/pin"></button>
+<button form="act" formaction="/posts/2/like" name="at" value="p2"></button>
+<button form="act" formaction="/posts/2/pin"></button>
 """
 
 

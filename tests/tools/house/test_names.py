@@ -5,8 +5,8 @@ from tools.house.names import ad_hoc_modules, modules_by_folder, underscore_name
 PATHS = [
     Path(name)
     for name in (
-        "apps/posts/__init__.py", "apps/posts/models.py", "apps/posts/visibility.py", "apps/posts/idempotency.py", "apps/posts/media/crop.py",
-        "apps/posts/management/commands/index.py", "apps/posts/migrations/0001_initial.py",
+        "apps/posts/__init__.py", "apps/posts/models.py", "apps/posts/visibility.py", "apps/posts/idempotency.py",
+        "apps/posts/media/crop.py", "apps/posts/management/commands/index.py", "apps/posts/migrations/0001_initial.py",
     )
 ]  # fmt: skip
 

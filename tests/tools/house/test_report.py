@@ -12,7 +12,7 @@ from tools.house.trace import Trace
 @pytest.fixture
 def root(tmp_path):
     for name, text in {
-        "apps/paging.py": "a = 1\n",
+        "apps/pagination.py": "a = 1\n",
         "apps/posts/models.py": '"""Posts."""\n\nimport redis._parsers\n',
         "apps/posts/migrations/0001_initial.py": "b = 2\n",
         "feedsite/urls.py": "c = 3\n",

@@ -14,7 +14,9 @@ POSTS = 25
 
 @pytest.fixture
 def site(transactional_db, tmp_path, monkeypatch, settings, static_files):
-    """The address of a web server on the tests' database, with static files as in production, and a streaming server."""
+    """The address of a web server on the tests' database,
+    with static files as in production, and a streaming server.
+    """
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")

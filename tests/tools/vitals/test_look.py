@@ -11,13 +11,17 @@ from tools.vitals.look import look_at, tab_in
 from tools.vitals.pages import Page
 from tools.vitals.report import findings
 
-HEAD = '<!doctype html><html lang="en"><head><title>A page</title><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
+HEAD = '<!doctype html><html lang="en"><head><title>A page</title><meta name="viewport" content="width=device-width">'
+HEAD += '<link rel="icon" href="data:,">'
 FINE = f'{HEAD}<link rel="stylesheet" href="/style"></head><body><main><h1>Fine</h1><p>Words.</p></main></body></html>'
-WRONG = f"""{HEAD}<style>@media (prefers-color-scheme: dark) {{ p {{ color: #777; background: #888 }} }} .broad {{ width: 600px }}</style></head>
+WRONG = f"""{HEAD}<style>@media (prefers-color-scheme: dark) {{ p {{ color: #777; background: #888 }} }}
+.broad {{ width: 600px }}</style></head>
 <body><main><h1>Wrong</h1><img src="/nowhere"><p>Hard to read in the dark.</p><div class="broad">Words.</div></main>
-<script>setTimeout(() => document.querySelector("h1").style.marginTop = "200px", 50); missing()</script></body></html>"""
+<script>setTimeout(() => document.querySelector("h1").style.marginTop = "200px", 50);
+missing()</script></body></html>"""
 OPENED = f"""{HEAD}</head><body><main><h1>Opened</h1><button>Open</button></main>
-<script>document.querySelector("button").onclick = () => document.querySelector("main").append(new Image())</script></body></html>"""
+<script>document.querySelector("button").onclick =
+() => document.querySelector("main").append(new Image())</script></body></html>"""
 STYLE = "p { color: #111 }" + "/* */" * 100
 PLACES = {"/fine": FINE, "/wrong": WRONG, "/opened": OPENED, "/style": STYLE}
 

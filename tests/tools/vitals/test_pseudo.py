@@ -11,7 +11,8 @@ from tools.vitals.stage import prepare
 
 # What people wrote, what programs read, and names.
 UNTRANSLATED = """accented => {
-  const own = ".content, body [dir], body [lang], select[name=language], bdi, kbd, code, time, textarea, .token, .brand, .title, title, .avatar, .alt, .code";
+  const own = ".content, body [dir], body [lang], select[name=language], bdi, kbd, code, time, textarea"
+    + ", .token, .brand, .title, title, .avatar, .alt, .code";
   const said = text => /[A-Za-z]{3}/.test(text) && ![...text].some(one => accented.includes(one));
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -22,11 +23,23 @@ UNTRANSLATED = """accented => {
   }
   for (const name of ["aria-label", "title", "placeholder"])
     for (const one of document.querySelectorAll(`body [${name}]`))
-      if (said(one.getAttribute(name)) && !one.matches(own) && !one.querySelector(":scope > time")) found.push(`${name}=${one.getAttribute(name)}`);
+      if (said(one.getAttribute(name)) && !one.matches(own) && !one.querySelector(":scope > time"))
+        found.push(`${name}=${one.getAttribute(name)}`);
   return found;
 }"""
 # Names that the stage gives, the site's own name, and texts that Django has in its own catalogues.
-NAMES = {"Rill", "Close by", "Choir", "Endings", "vitals", "@author", "thing", "#thing", "Later."}
+NAMES = {
+    "Rill",
+    "Close by",
+    "Near by",
+    "Choir",
+    "Endings",
+    "vitals",
+    "@author",
+    "thing",
+    "#thing",
+    "Later.",
+}
 DJANGO = {"Old password", "New password", "New password confirmation", "Email",
           "Enter the same password as before, for verification."}  # fmt: skip
 WIDTH = 320
@@ -78,9 +91,10 @@ def test_no_text_is_left_in_english_and_no_page_is_too_wide(pseudo_site, cast):
         for language, names in ((LONG, None), (MIRRORED, RTL)):
             everybody = {page.who for page in PAGES}
             with scene.windows(browser, everybody, width=WIDTH, language=language) as people:
+                tabs = {who: context.new_page() for who, context in people.items()}
                 for page in PAGES:
                     if names is None or page.name in names:
-                        tab = people[page.who].new_page()
+                        tab = tabs[page.who]
                         tab.goto(scene.address(page))
                         width = tab.evaluate("document.documentElement.scrollWidth")
                         wrong += [f"{page.name} {language}: {width} px"] * (width > WIDTH)
@@ -92,5 +106,4 @@ def test_no_text_is_left_in_english_and_no_page_is_too_wide(pseudo_site, cast):
                         ]
                         direction = tab.evaluate("document.documentElement.dir")
                         assert direction == ("rtl" if language == MIRRORED else "ltr")
-                        tab.close()
     assert sorted(set(wrong)) == []

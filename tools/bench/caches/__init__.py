@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tools.bench.report import Line
 
-# In the order of the table: part -> module with a `run`, which gets a directory for the sockets and files of its servers.
+# In the order of the table: part -> module with a `run`, which gets a directory for the sockets and files of its
+# servers.
 PARTS = {
     "tiers": "tiers",
     "flapping": "flapping",

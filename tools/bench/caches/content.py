@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import orjson
 
-from apps.posts.content.codec import decode, encode
-from apps.posts.content.post import Picture, PostContent
+from apps.posts.content.post import Picture, PostContent, decode, encode
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 
@@ -17,8 +16,8 @@ from tools.bench.report import Line
 BODY = (
     "The tram was late again, so I drew the stop: one lamp, two gulls, nobody in a hurry. Across the street the bakery "
     "had its shutters half down and somebody inside was singing off key. By the time the number nine turned the corner "
-    "my tea had gone cold and the page was full, except for the sky, which I always leave for the ride home. An old man "
-    "asked whether I sold these. I said no, then gave him the gulls. He folded them into his newspaper between the "
+    "my tea had gone cold and the page was full, except for the sky, which I always leave for the ride home. An old "
+    "man asked whether I sold these. I said no, then gave him the gulls. He folded them into his newspaper between the "
     "weather and the chess problem and told me about a harbour he had painted in 1961, with a brush made of his own "
     "hair, because the shops were closed for the feast. I do not know if that is true. I hope it is. Tomorrow I will "
     "bring a second pencil and a thermos that works."

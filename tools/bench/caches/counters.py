@@ -5,13 +5,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+from feedcache.connections import counters
 from feedcache.ids import compose
-from feedcache.redis_servers.connections import counters
-from feedcache.structures.counters.buckets import sizes_of
-from feedcache.structures.counters.building import begin_build, end_build
-from feedcache.structures.counters.layout import TimeBuckets
-from feedcache.structures.counters.schema import Field, Row, Schema
-from feedcache.structures.counters.store import CounterStore, read_stores
+from feedcache.structures.counters.maintenance import begin_build, end_build, sizes_of
+from feedcache.structures.counters.service import (
+    CounterStore,
+    Field,
+    Row,
+    Schema,
+    TimeBuckets,
+    read_stores,
+)
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 

@@ -4,12 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from feedcache.connections import existence
 from feedcache.ids import compose
-from feedcache.redis_servers.connections import existence
-from feedcache.structures.bloom import generations
-from feedcache.structures.bloom.arithmetic import Sizing
-from feedcache.structures.bloom.existence import check_many, mark_many
-from feedcache.structures.bloom.segments import Marks, fills
+from feedcache.structures import bloom
+from feedcache.structures.bloom import Marks, Sizing, check_many, fills, mark_many
 from tools.bench.measure import Spread, compare
 from tools.bench.report import Line
 
@@ -26,14 +24,19 @@ def run(_directory: Path) -> list[Line]:
     lines: list[Line] = []
     page: list[Line] = []
     for size, bar in BARS.items():
-        marks = Marks(f"bench{size:g}", HORIZON_DAYS, has_rows=True, sizing=Sizing(size, segment_records=RECORDS))  # fmt: skip
-        generations.start(marks.name)
+        marks = Marks(
+            f"bench{size:g}",
+            HORIZON_DAYS,
+            has_rows=True,
+            sizing=Sizing(size, segment_records=RECORDS),
+        )
+        bloom.start_filter(marks.name)
         number = marks.sizing.capacity
         ids = [first + (n << 4) for n in range(number)]
         for at in range(0, number, BATCH):
             mark_many(marks, [(3, one) for one in ids[at : at + BATCH]])
         wrong = _false_positives(marks, first)
-        live = generations.read(marks.name).live
+        live = bloom.read_state(marks.name).live
         used = sum(fill.bytes_used for fill in fills(marks, live)) if live else 0
         lines += [
             Line(

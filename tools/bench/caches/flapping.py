@@ -9,7 +9,7 @@ from typing import Protocol
 from pymemcache.client.hash import HashClient
 from pymemcache.exceptions import MemcacheError
 
-from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached_tiers import tiers, use_topology
 from feedcache.topology import Node, Topology
 from runner.services.memcached import Memcached
 from tools.bench.measure import Spread

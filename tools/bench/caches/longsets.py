@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from feedcache.redis_servers.connections import graph
+from feedcache.connections import graph
 from feedcache.structures.longset import LongSets
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line

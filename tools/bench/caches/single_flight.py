@@ -9,7 +9,7 @@ from threading import Barrier
 
 from django.test import override_settings
 
-from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached_tiers import tiers, use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Node, Topology
 from tools.bench.measure import Spread

@@ -13,8 +13,8 @@ from apps.events import actions as events
 from apps.posts.models import Post, Visibility
 from apps.timeline.fanout import dispatch
 from feedcache import stats
-from feedcache.memcached.tiers import use_topology
-from feedcache.redis_servers.connections import configured_topology
+from feedcache.connections import configured_topology
+from feedcache.memcached_tiers import use_topology
 from feedcache.topology import Node, Topology
 from tools.bench.measure import Spread
 from tools.bench.report import Line

@@ -5,7 +5,7 @@ from pathlib import Path
 from pymemcache.client.base import PooledClient
 from pymemcache.client.hash import HashClient
 
-from feedcache.memcached.tiers import tiers, use_topology
+from feedcache.memcached_tiers import tiers, use_topology
 from feedcache.topology import Node, Topology
 from tools.bench.measure import compare, ratio
 from tools.bench.report import Line

@@ -1,8 +1,8 @@
 """The follow graph of this suite: a real one out of a file, else one made by chance in the same shape.
 
 The shape is that of the Higgs retweets of SNAP (https://snap.stanford.edu/data/higgs-twitter.html, file
-higgs-retweet_network.edgelist.gz): 256,491 accounts, 328,132 edges, one account with 14,060 followers, a median reader who
-follows one. Read "a b" as "a follows b".
+higgs-retweet_network.edgelist.gz): 256,491 accounts, 328,132 edges, one account with 14,060 followers, a median reader
+who follows one. Read "a b" as "a follows b".
 """
 
 import gzip

@@ -1,4 +1,5 @@
-"""What a home page costs as followees grow, and as one pages down, among many who write and as one of few who read some of them.
+"""What a home page costs as followees grow, and as one pages down, among many who write and as one of few who read some
+of them.
 
 Over HTTP, one request at a time.
 """

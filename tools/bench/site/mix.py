@@ -1,7 +1,9 @@
-"""A hundred requests a second, one in a hundred of them a publication, with workers, on the whole machine for themselves.
+"""A hundred requests a second, one in a hundred of them a publication, with workers, on the whole machine for
+themselves.
 
-Requests leave by the clock, whether answers have come or not: so a pause is felt by all that should have been asked meanwhile.
-Who publishes is among the most followed of the graph, so what they publish is delivered to thousands, the readers among them.
+Requests leave by the clock, whether answers have come or not: so a pause is felt by all that should have been asked
+meanwhile. Who publishes is among the most followed of the graph, so what they publish is delivered to thousands, the
+readers among them.
 """
 
 import os
@@ -181,7 +183,9 @@ def _mix_line(mixed: _Mixed) -> Line:
 
 
 def _foretold(rate: int, seconds: int, taken: float, costs: _Costs) -> Line:
-    """Cores that a load took, beside what the costs of one read and one publication foretell: as `./run capacity` reckons."""
+    """Cores that a load took, beside what the costs of one read and one publication foretell:
+    as `./run capacity` reckons.
+    """
     measured = (taken - costs.nothing * SETTLE_SECONDS) / seconds
     writes = rate / (READS_A_WRITE + 1)
     foretold = costs.nothing + (rate - writes) * costs.read + writes * costs.publish

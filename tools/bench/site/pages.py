@@ -1,7 +1,8 @@
 """Pages over HTTP, every system in turn on the same data, the same server and one process, round after round.
 
-The load generator has the machine's other core. Requests a second are those of an otherwise idle machine; the processor time
-of a page, of the web process and of the stores, hardly depends on the neighbours, and bars about cost are held against that.
+The load generator has the machine's other core. Requests a second are those of an otherwise idle machine; the processor
+time of a page, of the web process and of the stores, hardly depends on the neighbours, and bars about cost are held
+against that.
 """
 
 from contextlib import AbstractContextManager, ExitStack
@@ -12,9 +13,9 @@ from django.conf import settings
 
 from apps.api.entities.account import account_json
 from apps.api.entities.status import status_json
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.connections import memcached_at, timelines
+from feedcache.connections import memcached_at, timelines
 from tools.bench.measure import Spread
 from tools.bench.progress import doing
 from tools.bench.report import Line

@@ -1,4 +1,6 @@
-"""What a home page costs as the posts of all grow: measured while they are written. Over HTTP, one request at a time."""
+"""What a home page costs as the posts of all grow: measured while they are written.
+Over HTTP, one request at a time.
+"""
 
 from pathlib import Path
 

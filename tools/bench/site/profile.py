@@ -1,7 +1,7 @@
 """Where the time of one home API request and of one publication goes, by what the code is for: for docs/performance.md.
 
-By cProfile in one process, which makes many small calls look dearer than they are and waiting cheaper; the shares of what
-Python does are what to take from it.
+By cProfile in one process, which makes many small calls look dearer than they are and waiting cheaper; the shares of
+what Python does are what to take from it.
 """
 
 import cProfile

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from feedcache.redis_servers.connections import memcached_at, timelines
+from feedcache.connections import memcached_at, timelines
 from tools.bench.servers import memcached_addresses
 
 

@@ -36,7 +36,16 @@ STILL_SECONDS, LOOK_SECONDS, STILL_MOST_SECONDS = 0.3, 0.1, 8
 
 def our_site(directory: Path) -> AbstractContextManager[Web]:
     """Our site, without limits for programs: they would end a measurement."""
-    limits = {f"LIMIT_{name}": UNLIMITED for name in ("API", "API_ADDRESS", "PUBLISH")}
+    names = (
+        "API",
+        "API_WRITES",
+        "API_REST",
+        "API_ADDRESS",
+        "API_ADDRESS_REST",
+        "PUBLISH",
+        "SEARCH",
+    )
+    limits = {f"LIMIT_{name}": UNLIMITED for name in names}
     return web("ours", "feedsite.server.rsgi:application", directory, **limits)
 
 

@@ -1,4 +1,5 @@
-"""How often a page waits for the caches: every time that something is sent after an answer was read, a round trip begins.
+"""How often a page waits for the caches: every time that something is sent after an answer was read, a round trip
+begins.
 
 Counted at the sockets of this process, so what is sent to several servers before the first answer is read is one trip.
 """

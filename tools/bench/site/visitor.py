@@ -1,12 +1,16 @@
-"""Who asks one request after the other over connections that stay open, one for each thread, and counts the milliseconds."""
+"""Who asks one request after the other over connections that stay open,
+one for each thread, and counts the milliseconds.
+"""
 
 import json
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from typing import Any
 
 ROUNDS, TURN_SECONDS = 7, 0.15
 SLOW_MILLISECONDS = 1000
@@ -15,7 +19,9 @@ Header = tuple[str, str]
 
 
 class Visitor:
-    """A program that asks a server on this machine. `failures` are answers that were none: by status, or by what went wrong."""
+    """A program that asks a server on this machine. `failures` are answers that were none:
+    by status, or by what went wrong.
+    """
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -75,6 +81,28 @@ class Visitor:
     def _fail(self, kind: str) -> None:
         with self._lock:
             self.failures[kind] += 1
+
+
+def insist(port: int, path: str, header: Header, number: int, stop: Any, found: Any) -> None:
+    """Ask again and again, in so many threads of this process, until an event.
+
+    Puts into a queue that it has begun, and at the end how many were asked and how many of them were refused (503).
+    """
+    visitor = Visitor(port)
+    asked = [0] * number
+
+    def ask(index: int) -> None:
+        while not stop.is_set():
+            visitor.ask(path, header)
+            asked[index] += 1
+
+    with ThreadPoolExecutor(number) as threads:
+        for index in range(number):
+            threads.submit(ask, index)
+        while not all(asked):
+            time.sleep(0.01)
+        found.put("begun")
+    found.put((sum(asked), visitor.failures[str(int(HTTPStatus.SERVICE_UNAVAILABLE))]))
 
 
 def bearer(token: str) -> Header:

@@ -29,7 +29,8 @@ def web(name: str, application: str, directory: Path, **environment: str) -> Ite
     """A server of an application on a free port, until the end."""
     port = _free_port()
     command = [
-        sys.executable, "-P", "-m", "granian", "--interface", _interface(application), application, "--host", "127.0.0.1",
+        sys.executable, "-P", "-m", "granian", "--interface", _interface(application), application, "--host",
+        "127.0.0.1",
         "--port", str(port), "--workers", "1", "--no-ws", "--http", "1",
     ]  # fmt: skip
     if _interface(application) == "wsgi":

@@ -1,8 +1,9 @@
-"""Who reads and who is read in this suite: a follow graph of 256,491 people, made once a run, and readers of its most followed.
+"""Who reads and who is read in this suite: a follow graph of 256,491 people, made once a run, and readers of its most
+followed.
 
-Readers of busy authors and readers of authors who fell silent, 500 followees each, of 2,500, so that no two readers read the
-same page; some with 2,000. The silent ones wrote before a crowd of others wrote a million posts: the worst case of a query
-that walks the newest posts backwards until it has a page.
+Readers of busy authors and readers of authors who fell silent, 500 followees each, of 2,500, so that no two readers
+read the same page; some with 2,000. The silent ones wrote before a crowd of others wrote a million posts: the worst
+case of a query that walks the newest posts backwards until it has a page.
 """
 
 import time
@@ -22,7 +23,7 @@ from apps.posts.actions.drafts import Draft
 from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from apps.posts.tasks import maintain_counts
-from feedcache.structures.bloom import generations
+from feedcache.structures import bloom
 from tools.bench.population import add_posts, make_follower
 from tools.bench.progress import doing
 from tools.bench.site.graph import graph, load_graph
@@ -148,9 +149,12 @@ def author_with(handle: str, followers: list[int]) -> tuple[User, str]:
 
 
 _FOLLOWED = """
-INSERT INTO graph_follower (owner_id, follower_id, created_at) SELECT %(author)s, unnest(%(followers)s::bigint[]), now();
-INSERT INTO graph_followee (owner_id, followee_id, created_at) SELECT unnest(%(followers)s::bigint[]), %(author)s, now();
-UPDATE accounts_usercounts SET followers = %(maximum)s, followers_revision = followers_revision + 1, revision = revision + 1
+INSERT INTO graph_follower (owner_id, follower_id, created_at)
+SELECT %(author)s, unnest(%(followers)s::bigint[]), now();
+INSERT INTO graph_followee (owner_id, followee_id, created_at)
+SELECT unnest(%(followers)s::bigint[]), %(author)s, now();
+UPDATE accounts_usercounts SET followers = %(maximum)s,
+followers_revision = followers_revision + 1, revision = revision + 1
 WHERE user_id = %(author)s
 """
 
@@ -179,7 +183,7 @@ def settle() -> None:
 def _filters_done() -> bool:
     """One look after the existence filters; whether all may be believed."""
     maintain_filters()
-    return all(generations.read(marks.name).live for marks in (LIKES, BOOKMARKS))
+    return all(bloom.read_state(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
 def _begin(here: People, *, quiet: bool = False, crowd: bool = False) -> int:

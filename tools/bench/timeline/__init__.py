@@ -10,8 +10,11 @@ PARTS = {
     "fanout": "fanout",
     "publish": "publish",
     "fairness": "fairness",
+    "flood": "flood",
     "memory": "memory",
     "page": "page",
+    "rank": "rank",
+    "units": "units",
     "rebuild": "rebuild",
 }
 

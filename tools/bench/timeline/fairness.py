@@ -1,4 +1,5 @@
-"""Small authors' posts while 100,000 followers are served: from the event to the receipt, beside the same in quiet times.
+"""Small authors' posts while 100,000 followers are served: from the event to the receipt, beside the same in quiet
+times.
 
 The workers are those of docker-compose.yml: one kind for events and small deliveries, one for the large ones.
 """
@@ -81,7 +82,9 @@ def _is_delivered(post_id: int) -> bool:
 
 
 class _Large:
-    """Large deliveries: always one or two of them are under way. From this thread: another would share its processor."""
+    """Large deliveries: always one or two of them are under way.
+    From this thread: another would share its processor.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[Post] = []

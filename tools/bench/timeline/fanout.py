@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Max
 
+from apps.accounts.models import User
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.models import Follower
@@ -16,12 +17,12 @@ from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME
+from feedcache.connections import timelines
 from feedcache.ids import MAX_ID
-from feedcache.redis_servers.connections import timelines
 from runner.programs import QUEUES
 from tools.bench.measure import Spread
 from tools.bench.report import Line
-from tools.bench.timeline.people import CROWD, LIVE, PIPELINE, author, key_of, reader_ids
+from tools.bench.timeline.people import CROWD, LIVE, PIPELINE, author, reader_ids
 from tools.bench.timeline.workers import wait_until, workers
 
 PROCESSES, WARM, ROUNDS, PLAIN_ROUNDS = 2, 2, 7, 3
@@ -53,7 +54,11 @@ def run(directory: Path) -> list[Line]:
 
 
 def publish() -> Post:
-    return publish_post(author(CROWD), Draft(body="To all of you."))
+    return publish_for(author(CROWD))
+
+
+def publish_for(writer: User) -> Post:
+    return publish_post(writer, Draft(body="To all of you."))
 
 
 def delivered_in(post: Post) -> float:
@@ -84,7 +89,7 @@ def _plainly(push: Callable[[Any, list[int], str], None]) -> Spread:
         rates.append(CROWD / (time.perf_counter() - begin))
     dormant = reader_ids(CROWD)[int(CROWD * LIVE) :]
     for start in range(0, len(dormant), PIPELINE):
-        client.unlink(*map(key_of, dormant[start : start + PIPELINE]))
+        client.unlink(*map(HOME.key, dormant[start : start + PIPELINE]))
     return Spread.of(rates)
 
 
@@ -95,14 +100,14 @@ def publish_nothing(number: int) -> int:
 def _to_everybody(client: Any, readers: list[int], member: str) -> None:
     pipeline = client.pipeline(transaction=False)
     for reader in readers:
-        pipeline.zadd(key_of(reader), {member: 0})
-        pipeline.zremrangebyrank(key_of(reader), HOME.length, -1)
+        pipeline.zadd(HOME.key(reader), {member: 0})
+        pipeline.zremrangebyrank(HOME.key(reader), HOME.length, -1)
     pipeline.execute()
 
 
 def _to_those_online(client: Any, readers: list[int], member: str) -> None:
     asking = client.pipeline(transaction=False)
     for reader in readers:
-        asking.exists(key_of(reader))
+        asking.exists(HOME.key(reader))
     there = asking.execute()
     _to_everybody(client, [one for one, is_there in zip(readers, there, strict=True) if is_there], member)  # fmt: skip

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from apps.timeline.sources.home_cache import HOME
+from feedcache.connections import timelines
 from feedcache.ids import compose, second_of
-from feedcache.redis_servers.connections import timelines
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 
@@ -19,14 +19,16 @@ def run(_directory: Path) -> list[Line]:
     client: Any = timelines()
     ids = sorted((_post(number) for number in range(HOME.length)), reverse=True)
     HOME.swap(READER, HOME.begin(READER) or "", ids, complete=False)
-    ours = _bytes_each(client, f"{HOME.prefix}:{{{READER}}}")
+    ours = _bytes_each(client, HOME.key(READER))
     allowed = client.config_get(LISTPACK)[LISTPACK]
     client.zadd("bench:scored", {str(one): second_of(one) for one in ids})
     others = {"scored by time, in a listpack": _bytes_each(client, "bench:scored")}
     client.config_set(LISTPACK, REDIS_DEFAULT)
-    client.zunionstore("bench:skiplist", [f"{HOME.prefix}:{{{READER}}}"])
+    client.zunionstore("bench:skiplist", [HOME.key(READER)])
     client.zunionstore("bench:scored-skiplist", ["bench:scored"])
-    others["the same as a skiplist (Redis' default of 128 entries)"] = _bytes_each(client, "bench:skiplist")  # fmt: skip
+    others["the same as a skiplist (Redis' default of 128 entries)"] = _bytes_each(
+        client, "bench:skiplist"
+    )
     others["scored by time, as a skiplist"] = _bytes_each(client, "bench:scored-skiplist")
     client.config_set(LISTPACK, allowed)
     client.unlink("bench:scored", "bench:skiplist", "bench:scored-skiplist")

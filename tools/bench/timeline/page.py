@@ -1,7 +1,7 @@
 """A warm home page of 20 posts, beside the query one would write first: the newest posts of whom the reader follows.
 
-That query is quick while followees post often, since PostgreSQL walks the newest posts backwards and soon has 20; it is slow
-for a reader whose followees have been silent while others wrote.
+That query is quick while followees post often, since PostgreSQL walks the newest posts backwards and soon has 20; it is
+slow for a reader whose followees have been silent while others wrote.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from apps.accounts.tasks import maintain_counts as tend_user_counts
 from apps.engagement.models import Bookmark, Like
 from apps.engagement.tasks import maintain_filters
 from apps.graph.models import Followee
-from apps.paging import Cursor
+from apps.pagination import Cursor
 from apps.posts.models import OPEN, Attachment, Kind, Mention, Post
 from apps.posts.tasks import maintain_counts
 from apps.timeline.home import home_timeline
-from feedcache.batch import Batch
+from feedcache.read_through import Batch
 from tools.bench.measure import Spread, compare
 from tools.bench.population import make_reader, write_posts
 from tools.bench.report import Line

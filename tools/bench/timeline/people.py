@@ -9,8 +9,8 @@ from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.timeline.sources.home_cache import HOME
+from feedcache.connections import timelines
 from feedcache.ids import compose
-from feedcache.redis_servers.connections import timelines
 
 CROWD, SMALL, LIVE = 100_000, 10, 0.2
 BEGIN, SECONDS_APART = 1_700_000_000, 37
@@ -54,13 +54,9 @@ def come_online(readers: list[int]) -> None:
     first = readers[0]
     posts = [compose(BEGIN + number * SECONDS_APART, 5, 0) for number in range(HOME.length)][::-1]
     HOME.swap(first, HOME.begin(first) or "", posts, complete=False)
-    window = client.dump(key_of(first))
+    window = client.dump(HOME.key(first))
     for start in range(1, len(readers), PIPELINE):
         pipeline = client.pipeline(transaction=False)
         for reader in readers[start : start + PIPELINE]:
-            pipeline.restore(key_of(reader), HOME.ttl_seconds * 1000, window, replace=True)
+            pipeline.restore(HOME.key(reader), HOME.ttl_seconds * 1000, window, replace=True)
         pipeline.execute()
-
-
-def key_of(reader: int) -> str:
-    return f"{HOME.name}:{{{reader}}}"

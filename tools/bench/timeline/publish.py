@@ -1,4 +1,6 @@
-"""The publish request of an author with ten followers and of one with 100,000: the same work (source 001: returns early)."""
+"""The publish request of an author with ten followers and of one with 100,000:
+the same work (source 001: returns early).
+"""
 
 import time
 from pathlib import Path
@@ -11,7 +13,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
 from apps.events.models import Event
-from feedcache.redis_servers.connections import timelines
+from feedcache.connections import timelines
 from tools.bench.measure import Spread, ratio
 from tools.bench.report import Line
 from tools.bench.timeline.people import CROWD, SMALL, author

@@ -10,17 +10,23 @@ from collections.abc import Callable
 from itertools import groupby, islice
 from pathlib import Path
 
+from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 
-from apps.paging import Cursor
-from apps.timeline.sources import older, outbox, replica
+from apps.graph.cache import RELATIONS, load_sets
+from apps.pagination import Cursor
+from apps.timeline.sources import older, outbox, replica, second_level
 from apps.timeline.sources import sql as pull
-from apps.timeline.sources.home_cache import HOME
+from apps.timeline.sources.home_cache import HOME, rebuild_home
 from apps.timeline.sources.outbox import SHORT_OUTBOXES
-from apps.timeline.sources.rebuild import rebuild_home
+from apps.timeline.sources.second_level import ENTRIES
+from apps.timeline.sources.stores import POSTGRESQL
+from feedcache import stats
 from feedcache.ids import EPOCH, first_id_at
 from tools.bench.measure import Spread, compare
 from tools.bench.report import Line
+from tools.scale import cassandra as servers
 
 AUTHORS, POSTS_EACH, DAYS = 2_000, 200, 50
 FIRST = 1_000_001  # user ids far from those of other parts
@@ -44,7 +50,8 @@ SELECT n, '!', false, 'bench_' || n, '', '', '', '', 'auto', 'normal', false, tr
 FROM generate_series(%(first)s, %(last)s) n;
 INSERT INTO accounts_usercounts (user_id, followers, following, posts, last_post_id, outbox_revision)
 SELECT n, 0, 0, 0, 0, 1 FROM generate_series(%(first)s, %(last)s) n;
-INSERT INTO posts_post (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
+INSERT INTO posts_post
+    (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
 SELECT (second << 32) | (author << 4), author, 'text', repeat('x', 140), '', 'en', 'public', 0, 1,
     to_timestamp(second + %(epoch)s)
 FROM (
@@ -58,19 +65,22 @@ SELECT %(reader)s, n, now() FROM generate_series(%(first)s, %(last)s) n
 """
 
 
-def run(_directory: Path) -> list[Line]:
-    """Rebuilds of one window; then pages below it."""
+def run(directory: Path) -> list[Line]:
+    """Rebuilds of one window; then pages below it, from the second level in each of its stores."""
     _populate()
     gc.freeze()  # as a web process does: what earlier parts left is not looked through again
     return [
         _warm(),
         *(_cold(reader) for reader in FOLLOWED),
         *(_deep(reader) for reader in FOLLOWED),
+        _stores(directory),
     ]
 
 
 def _warm() -> Line:
     rebuild(MANY)
+    load_sets(RELATIONS, MANY)  # as the reader's page does
+    stats.drain()
     ways: dict[str, Callable[[], object]] = {
         "ours": lambda: rebuild(MANY),
         "merged in plain Python": lambda: _plain(MANY),
@@ -80,7 +90,9 @@ def _warm() -> Line:
         for reader, number in FOLLOWED.items()
     }
     found = _milliseconds(compare(ways, rounds=ROUNDS))
-    ours = found.pop("ours")
+    ours, counts = found.pop("ours"), stats.drain()
+    hits = counts["following", stats.HIT]
+    lists = sum(number for (subject, _outcome), number in counts.items() if subject == "following")
     return Line(
         f"rebuild of a home window, {AUTHORS:,} followees of {POSTS_EACH} posts, warm vectors",
         "ms",
@@ -88,6 +100,7 @@ def _warm() -> Line:
         found,
         f"at most {WORST_MS:.0f}",
         ours.median <= WORST_MS,
+        f"follow list from Redis: {hits} of {lists} times",
     )
 
 
@@ -131,9 +144,10 @@ def _cold_each(number: int, way: Callable[[], None]) -> Spread:
 def _deep(reader: int) -> Line:
     rebuild(reader)
     below = Cursor(max_id=HOME.ids(reader)[-1])
-    older.home_ids(reader, below, PAGE)
-    ways = {
+    older.fill_second_level(reader, None)  # as a worker does after a rebuild
+    ways: dict[str, Callable[[], object]] = {
         "ours": lambda: older.home_ids(reader, below, PAGE),
+        "nearby": lambda: pull.home_ids_nearby(reader, below, PAGE),
         "pulled from the outboxes": lambda: outbox.ids_of_followees(reader, below, PAGE),
         "pulled by one scan per followee": lambda: pull.home_ids(reader, below, PAGE),
         "naive SQL": _naive(reader, PAGE, below.max_id),
@@ -141,6 +155,44 @@ def _deep(reader: int) -> Line:
     found = _milliseconds(compare(ways, rounds=ROUNDS))
     what = f"a page below the window, from the second level, {FOLLOWED[reader]:,} followees"
     return Line(what, "ms", found.pop("ours"), found)
+
+
+def _stores(directory: Path) -> Line:
+    """The same span in each store: a page of it, and a rebuild from it."""
+    what = "a page of ids from the second level in PostgreSQL"
+    ways = _ways(POSTGRESQL, FEW)
+    note = servers.missing()
+    if note:
+        found = _milliseconds(compare(ways, rounds=ROUNDS))
+        return Line(
+            what, "ms", found.pop("postgresql: a page"), found, note=f"no Cassandra: {note}"
+        )
+    with servers.cassandra(directory / "cassandra") as node:
+        settings.TIMELINE_STORE = node.url
+        call_command("cassandra", verbosity=0)
+        ways |= _ways(node.url, MANY)  # another reader, since a span is in one store
+        found = _milliseconds(compare(ways, rounds=ROUNDS))
+        settings.TIMELINE_STORE = POSTGRESQL
+    return Line(what, "ms", found.pop("postgresql: a page"), found)
+
+
+def _ways(store: str, reader: int) -> dict[str, Callable[[], object]]:
+    name = store.partition(":")[0]
+    settings.TIMELINE_STORE = store
+    older.fill_second_level(reader, None)
+    span = second_level.newest(reader, 1)
+    if span is None:
+        raise RuntimeError(f"{name} has no span")
+
+    def page() -> object:
+        settings.TIMELINE_STORE = store
+        return ENTRIES.read(reader, newest=span.ceiling, oldest=0, count=PAGE)
+
+    def window() -> object:
+        settings.TIMELINE_STORE = store
+        return older.newest_home_ids(reader, HOME.length)
+
+    return {f"{name}: a page": page, f"{name}: ids of a home window": window}
 
 
 def rebuild(reader: int) -> None:

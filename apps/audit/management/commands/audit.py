@@ -3,30 +3,32 @@
 import json
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections import Counter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Sum
 
-from apps.accounts.queries import user_by_handle
+from apps.accounts.queries import handles_of, user_by_handle
 from apps.audit import auditor
 from apps.audit.comparison import Sample, differences, missing_in_windows
-from apps.audit.models import AuditFinding, AuditRun
-from apps.audit.wording import finding_text, run_text
+from apps.audit.models import FIGURES, AuditFinding, AuditRun, accounts_of, finding_text, run_text
+from apps.audit.pairs import compare
 from apps.errors import DomainError
-from apps.paging import MAX_LIMIT, Cursor
+from apps.pagination import MAX_LIMIT, Cursor
 from apps.timeline.home import home_timeline
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 MAX_PAGES = 200
 EXAMPLES = """
-The auditor runs every ten seconds by itself (beat). It compares pages that were shown, windows in Redis, deliveries, follows
-and counts with the tables, and repairs what is wrong. Exit code 1 when there are violations.
+The auditor runs every ten seconds by itself (beat). It compares pages that were shown, windows in Redis, deliveries,
+follows and counts with the tables, and repairs what is wrong. Exit code 1 when there are violations.
 
 examples:
   ./run manage audit run                    one turn now, with its report
   ./run manage audit run --turns 20         twenty turns: what looks wrong once is looked at again
   ./run manage audit status                 all reports together, and the newest findings in plain words
+  ./run manage audit explain --pairs 10000  explain random pairs of reader and post, and compare with the tables
   ./run manage audit viewer alice           walk all pages of @alice's home and compare each with the oracle
 """
 
@@ -43,13 +45,22 @@ class Command(BaseCommand):
         run = verbs.add_parser("run", help="one turn of the auditor, or several")
         run.add_argument("--turns", type=int, default=1)
         verbs.add_parser("status", help="what all turns found")
+        pairs = verbs.add_parser("explain", help="random pairs of reader and post; changes nothing")
+        pairs.add_argument("--pairs", type=int, default=1000, help="how many (default: 1000)")
+        pairs.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
         viewer = verbs.add_parser("viewer", help="walk one account's home; changes nothing")
         viewer.add_argument("handle")
         viewer.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it; CommandError when Redis does not answer or there is no such account."""
-        act = {"run": self._run, "status": self._status, "viewer": self._viewer}[options["verb"]]
+        verbs = {
+            "run": self._run,
+            "status": self._status,
+            "viewer": self._viewer,
+            "explain": self._explain,
+        }
+        act = verbs[options["verb"]]
         try:
             violations = act(options)
         except DomainError as refusal:
@@ -69,18 +80,7 @@ class Command(BaseCommand):
         return violations
 
     def _status(self, _options: dict[str, Any]) -> int:
-        names = (
-            "pages",
-            "windows",
-            "deliveries",
-            "follows",
-            "counts",
-            "late",
-            "settled",
-            "violations",
-            "repaired",
-        )
-        sums = AuditRun.objects.aggregate(**{name: Sum(name, default=0) for name in names})
+        sums = AuditRun.objects.aggregate(**{name: Sum(name, default=0) for name in FIGURES})
         self.stdout.write(f"{AuditRun.objects.count()} turns. {run_text(AuditRun(**sums))}")
         self._write_findings(AuditFinding.objects.order_by("-pk")[:20])
         return 0
@@ -114,9 +114,23 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {one['what']}: {one['post']}")
         return len(wrong)
 
+    def _explain(self, options: dict[str, Any]) -> int:
+        sources, wrong = Counter[str](), 0
+        for outcome in compare(options["pairs"], seed=options["seed"]):
+            sources[outcome.source] += 1
+            if outcome.fault:
+                wrong += 1
+                pair = f"@{outcome.viewer.handle} {outcome.post_id}"
+                self.stdout.write(f"  {pair}: said {outcome.source}, but {outcome.fault}")
+        reasons = ", ".join(f"{source} {number}" for source, number in sources.most_common())
+        self.stdout.write(f"{sources.total()} pairs, {wrong} wrong: {reasons}.")
+        return wrong
+
     def _write_findings(self, findings: Any) -> None:
-        for finding in findings:
+        found = list(findings)
+        names = handles_of(accounts_of(found))
+        for finding in found:
             fixed = "repaired" if finding.repaired_at else "NOT repaired"
             self.stdout.write(
-                f"  {finding.found_at:%Y-%m-%d %H:%M:%S}  {finding_text(finding)} ({fixed})"
+                f"  {finding.found_at:%Y-%m-%d %H:%M:%S}  {finding_text(finding, names)} ({fixed})"
             )

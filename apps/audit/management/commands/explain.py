@@ -7,10 +7,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.audit.explain.reasons import explain, explain_home
+from apps.audit.explain import explain, explain_home
 from apps.audit.oracle import Oracle
 from apps.errors import DomainError, NotFound
-from apps.paging import MAX_LIMIT, Cursor
+from apps.pagination import MAX_LIMIT, Cursor
 
 EXAMPLES = """
 The page and the API answer "not here" for everything that an account may not see. This command says which rule it was.

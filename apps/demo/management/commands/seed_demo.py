@@ -9,16 +9,17 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from apps.demo.actions import SeedResult, expected_rows, seed
 from apps.demo.content.loader import load_content
-from apps.demo.management.seed_progress import SeedProgress
 from apps.demo.seeding.people import PASSWORD
 from apps.demo.seeding.world import SIZES
 from apps.errors import DomainError
 
 TABLE_WIDTH = 60
+STEPS = 10  # lines of progress in a log
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
 EXAMPLES = """
 Everything is made in one transaction: a run that was stopped has made nothing and can simply be repeated. A size that
@@ -30,6 +31,27 @@ examples:
   ./run manage seed_demo --size large         20,000 accounts, in some minutes
   ./run manage seed_demo --seed 7             other people and texts of the crowd, the same every time
 """
+
+
+class SeedProgress:
+    """Rows made, on standard error: a bar on a terminal, a line every 10 % in a log. The total is an estimate."""
+
+    def __init__(self, *, total: int) -> None:
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._total, self._done, self._tenth = total, 0, 0
+        self.bar = Progress(
+            TextColumn("Making {task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
+            console=self._console, transient=True, disable=not self._console.is_terminal,
+        )  # fmt: skip
+        self._task = self.bar.add_task("people", total=total)
+
+    def advance(self, what: str, number: int) -> None:
+        self._done = min(self._done + number, self._total - self._total // 100)
+        self.bar.update(self._task, completed=self._done, description=what)
+        tenth = self._done * STEPS // self._total
+        if not self._console.is_terminal and tenth > self._tenth:
+            self._tenth = tenth
+            self._console.print(f"{tenth * STEPS:3} %  making {what}", markup=False)
 
 
 class Command(BaseCommand):
@@ -53,7 +75,7 @@ class Command(BaseCommand):
         began, size = time.monotonic(), options["size"]
         progress = SeedProgress(total=expected_rows(size))
         try:
-            with progress.display():
+            with progress.bar:
                 result = seed(size=size, seed_number=options["seed"], advance=progress.advance)
         except DomainError as refusal:
             raise CommandError(str(refusal)) from None

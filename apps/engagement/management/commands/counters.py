@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from apps.engagement import reconcile
-from apps.engagement.truth import SUBJECTS, Subject
-from feedcache.redis_servers.connections import RedisError
-from feedcache.structures.counters import building, maintenance
+from apps.engagement.reconcile import SUBJECTS, Subject
+from feedcache.connections import RedisError
+from feedcache.structures.counters import maintenance
 
 WAIT_SECONDS = 1.0  # for another builder
 MAX_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
@@ -137,11 +137,11 @@ def _as_text(report: reconcile.Report, building: list[str]) -> str:
 
 
 def _is_complete(subject: Subject) -> bool:
-    return building.state(subject.service.store).is_complete
+    return maintenance.state(subject.service.store).is_complete
 
 
 def _status_of(subject: Subject) -> dict[str, Any]:
-    state = building.state(subject.service.store)
+    state = maintenance.state(subject.service.store)
     sample = maintenance.sample(subject.service, subject.table.ends()[1])
     advice = "yes" if sample.most_records <= MAX_RECORDS else "no: make buckets smaller"
     return {

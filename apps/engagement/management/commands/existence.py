@@ -8,11 +8,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.engagement.cache import KINDS, LIKES
 from apps.engagement.rebuild import MODELS, Outcome, rebuild
-from feedcache.redis_servers.clients import may_evict
-from feedcache.redis_servers.connections import RedisError, existence
-from feedcache.structures.bloom import generations
-from feedcache.structures.bloom.arithmetic import capacity_report
-from feedcache.structures.bloom.segments import Marks, fills
+from feedcache.connections import RedisError, existence
+from feedcache.redis_clients import may_evict
+from feedcache.structures import bloom
+from feedcache.structures.bloom import Marks, capacity_report, fills
 
 STEP_SECONDS = 5
 PAUSE_SECONDS = 0.5
@@ -56,7 +55,7 @@ class Command(BaseCommand):
                 "This Redis may evict keys: every loss costs a rebuild. Use noeviction."
             )
         for marks in KINDS.values():
-            state = generations.read(marks.name)
+            state = bloom.read_state(marks.name)
             word = "believed" if state.live else "not believed, the database answers"
             building = ", a new one is being built" if state.building else ""
             self.stdout.write(f"{marks.name}: {word}{building}; promises {marks.sizing.rate:.3%}")

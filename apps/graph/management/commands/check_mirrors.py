@@ -10,16 +10,12 @@ from apps.graph.queries import mirror_faults
 
 
 class Command(BaseCommand):
-    """Compare the split tables and the counts."""
-
     help = "Compare the follower and followee tables and the counts rows. Exit code 1 when anything differs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the faults by kind."""
         faults = mirror_faults()
         if options["json"]:
             self.stdout.write(json.dumps(faults))

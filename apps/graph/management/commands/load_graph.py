@@ -2,8 +2,6 @@
 
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,15 +9,27 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils.formats import date_format
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from apps.errors import DomainError
-from apps.graph import bulk
+from apps.graph.management import bulk
 from apps.graph.management.edge_list import EdgeList, EdgeListError, Line, read_edge_list
-from apps.graph.management.load_progress import LoadProgress
 from apps.graph.models import GraphImport
 
 BATCH_LINES = 20_000  # the counts rows of a batch are locked for about a second
 BATCH_MAX_LINES = 200_000
+FAULTS_IN_FULL = 20
+STEPS = 10  # lines of progress in a log
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
 
 EXAMPLES = """
@@ -36,21 +46,53 @@ examples:
 """
 
 
-@dataclass(slots=True)
-class _Totals:
-    accounts: int = 0
-    edges: int = 0
-    good_lines: int = 0
-    began: float = field(default_factory=time.monotonic)
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f} lines/s" if task.speed else "")
+
+
+class LoadProgress:
+    """On standard error: a bar on a terminal, a line every 10 % in a log; and the first faults of lines."""
+
+    def __init__(self, *, total: int, done: int) -> None:
+        self.accounts = self.edges = self.good_lines = self.faults = 0
+        self.began = time.monotonic()
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._total, self._first, self._done = total, done, done
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _Rate(), TimeRemainingColumn(),
+            console=self._console, transient=True, disable=not self._console.is_terminal,
+        )  # fmt: skip
+        self._task = self.bar.add_task("Loading", total=total, completed=done)
+
+    def reached(self, line: int) -> None:
+        before, self._done = self._tenth(), line
+        self.bar.update(self._task, completed=line)
+        if not self._console.is_terminal and self._tenth() > before:
+            self._console.print(self._state(), markup=False)
+
+    def fault(self, line: int, reason: str) -> None:
+        self.faults += 1
+        if self.faults <= FAULTS_IN_FULL:
+            self._console.print(f"line {line:,}: {reason}", markup=False)
+        elif self.faults == FAULTS_IN_FULL + 1:
+            self._console.print("More bad lines are counted, not shown.")
+
+    def _tenth(self) -> int:
+        return self._done * STEPS // self._total if self._total else STEPS
+
+    def _state(self) -> str:
+        elapsed = max(time.monotonic() - self.began, 0.001)
+        rate = (self._done - self._first) / elapsed
+        left = (self._total - self._done) / rate if rate else 0
+        percent = self._done * 100 // self._total
+        return f"{percent:3} %  line {self._done:,} of {self._total:,}  {rate:,.0f} lines/s  {left:.0f} s left"
 
 
 class Command(BaseCommand):
-    """Load an edge list."""
-
     help = "Load accounts and follows from an edge list, plain or gzipped. Running it twice changes nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the options."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("file", type=Path, metavar="FILE")
@@ -67,7 +109,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Load, or say in one line why not."""
         if not 1 <= options["batch"] <= BATCH_MAX_LINES:
             raise CommandError(f"--batch takes 1 to {BATCH_MAX_LINES:,} lines.")
         try:
@@ -88,19 +129,18 @@ class Command(BaseCommand):
             raise CommandError(f"Stopped. {_how_to_go_on()}", returncode=STOPPED) from None
 
     def _load(self, edge_list: EdgeList, start: GraphImport, *, batch: int) -> None:
-        done, sums = start.lines_done, _Totals()
+        done = start.lines_done
         if done:
             self.stdout.write(f"Going on after line {done:,} of {edge_list.line_count:,}.")
         progress = LoadProgress(total=edge_list.line_count, done=done)
-        with progress.shown():
-            for lines in _batches(edge_list.lines(after=done), batch):
-                self._load_batch(edge_list.digest, lines, sums, progress)
+        remaining = edge_list.lines(after=done)
+        with progress.bar:
+            while lines := list(islice(remaining, batch)):
+                self._load_batch(edge_list.digest, lines, progress)
         bulk.finish(edge_list.digest)
-        self._say_loaded(edge_list, sums, progress)
+        self._say_loaded(edge_list, progress)
 
-    def _load_batch(
-        self, digest: str, lines: list[Line], sums: _Totals, progress: LoadProgress
-    ) -> None:
+    def _load_batch(self, digest: str, lines: list[Line], progress: LoadProgress) -> None:
         edges = [line.edge for line in lines if line.edge]
         first, last = lines[0].number, lines[-1].number
         loaded = bulk.load_edges(digest, edges, after=first - 1, upto=last)
@@ -109,16 +149,16 @@ class Command(BaseCommand):
         for number in sorted(faults):
             progress.fault(number, faults[number])
         progress.reached(last)
-        sums.accounts += loaded.accounts
-        sums.edges += loaded.edges
-        sums.good_lines += len(edges) - len(loaded.blocked_lines)
+        progress.accounts += loaded.accounts
+        progress.edges += loaded.edges
+        progress.good_lines += len(edges) - len(loaded.blocked_lines)
 
-    def _say_loaded(self, edge_list: EdgeList, sums: _Totals, progress: LoadProgress) -> None:
-        seconds = time.monotonic() - sums.began
-        rate = sums.edges / max(seconds, 0.001)
+    def _say_loaded(self, edge_list: EdgeList, progress: LoadProgress) -> None:
+        seconds = time.monotonic() - progress.began
+        rate = progress.edges / max(seconds, 0.001)
         self.stdout.write(
-            f"Loaded {edge_list.path.name}: {sums.accounts:,} accounts made, {sums.edges:,} edges made, "
-            f"{sums.good_lines - sums.edges:,} edges already there, {progress.faults:,} bad lines; "
+            f"Loaded {edge_list.path.name}: {progress.accounts:,} accounts made, {progress.edges:,} edges made, "
+            f"{progress.good_lines - progress.edges:,} edges already there, {progress.faults:,} bad lines; "
             f"{seconds:.1f} s, {rate:,.0f} edges/s."
         )
 
@@ -128,11 +168,6 @@ class Command(BaseCommand):
             f"Nothing to do: {edge_list.path.name} was loaded to its end on {when} UTC. "
             "With --restart every line is looked at again."
         )
-
-
-def _batches(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
-    while batch := list(islice(lines, size)):
-        yield batch
 
 
 def _how_to_go_on() -> str:

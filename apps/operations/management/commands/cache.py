@@ -1,21 +1,41 @@
 """`manage cache`: the cache topology from the command line, while the site runs."""
 
 import getpass
+import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import override
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from apps.errors import DomainError
 from apps.operations import actions
 from apps.operations.actions import Author
-from apps.operations.management import cache_tables
+from apps.operations.forms import SETTINGS
 from apps.operations.models import TopologyVersion
-from apps.operations.queries import fleet, node_statuses, topology_in_force
-from feedcache.topology import CLASSES, Place, Pool, megabytes
+from apps.operations.queries import (
+    Fleet,
+    NodeStatus,
+    finding_texts,
+    fleet,
+    node_statuses,
+    topology_in_force,
+)
+from feedcache.topology import (
+    CLASSES,
+    TENANTS,
+    Place,
+    Pool,
+    Tenant,
+    Topology,
+    megabytes,
+    problems,
+    warnings,
+)
 
 EXAMPLES = """
 A place is main:SLOT, backup:SLOT or l1:GROUP:SLOT; all count from 0. A group of L1 is l1:GROUP.
@@ -30,14 +50,22 @@ examples:
   ./run manage cache drain main:1                    read it no more; Backup answers
   ./run manage cache drain l1:3                      take the group out
   ./run manage cache flush outbox                    only this class begins anew
+  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; again: goes on
+  ./run manage cache move timelines settings         back to where the settings say
   ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
 """
+MEGABYTE = 1024 * 1024
+SETTLE_PATIENCE_SECONDS = 60.0
+SETTLE_POLL_SECONDS = 2.0
 PIPED_WIDTH = 200  # no line is broken in a file or a pipe
+REDIS_ADDRESSES = (
+    "redis://host:port/db, unix:///path?db=1, redis+cluster://host:port,host:port, or “settings”"
+)
 FORMS = "main:SLOT, backup:SLOT or l1:GROUP:SLOT"
 
 
 class Command(BaseCommand):
-    help = "Show and change the Memcached nodes of the running site. No process is restarted."
+    help = "Show and change the Memcached nodes and the Redis servers of the running site. No process is restarted."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -56,6 +84,11 @@ class Command(BaseCommand):
         drain.add_argument("place", help=f"{FORMS}, or l1:GROUP")
         flush = verbs.add_parser("flush", help="let one class of data begin anew")
         flush.add_argument("name", choices=CLASSES)
+        move = verbs.add_parser(
+            "move", help="move a class of data to another Redis: write both, switch, leave"
+        )
+        move.add_argument("name", metavar="CLASS", help=", ".join(TENANTS))
+        move.add_argument("url", metavar="ADDRESS", help=REDIS_ADDRESSES)
         back = verbs.add_parser("rollback", help="go back to an earlier version")
         back.add_argument("version", type=int)
 
@@ -66,9 +99,35 @@ class Command(BaseCommand):
                 self._show(is_check=verb == "check")
                 return
             try:
-                row = _VERBS[verb](options, Author(f"command line ({getpass.getuser()})"))
+                if verb == "move":
+                    self._move(options["name"], options["url"])
+                    return
+                row = _VERBS[verb](options, Author(_own_name()))
             except DomainError as refusal:
                 raise CommandError(refusal.message) from None
+        self._say(row)
+
+    def _move(self, name: str, url: str) -> None:
+        """All steps that are left; each waits for every process."""
+        url, by = "" if url == SETTINGS else url, Author(_own_name())
+        tenant = topology_in_force().tenant(name)
+        if tenant == Tenant(url):
+            raise CommandError(f"The {name} are there already.")
+        if url not in (tenant.url, tenant.also):
+            self._say(actions.join_server(name, url, by=by))
+        if topology_in_force().tenant(name).url != url:
+            self._settle()
+            self._say(actions.switch_server(name, by=by))
+        self._settle()
+        self._say(actions.leave_server(name, by=by))
+
+    def _settle(self) -> None:
+        deadline = time.monotonic() + SETTLE_PATIENCE_SECONDS
+        while (reason := actions.unsettled()) and time.monotonic() < deadline:
+            self.stdout.write(reason)
+            time.sleep(SETTLE_POLL_SECONDS)
+
+    def _say(self, row: TopologyVersion) -> None:
         self.stdout.write(f"Version {row.pk}: {row.detail}.")
 
     def _show(self, *, is_check: bool) -> None:
@@ -77,10 +136,11 @@ class Command(BaseCommand):
         width = None if self.stdout.isatty() else PIPED_WIDTH
         console = Console(width=width, highlight=False)
         with console.capture() as captured:
-            for table in cache_tables.tables(topology, nodes, processes):
-                console.print(table)
+            console.print(_node_table(topology, nodes))
+            if processes.processes:
+                console.print(_process_table(processes))
         self.stdout.write(captured.get())
-        troubles = cache_tables.troubles(topology, nodes, processes)
+        troubles = _troubles(topology, nodes, processes)
         for line in troubles:
             self.stdout.write(line)
         if not is_check:
@@ -88,6 +148,70 @@ class Command(BaseCommand):
         if troubles:
             raise SystemExit(1)
         self.stdout.write("All is well.")
+
+
+def _own_name() -> str:
+    return f"command line ({getpass.getuser()})"
+
+
+def _troubles(topology: Topology, nodes: Sequence[NodeStatus], processes: Fleet) -> list[str]:
+    """Problems to look at, a line each. An unusual size is a remark, not a problem."""
+    lines = (
+        [f"Wrong: {text}" for text in finding_texts(problems(topology))] if topology.main else []
+    )
+    lines += [
+        f"Wrong: {node.title} ({node.node.url}): {node.health.error}."
+        for node in nodes
+        if not node.health.is_well
+    ]
+    if processes.processes is None:
+        lines.append("Wrong: Redis does not answer; processes keep the version they have.")
+    lines += [
+        f"Wrong: {process.role} {process.name} runs version {process.version}, not {topology.version}."
+        for process in processes.lagging
+    ]
+    return lines
+
+
+def _node_table(topology: Topology, nodes: Sequence[NodeStatus]) -> Table:
+    version = f"version {topology.version}" if topology.version else "the settings"
+    remarks = finding_texts(warnings(topology)) if topology.main else []
+    table = Table(title=f"Cache topology: {version}", caption="\n".join(remarks) or None)
+    for heading in ("place", "name", "address", "health", "hit rate", "memory", "evictions", "items"):  # fmt: skip
+        table.add_column(heading)
+    for status in nodes:
+        table.add_row(
+            status.title, escape(status.node.name), escape(status.node.url), *_figures(status)
+        )
+    return table
+
+
+def _figures(status: NodeStatus) -> list[str]:
+    health = status.health
+    if not health.is_well:
+        return [f"[red]down[/red]{_unread(status)}", "", f"{status.node.megabytes} MB", "", ""]
+    hit_rate = "" if health.hit_rate is None else f"{health.hit_rate:.1%}"
+    memory = f"{health.bytes_used / MEGABYTE:.1f} of {health.max_bytes / MEGABYTE:.0f} MB"
+    works = f"[green]works[/green] {health.milliseconds:.1f} ms{_unread(status)}"
+    return [works, hit_rate, memory, f"{health.evictions:,}", f"{health.items:,}"]
+
+
+def _unread(status: NodeStatus) -> str:
+    return "" if status.node.is_read else f" ({status.node.state})"
+
+
+def _process_table(processes: Fleet) -> Table:
+    table = Table(title="Processes")
+    for heading in ("process", "role", "version"):
+        table.add_column(heading)
+    for process in processes.processes or []:
+        lags = process.version != processes.version
+        table.add_row(
+            escape(process.name),
+            process.role,
+            f"[red]{process.version}[/red]" if lags else str(process.version),
+        )
+    return table
 
 
 def place_of(text: str) -> Place:

@@ -1,20 +1,13 @@
 """`manage redis_slots show|migrate`: which node of a Redis Cluster owns which slots, and moving one of them."""
 
 from argparse import ArgumentParser
-from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from feedcache.redis_servers import connections
-from feedcache.redis_servers.clients import Cluster, RedisError, is_cluster
-from feedcache.redis_servers.slots import SlotError, masters, migrate
-
-CLASSES = {
-    "timelines": connections.timelines,
-    "graph": connections.graph,
-    "existence": connections.existence,
-}
+from apps.operations.queries import CLUSTERS
+from feedcache.redis_clients import RedisError, cluster_of
+from feedcache.servers.slots import SlotError, masters, migrate
 
 
 class Command(BaseCommand):
@@ -23,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--of",
-            choices=sorted(CLASSES),
+            choices=sorted(CLUSTERS),
             default="timelines",
             help="whose cluster (default: timelines)",
         )
@@ -36,17 +29,16 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        client = CLASSES[options["of"]]()
-        if not is_cluster(client):
+        cluster = cluster_of(CLUSTERS[options["of"]]())
+        if cluster is None:
             raise CommandError(
                 f"The {options['of']} are not on a Redis Cluster; there are no slots."
             )
-        cluster = cast("Cluster", client)
         try:
             if options["verb"] == "show":
                 for master in masters(cluster):
                     self.stdout.write(
-                        f"{master.address}  {len(master.slots):>6,} slots  {_ranges(master.slots)}"
+                        f"{master.address}  {len(master.slots):>6,} slots  {master.ranges}"
                     )
             else:
                 moved = migrate(cluster, options["slot"], options["to"])
@@ -55,12 +47,3 @@ class Command(BaseCommand):
                 )
         except (SlotError, RedisError) as error:
             raise CommandError(str(error)) from None
-
-
-def _ranges(slots: frozenset[int]) -> str:
-    numbers = sorted(slots)
-    if not numbers:
-        return ""
-    ends = [(a, b) for a, b in pairwise(numbers) if b != a + 1]
-    firsts, lasts = [numbers[0], *(b for _, b in ends)], [*(a for a, _ in ends), numbers[-1]]
-    return " ".join(f"{a}-{b}" if a != b else str(a) for a, b in zip(firsts, lasts, strict=True))

@@ -1,4 +1,4 @@
-"""`manage.py index_posts`: write the tags and the words of all posts anew, at once; workers do it by themselves after an upgrade."""
+"""`manage.py index_posts`: tag and index all posts again, at once; workers do so after an upgrade without it."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,24 +6,22 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from apps.search.indexing import index_new_people, next_posts, tag_and_index
+from apps.search.indexing import index_new_people, next_post_ids, tag_and_index
 from apps.search.trends import rank_posts
-from apps.tags.counting import count_days
+from apps.tags.trends import count_days
 
 
 class Command(BaseCommand):
-    """A thousand posts a transaction, in the order of their ids; it may be stopped, and run again."""
+    """A thousand posts per transaction, by id; may be interrupted and repeated."""
 
     help = __doc__ or ""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Where to go on."""
-        parser.add_argument("--after", type=int, default=0, help="go on behind this post id")
+        parser.add_argument("--after", type=int, default=0, help="continue after this post id")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Walk through all posts, then through the accounts that are not indexed yet."""
         after, number = options["after"], 0
-        while ids := next_posts(after):
+        while ids := next_post_ids(after):
             with transaction.atomic():
                 tag_and_index(ids)
             after, number = ids[-1], number + len(ids)

@@ -12,11 +12,12 @@ from apps.accounts.queries import user_by_handle
 from apps.errors import DomainError
 from apps.timeline.fanout import cost, ledger, switch
 from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolicy
-from feedcache.redis_servers.connections import RedisError
+from feedcache.connections import RedisError
 
 EXAMPLES = """
-A policy is push (everybody), online (those with a window; the default), pull (nobody: merged at reading) or auto (whichever
-costs least). An author's may be site: as the whole site. Restricted posts go to inboxes, whatever the policy.
+A policy is push (everybody), online (those with a window; the default), pull (nobody: merged at reading) or
+auto (whichever costs least). An author's may be site: as the whole site. Restricted posts go to inboxes, whatever the
+policy.
 
 examples:
   ./run manage policy show                            the site, the authors with a policy of their own, backfills
@@ -24,10 +25,13 @@ examples:
   ./run manage policy set site online                 windows are rebuilt one by one, as readers come
   ./run manage policy set @alice auto
   ./run manage policy set @alice site                 as everybody else
+  ./run manage policy canary pull --percent 1         try it with 1 % of the authors, always the same ones
+  ./run manage policy canary off
+  ./run manage policy back site                       the policy before; or @alice. While a canary runs: ends it
   ./run manage policy explain @alice                  what is in force, what it costs, what auto would choose, and why
   ./run manage policy auto                            measure now, not within five minutes
 """
-SITE = "site"
+SITE, OFF = "site", "off"
 
 
 class Command(BaseCommand):
@@ -43,14 +47,27 @@ class Command(BaseCommand):
         change = verbs.add_parser("set", help="choose a policy")
         change.add_argument("target", metavar="WHOSE", help="site, or @handle")
         change.add_argument("policy", choices=list(Policy.values))
-        change.add_argument("--reason", default="", help="kept in the history")
+        change.add_argument("--reason", default="", help="stored in the history")
+        canary = verbs.add_parser("canary", help="try a policy with some of the authors")
+        canary.add_argument("policy", choices=[*Mode.values, Policy.AUTO.value, OFF])
+        canary.add_argument("--percent", type=int, default=1, help="of the authors (default: 1)")
+        canary.add_argument("--reason", default="", help="stored in the history")
+        back = verbs.add_parser("back", help="choose the policy before the last change")
+        back.add_argument("target", metavar="WHOSE", help="site, or @handle")
         explain = verbs.add_parser("explain", help="why an author's posts go out as they do")
         explain.add_argument("target", metavar="@HANDLE")
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do one of them, or say in one line why not."""
-        verbs = {"show": self._show, "set": self._set, "explain": self._explain, "auto": self._auto}
+        verbs = {
+            "show": self._show,
+            "set": self._set,
+            "canary": self._canary,
+            "back": self._back,
+            "explain": self._explain,
+            "auto": self._auto,
+        }
         with override("en"):
             try:
                 verbs[options["verb"]](options)
@@ -68,7 +85,13 @@ class Command(BaseCommand):
         self.stdout.write(
             f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})"
         )
-        for row in AuthorPolicy.objects.select_related("author").order_by("author__handle"):
+        members = AuthorPolicy.objects.filter(in_canary=True)
+        if site.canary_percent or members.exists():
+            self.stdout.write(
+                f"canary: {site.canary or 'off'} for {site.canary_percent} % of the authors, {members.count()} now"
+            )
+        others = AuthorPolicy.objects.filter(in_canary=False).select_related("author")
+        for row in others.order_by("author__handle"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
         for job in ledger.with_receipts(Backfill.objects.select_related("author")):
             left = ledger.delivery_progress(job).pending
@@ -78,20 +101,40 @@ class Command(BaseCommand):
                 )
 
     def _set(self, options: dict[str, Any]) -> None:
-        by, policy = f"command line ({getpass.getuser()})", Policy(options["policy"])
-        if options["target"] != SITE:
+        policy, target = Policy(options["policy"]), options["target"]
+        if target != SITE:
             row = switch.set_author_policy(
-                _author(options), policy, by=by, reason=options["reason"]
+                _author(options), policy, by=_by(), reason=options["reason"]
             )
             if policy == Policy.AUTO:
                 cost.measure_author(row.pk)
                 row.refresh_from_db()
-            self.stdout.write(f"{options['target']}: {_in_words(row)}")
+            self.stdout.write(f"{target}: {_in_words(row)}")
         elif policy == Policy.SITE:
             raise CommandError("The site has no site above it.")
         else:
-            site = switch.set_site_policy(policy, by=by, reason=options["reason"])
+            site = switch.set_site_policy(policy, by=_by(), reason=options["reason"])
             self.stdout.write(f"site: {site.policy} ({site.mode} now)")
+
+    def _canary(self, options: dict[str, Any]) -> None:
+        percent = 0 if options["policy"] == OFF else options["percent"]
+        if options["policy"] != OFF and not 1 <= percent <= switch.MAX_CANARY_PERCENT:
+            raise CommandError(f"A canary is 1 to {switch.MAX_CANARY_PERCENT} % of the authors.")
+        policy = Policy.ONLINE if options["policy"] == OFF else Policy(options["policy"])
+        switch.set_canary(policy, percent, by=_by(), reason=options["reason"])
+        number = AuthorPolicy.objects.filter(in_canary=True).count()
+        self.stdout.write(f"canary: {options['policy']} ({number} authors now)")
+
+    def _back(self, options: dict[str, Any]) -> None:
+        is_site = options["target"] == SITE
+        site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
+        if is_site and site.canary_percent:
+            self._canary({"policy": OFF, "reason": ""})
+            return
+        before = switch.policy_before(None if is_site else _author(options).pk)
+        if before is None:
+            raise CommandError("There is no policy before: nobody has changed it.")
+        self._set({**options, "policy": before.value, "reason": "Back to the policy before."})
 
     def _explain(self, options: dict[str, Any]) -> None:
         author = _author(options)
@@ -108,11 +151,15 @@ class Command(BaseCommand):
         self.stdout.write(f"{number} measured")
 
 
+def _by() -> str:
+    return f"command line ({getpass.getuser()})"
+
+
 def _author(options: dict[str, Any]) -> User:
     return user_by_handle(options["target"].removeprefix("@"))
 
 
 def _in_words(row: AuthorPolicy) -> str:
-    merged = ", merged at reading" if row.merged_since else ""
+    merged = ", merged at reading" if row.pulled_since else ""
     why = f": {row.reason}" if row.reason else ""
     return f"{row.policy} ({row.mode or 'as the site'} now{merged}){why}"

@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 from time import time
 
 from feedcache.ids import compose
-from feedcache.structures.counters.building import begin_build, end_build
-from feedcache.structures.counters.layout import TimeBuckets
-from feedcache.structures.counters.schema import Field, Row, Schema
-from feedcache.structures.counters.service import CounterService
-from feedcache.structures.counters.store import CounterStore
+from feedcache.structures.counters.maintenance import begin_build, end_build
+from feedcache.structures.counters.service import (
+    CounterService,
+    CounterStore,
+    Field,
+    Row,
+    Schema,
+    TimeBuckets,
+)
 
 FIELDS = (Field("likes"), Field("replies", width=2), Field("reads", counted=True))
 SCHEMA = Schema("test", FIELDS)

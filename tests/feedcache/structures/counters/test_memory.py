@@ -4,12 +4,10 @@ import random
 
 import pytest
 
+from feedcache.connections import counters
 from feedcache.ids import compose
-from feedcache.redis_servers.connections import counters
-from feedcache.structures.counters.buckets import sizes_of
-from feedcache.structures.counters.layout import TimeBuckets
-from feedcache.structures.counters.schema import Field, Row, Schema
-from feedcache.structures.counters.store import read_stores
+from feedcache.structures.counters.maintenance import sizes_of
+from feedcache.structures.counters.service import Field, Row, Schema, TimeBuckets, read_stores
 from tests.feedcache.structures.counters.rows import NOW, make_service, make_whole, post_id
 
 FOUR = Schema("test", tuple(map(Field, ("replies", "reposts", "likes", "bookmarks"))))
@@ -44,7 +42,9 @@ def test_a_record_of_four_counts_takes_less_than_26_bytes_all_in(rate, authors, 
     service, rows = load(rate, authors, places)
     buckets = {places.place(id_)[0] for id_ in rows}
     assert 60 < len(rows) / len(buckets) < 130
-    assert {counters().object("encoding", service.store.key(bucket)) for bucket in buckets} == {b"listpack"}  # fmt: skip
+    assert {counters().object("encoding", service.store.key(bucket)) for bucket in buckets} == {
+        b"listpack"
+    }
     size = sum(one.memory for one in sizes_of(service.store, sorted(buckets)))
     assert size / len(rows) <= BAR
     assert size / len(rows) <= 0.1 * bytes_of_plain_keys(rows)

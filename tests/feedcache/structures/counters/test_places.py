@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedcache.ids import EPOCH, LAST_SECOND, MAX_AUTHOR_ID, MAX_ID, first_id_at
-from feedcache.structures.counters.layout import IdBuckets, TimeBuckets, parse
+from feedcache.structures.counters.service import IdBuckets, TimeBuckets, parse_places
 
 ids = st.integers(0, MAX_ID) | st.builds(
     lambda second, author, sequence: first_id_at(second) + (author << 4) + sequence,
@@ -11,7 +11,8 @@ ids = st.integers(0, MAX_ID) | st.builds(
     st.integers(1, MAX_AUTHOR_ID) | st.integers(1, 1000),
     st.integers(0, 15),
 )
-PLACES = [TimeBuckets(1), TimeBuckets(3600), TimeBuckets(97, 8), TimeBuckets(1, 128), TimeBuckets(64, 1 << 16), IdBuckets(), IdBuckets(7)]  # fmt: skip
+PLACES = [TimeBuckets(1), TimeBuckets(3600), TimeBuckets(97, 8), TimeBuckets(1, 128), TimeBuckets(64, 1 << 16),
+          IdBuckets(), IdBuckets(7)]  # fmt: skip
 every_place = pytest.mark.parametrize("places", PLACES, ids=lambda one: one.name)
 
 
@@ -51,13 +52,13 @@ def test_a_small_site_has_short_names():
 
 @every_place
 def test_places_are_found_by_their_name(places):
-    assert parse(places.name) == places
+    assert parse_places(places.name) == places
 
 
 @pytest.mark.parametrize("name", ["", "t5", "x5", "i1/2", "tx/y"])
 def test_other_names_are_nobodys(name):
     with pytest.raises(ValueError, match="no places|invalid literal"):
-        parse(name)
+        parse_places(name)
 
 
 @pytest.mark.parametrize(("seconds", "split"), [(0, 1), (1, 0), (1, 3), (1, 1 << 17)])

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.structures.counters.schema import (
+from feedcache.structures.counters.service import (
     HEADER,
     IN_AUX,
     MAX_COUNT,
@@ -16,7 +16,11 @@ from feedcache.structures.counters.schema import (
 
 FOUR = Schema("four", tuple(map(Field, "abcd")))
 NARROW = Schema("narrow", (Field("a", width=2), Field("b", width=8), Field("c", width=3)))
-counts = st.integers(0, MAX_COUNT) | st.integers(0, 300) | st.sampled_from([65535, 65536, 2**32 - 1, 2**32, 10**15])  # fmt: skip
+counts = (
+    st.integers(0, MAX_COUNT)
+    | st.integers(0, 300)
+    | st.sampled_from([65535, 65536, 2**32 - 1, 2**32, 10**15])
+)
 revisions = st.integers(0, 2**31 - 1)
 
 

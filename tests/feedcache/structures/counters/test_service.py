@@ -4,12 +4,10 @@ import logging
 
 import pytest
 
-from feedcache.redis_servers.connections import counters
+from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
-from feedcache.structures.counters.buckets import begin_load
-from feedcache.structures.counters.building import begin_build, end_build, invalidate
-from feedcache.structures.counters.schema import Row, Schema
-from feedcache.structures.counters.service import get_in_batch
+from feedcache.structures.counters.maintenance import begin_build, end_build, invalidate
+from feedcache.structures.counters.service import Row, Schema, begin_load, get_in_batch
 from tests.feedcache.structures.counters.rows import DAY, make_service, make_whole, post_id
 from tests.support.faults import dead_redis
 from tests.support.threads import together
@@ -228,7 +226,8 @@ def test_garbage_instead_of_a_record_is_the_databases_to_answer(service, garbage
 def test_garbage_instead_of_a_hash_is_the_databases_to_answer(service, which):
     row = service.source.put(post_id(), 5, 0, 0)
     service.put_many([row])
-    keys = {"bucket": service.store.key(service.store.places.place(post_id())[0]), "meta": service.store.meta_key, "dirty": service.store.dirty_key}  # fmt: skip
+    keys = {"bucket": service.store.key(service.store.places.place(post_id())[0]), "meta": service.store.meta_key,
+            "dirty": service.store.dirty_key}  # fmt: skip
     counters().set(keys[which], "garbage")
     assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
     service.count("reads", {post_id(): 1})

@@ -4,11 +4,10 @@ from itertools import count
 
 import pytest
 
-from feedcache.redis_servers.connections import counters
-from feedcache.structures.counters import buckets, building, maintenance
-from feedcache.structures.counters.building import invalidate
-from feedcache.structures.counters.layout import TimeBuckets
-from feedcache.structures.counters.schema import Row
+from feedcache.connections import counters
+from feedcache.structures.counters import maintenance
+from feedcache.structures.counters.maintenance import invalidate
+from feedcache.structures.counters.service import Row, TimeBuckets
 from tests.feedcache.structures.counters.rows import (
     DAY,
     NOW,
@@ -65,7 +64,7 @@ def test_a_rebuild_goes_on_where_the_last_turn_ended(rows, monkeypatch):
     turns = 0
     while not maintenance.rebuild(service, seconds=0, advance=reached.append):
         assert service.get_many([post_id()])[post_id()] == (0, 0, 0)
-        assert not building.state(service.store).is_complete
+        assert not maintenance.state(service.store).is_complete
         turns += 1
     assert turns == 6
     assert reached == sorted(set(reached))
@@ -74,16 +73,16 @@ def test_a_rebuild_goes_on_where_the_last_turn_ended(rows, monkeypatch):
 
 def test_one_builder_at_a_time(rows):
     service = make_service(rows=rows)
-    turn = building.begin_build(service.store, service.floor_now)
+    turn = maintenance.begin_build(service.store, service.floor_now)
     assert turn is not None
     assert not maintenance.rebuild(service)
-    building.end_build(service.store, turn, complete=False)
+    maintenance.end_build(service.store, turn, complete=False)
     assert maintenance.rebuild(service)
 
 
 def test_a_builder_that_died_is_followed_by_another_one(rows):
     service = make_service(rows=rows)
-    building.begin_build(service.store, service.floor_now)
+    maintenance.begin_build(service.store, service.floor_now)
     counters().hset(service.store.meta_key, "lease", 1)
     assert maintenance.rebuild(service)
 
@@ -92,7 +91,7 @@ def test_a_flush_in_the_middle_of_a_rebuild_is_noticed(rows, monkeypatch):
     monkeypatch.setattr(maintenance, "ROWS", 7)
     service = make_service(rows=rows)
     assert not maintenance.rebuild(service, advance=flush)
-    assert not building.state(service.store).is_complete
+    assert not maintenance.state(service.store).is_complete
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
     assert maintenance.rebuild(service)
 
@@ -127,7 +126,7 @@ def test_a_server_with_another_run_id_is_put_right_while_it_serves(rows):
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)
     assert maintenance.maintain(service, seconds=9)
     assert service.get_many([missed.id])[missed.id] == (77, 0, 2)
-    assert maintenance.is_sound(service, building.state(service.store))
+    assert maintenance.is_sound(service, maintenance.state(service.store))
 
 
 def test_what_another_server_built_is_built_again(rows, monkeypatch):
@@ -144,10 +143,10 @@ def test_a_new_field_is_filled_by_the_next_turn(rows):
     service = make_service(rows=rows)
     maintenance.rebuild(service)
     counters().hset(service.store.meta_key, "layout", "likes,")
-    assert not maintenance.is_sound(service, building.state(service.store))
+    assert not maintenance.is_sound(service, maintenance.state(service.store))
     assert service.get_many([post_id(50)])[post_id(50)] == (1, 0, 2)  # still served
     assert maintenance.maintain(service, seconds=9)
-    assert maintenance.is_sound(service, building.state(service.store))
+    assert maintenance.is_sound(service, maintenance.state(service.store))
 
 
 def test_other_buckets_are_built_beside_and_the_former_ones_dropped(rows):
@@ -184,7 +183,7 @@ def test_a_builder_whose_work_was_dropped_does_not_finish(rows, monkeypatch):
     service = make_service(rows=rows)
     maintenance.rebuild(service)
     assert not maintenance.rebuild(service, advance=lambda _id: invalidate(service.store))
-    assert not building.state(service.store).is_complete
+    assert not maintenance.state(service.store).is_complete
 
 
 # --- writing back -----------------------------------------------------------------------------------
@@ -209,7 +208,7 @@ def test_a_crash_between_the_steps_neither_loses_nor_doubles(service, monkeypatc
         if step == "before the rows are written":
             crash.setattr(service.source, "raise_to", crashed)
         else:
-            crash.setattr(buckets, "clean", crashed)
+            crash.setattr(maintenance, "clean", crashed)
         with pytest.raises(RuntimeError, match="killed"):
             maintenance.write_back(service)
     service.count("reads", {post_id(): 1})
@@ -270,12 +269,34 @@ def test_old_buckets_are_dropped_after_their_reads_are_written(rows, monkeypatch
     assert maintenance.evict(service) == 0
 
 
+def test_counts_beyond_their_width_outlive_eviction_and_a_lost_store(rows, monkeypatch):
+    service, post = make_service(rows=rows), post_id(50)
+    maintenance.rebuild(service)
+    service.put_many([rows.put(post, 1, 70_000, 2, revision=60)])  # of two bytes
+    service.count("reads", {post: 2**33})
+    later(monkeypatch, 8)
+    assert maintenance.evict(service) > 0
+    assert not exists(service, post)
+    assert rows.kept[post].values == (1, 70_000, 2**33 + 2)
+    assert service.get_many([post]) == {post: (1, 70_000, 2**33 + 2)}
+    assert exists(service, post)
+    rows.asked.clear()
+    service.count("reads", {post: 1})
+    assert service.get_many([post]) == {post: (1, 70_000, 2**33 + 3)}
+    service.put_many([rows.put(post, 1, 65_535, 2**33 + 3, revision=61)])
+    assert service.get_many([post]) == {post: (1, 65_535, 2**33 + 3)}
+    assert rows.asked == []
+    counters().flushdb()
+    maintenance.rebuild(service)
+    assert service.get_many([post]) == {post: (1, 65_535, 2**33 + 3)}
+
+
 def test_what_is_dropped_halfway_is_dropped_by_the_next_run(rows, monkeypatch):
     service = make_service(rows=rows)
     maintenance.rebuild(service)
     later(monkeypatch, 8)
     with monkeypatch.context() as crash:
-        crash.setattr(buckets, "sweep", crashed)
+        crash.setattr(maintenance, "_drop_buckets", crashed)
         with pytest.raises(RuntimeError, match="killed"):
             maintenance.evict(service)
     assert exists(service, post_id(50))

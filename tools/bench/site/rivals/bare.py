@@ -1,7 +1,7 @@
 """The least that a page of a home timeline can cost in Python: two round trips by plain sockets, no framework, no rule.
 
-Ids and the reader's number come from Redis; then posts and authors from Memcached and counts from Redis, sent together. Who
-asks is believed, nobody is blocked, nothing is restricted, and nothing but the shape of the answer is made of it.
+Ids and the reader's number come from Redis; then posts and authors from Memcached and counts from Redis, sent together.
+Who asks is believed, nobody is blocked, nothing is restricted, and nothing but the shape of the answer is made of it.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Any
 import hiredis
 import orjson
 
-from feedcache.memcached.protocol import Incomplete, get_request, read_answer
+from feedcache.memcached_node import Incomplete, get_request, read_answer
 
 PAGE = 20
 RECEIVE_BYTES = 256 * 1024

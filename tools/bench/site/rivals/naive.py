@@ -1,5 +1,5 @@
-"""A home timeline as one would write it first with Django REST framework, and as well as one can: one query for the page,
-cursors instead of offsets, no query per post, the flags as subqueries of an index each.
+"""A home timeline as one would write it first with Django REST framework, and as well as one can:
+one query for the page, cursors instead of offsets, no query per post, the flags as subqueries of an index each.
 """
 
 from typing import Any

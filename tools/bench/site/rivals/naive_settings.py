@@ -1,4 +1,6 @@
-"""Django as `startproject` leaves it, with Django REST framework and its tokens, on the same tables and the same server."""
+"""Django as `startproject` leaves it, with Django REST framework and its tokens,
+on the same tables and the same server.
+"""
 
 from typing import Any
 

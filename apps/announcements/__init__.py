@@ -1,1 +1,0 @@
-"""What staff tell everybody."""

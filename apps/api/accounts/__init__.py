@@ -1,1 +1,0 @@
-"""Accounts, relationships, filters, reports."""

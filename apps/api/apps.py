@@ -1,7 +1,0 @@
-"""The API."""
-
-from django.apps import AppConfig
-
-
-class ApiConfig(AppConfig):
-    name = "apps.api"

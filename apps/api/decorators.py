@@ -1,0 +1,76 @@
+"""The two decorators of an endpoint: which requests it takes, and what the OpenAPI document says of it."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, get_args, get_origin, is_typeddict
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import AllowAny
+from rest_framework.response import Response
+
+from apps.api.openapi import Entity
+from apps.http.errors import ProblemJson
+from apps.scopes import NAMES
+
+Endpoint = Callable[..., Response]
+
+
+def endpoint(
+    *, public: bool = False, **scopes: str | tuple[str, ...]
+) -> Callable[[Endpoint], Endpoint]:
+    """DRF's `api_view` with the scopes that a token needs for each method; of several, one suffices.
+
+    `public`: visitors without a token may ask too. ValueError for an unknown scope.
+    """
+    needed = {
+        method: (names,) if isinstance(names, str) else names for method, names in scopes.items()
+    }
+    unknown = {name for names in needed.values() for name in names} - NAMES
+    if unknown:
+        raise ValueError(f"no such scope: {', '.join(sorted(unknown))}")
+
+    def to_view(function: Endpoint) -> Any:
+        if public:
+            permission_classes([AllowAny])(function)
+        view: Any = api_view(list(needed))(function)
+        view.cls.needed_scopes = needed
+        return view
+
+    return to_view
+
+
+def operation(
+    summary: str,
+    response: Any,
+    *,
+    name: str = "",
+    method: str = "",
+    errors: Iterable[int] | None = None,
+    **schema: Any,
+) -> Callable[[Endpoint], Endpoint]:
+    """Describe an endpoint, or one of its methods, as `extend_schema` does. Goes above `endpoint`.
+
+    `response` is an entity, a list of entities, or what `extend_schema` takes. `errors` are statuses with a Problem as
+    body, beside those that `add_common_answers` adds; without them: those of what belongs to the viewer. The function's
+    docstring is the description; without `name` and `tags` the operation has the names of its function and module.
+    """
+    if get_origin(response) is list:
+        response = Entity(get_args(response)[0], many=True)
+    elif is_typeddict(response):
+        response = Entity(response)
+    if errors is None:
+        errors = [400, 401, 404, 422] if "request" in schema else [401, 404]
+    responses = {200: response, **{status: Entity(ProblemJson) for status in errors}}
+    responses |= schema.pop("responses", {})
+
+    def describe(view: Any) -> Any:
+        options = {"tags": [view.cls.__module__.rpartition(".")[2]], "request": None, **schema}
+        return extend_schema(
+            methods=[method] if method else None,
+            operation_id=name or view.cls.__name__,
+            summary=summary,
+            responses=responses,
+            **options,
+        )(view)
+
+    return describe

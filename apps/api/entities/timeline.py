@@ -1,0 +1,302 @@
+"""Timelines as JSON: ranked statuses with the reasons for their places, explanations, conversations, what is unread."""
+
+from typing import Annotated, Any, Literal, TypedDict
+
+from rest_framework import serializers
+
+from apps.api.entities.account import AccountJson, account_json
+from apps.api.entities.base import DateTime, optional_timestamp, timestamp
+from apps.api.entities.status import StatusJson, status_json
+from apps.audit.explain import Explanation, Source
+from apps.audit.models import Kind
+from apps.audit.own_page import PageCheck
+from apps.notifications.conversations import ConversationItem
+from apps.timeline.aggregate import Action, Verb
+from apps.timeline.catch_up import CatchUp
+from apps.timeline.fanout.author_receipts import AuthorReceipt
+from apps.timeline.models import Mode
+from apps.timeline.ranking.algorithms import Algorithm, Scored, available
+from apps.timeline.ranking.models import NAME_MAX_CHARACTERS
+
+
+class FactorJson(TypedDict):
+    """A factor of a score."""
+
+    name: str
+    value: float
+    weight: float
+    adds: Annotated[float, "Value times weight."]
+
+
+class ReasonJson(TypedDict):
+    """Why a status stands where it stands."""
+
+    code: Annotated[str, "The name of the factor that adds most; `time` when none adds anything."]
+    text: Annotated[str, "The same as a sentence, in the reader's language."]
+    score: float
+    factors: list[FactorJson]
+    same_author_above: Annotated[
+        int, "Posts of the same author above; each makes the score a fifth smaller."
+    ]
+
+
+def reason_json(scored: Scored, handle: str) -> ReasonJson:
+    """`handle` is the author's."""
+    main = scored.main_part
+    return {
+        "code": main.factor.name if main else "time",
+        "text": scored.reason(handle),
+        "score": round(scored.score, 3),
+        "factors": [
+            {
+                "name": part.factor.name,
+                "value": round(part.value, 3),
+                "weight": part.weight,
+                "adds": round(part.adds, 3),
+            }
+            for part in scored.parts
+        ],
+        "same_author_above": scored.above,
+    }
+
+
+class RankedStatusJson(StatusJson):
+    """A status with the reason for its place."""
+
+    x_reason: ReasonJson
+
+
+class PageDifferenceJson(TypedDict):
+    """A post that a page lacks, or has against the rules."""
+
+    what: Annotated[str, Kind]
+    status_id: str
+
+
+class PageCheckJson(TypedDict):
+    """A page of the home timeline, compared with the tables."""
+
+    equal: bool
+    statuses: Annotated[int, "How many the page has."]
+    late: Annotated[int, "Belong on it, and are still on their way."]
+    differences: list[PageDifferenceJson]
+    max_id: Annotated[str | None, "Of the next page; null at the end."]
+
+
+def page_check_json(check: PageCheck) -> PageCheckJson:
+    return {
+        "equal": check.is_equal,
+        "statuses": check.posts,
+        "late": check.late,
+        "differences": [
+            {"what": one.kind.value, "status_id": str(one.post_id)} for one in check.wrong
+        ],
+        "max_id": str(check.older) if check.older else None,
+    }
+
+
+class FeedStatusJson(StatusJson):
+    """A status with the rules of a feed that brought it."""
+
+    x_because: Annotated[list[str], "Told to the owner of the feed only."]
+
+
+class ActionJson(TypedDict):
+    """What an account did, with whom or what."""
+
+    verb: Annotated[str, Verb]
+    group_key: Annotated[str, "Verb and object: show actions with the same key as one."]
+    created_at: DateTime
+    account: Annotated[AccountJson, "Who did it."]
+    status: Annotated[StatusJson | None, "What was liked or reposted."]
+    target_account: Annotated[AccountJson | None, "Who was followed."]
+
+
+def action_json(action: Action) -> ActionJson:
+    return {
+        "verb": action.verb.value,
+        "group_key": action.group_key,
+        "created_at": timestamp(action.created_at),
+        "account": account_json(action.actor),
+        "status": status_json(action.item) if action.item else None,
+        "target_account": account_json(action.target) if action.target else None,
+    }
+
+
+class AlgorithmJson(TypedDict):
+    """An algorithm to choose."""
+
+    name: str
+    label: Annotated[str, "Of the button, in the reader's language."]
+    description: Annotated[str, "What it does, in the reader's language."]
+
+
+class RankingJson(TypedDict):
+    """How an order is made."""
+
+    algorithm: Annotated[str, "The name of the chosen one."]
+    algorithms: list[AlgorithmJson]
+
+
+def ranking_json(chosen: Algorithm) -> RankingJson:
+    """What is chosen, and what there is to choose."""
+    return {
+        "algorithm": chosen.name,
+        "algorithms": [
+            {"name": one.name, "label": str(one.label), "description": str(one.description)}
+            for one in available().values()
+        ],
+    }
+
+
+class DeliveryJson(TypedDict):
+    """What the ledger says of the piece of the delivery that the viewer is in."""
+
+    policy: Annotated[str, "How the post was delivered: push, online, pull."]
+    chunk: str
+    attempts: int
+
+
+class ExplanationJson(TypedDict):
+    """Why a status is on the home page, or why not."""
+
+    id: str
+    on_home: bool
+    reason: Annotated[str, Source]
+    text: Annotated[str, "The reason as a sentence, in the reader's language."]
+    at: Annotated[
+        DateTime | None,
+        "When it was put on your page, or you followed its author, or it will be tried.",
+    ]
+    delivery: DeliveryJson | None
+
+
+def explanation_json(explanation: Explanation) -> ExplanationJson:
+    delivery: DeliveryJson = {
+        "policy": explanation.policy,
+        "chunk": str(explanation.chunk),
+        "attempts": explanation.attempts,
+    }
+    return {
+        "id": str(explanation.item.id),
+        "on_home": explanation.on_home,
+        "reason": explanation.source.value,
+        "text": explanation.text,
+        "at": optional_timestamp(explanation.when),
+        "delivery": delivery if explanation.chunk is not None else None,
+    }
+
+
+class ReachedJson(TypedDict):
+    """How many readers a post had reached so long after its publication."""
+
+    seconds: float
+    reached: int
+
+
+class ReceiptJson(TypedDict):
+    """The delivery of a post, in readers: `expected` is the sum of the four below it."""
+
+    id: str
+    text: Annotated[str, "The same as a sentence, in the reader's language."]
+    mode: Annotated[
+        str | None,
+        f"{', '.join(Mode.values)}; null: not recorded yet. `pull` has no numbers: followers read the profile.",
+    ]
+    expected: Annotated[int, "Followers at publication, or those whom a post for some only is for."]
+    reached: Annotated[int, "On whose home page it lay ready."]
+    when_they_come: Annotated[int, "Whose page is made, with the post, when they come."]
+    pending: int
+    failed: int
+    finished_at: Annotated[DateTime | None, "When the last of them was reached so far."]
+    seconds: Annotated[float | None, "From publication until then."]
+    curve: Annotated[list[ReachedJson], "At most sixty points."]
+
+
+def receipt_json(receipt: AuthorReceipt) -> ReceiptJson:
+    return {
+        "id": str(receipt.post_id),
+        "text": receipt.text,
+        "mode": receipt.mode or None,
+        "expected": receipt.expected,
+        "reached": receipt.reached,
+        "when_they_come": receipt.dormant,
+        "pending": receipt.pending,
+        "failed": receipt.failed,
+        "finished_at": optional_timestamp(receipt.finished_at),
+        "seconds": receipt.seconds,
+        "curve": [{"seconds": at, "reached": reached} for at, reached in receipt.curve],
+    }
+
+
+class AuthorPostsJson(TypedDict):
+    """What one account brought to a home timeline."""
+
+    account: AccountJson
+    reactions_count: Annotated[int, "Likes, reposts and replies of these statuses."]
+    status_ids: Annotated[list[str], "Newest first."]
+
+
+class CatchUpJson(TypedDict):
+    """What came to a home timeline since its reader left off."""
+
+    since: Annotated[DateTime, "All statuses are from after it."]
+    last_read_id: Annotated[str | None, "The marker of home; null without one."]
+    bound: Annotated[
+        Literal["days", "posts"] | None, "Why it does not reach down to the marker; null: it does."
+    ]
+    max_id: Annotated[str | None, "Where the home timeline goes on below these."]
+    statuses_count: int
+    accounts: Annotated[list[AuthorPostsJson], "Who posted most first."]
+    status_ids: Annotated[list[str], "All of them, those with most reactions first."]
+
+
+def catch_up_json(found: CatchUp, last_read_id: int | None) -> CatchUpJson:
+    return {
+        "since": timestamp(found.since),
+        "last_read_id": None if last_read_id is None else str(last_read_id),
+        "bound": found.bound,
+        "max_id": None if found.older is None else str(found.older),
+        "statuses_count": len(found.items),
+        "accounts": [
+            {
+                "account": account_json(share.author),
+                "reactions_count": share.reactions,
+                "status_ids": [str(item.id) for item in share.items],
+            }
+            for share in found.by_author
+        ],
+        "status_ids": [str(item.id) for item in found.by_reactions],
+    }
+
+
+class ConversationJson(TypedDict):
+    """A thread among mentioned people."""
+
+    id: str
+    unread: bool
+    accounts: list[AccountJson]
+    last_status: StatusJson
+
+
+def conversation_json(conversation: ConversationItem) -> ConversationJson:
+    return {
+        "id": str(conversation.id),
+        "unread": conversation.is_unread,
+        "accounts": [account_json(person) for person in conversation.people],
+        "last_status": status_json(conversation.item),
+    }
+
+
+class RankingInput(serializers.Serializer[Any]):
+    """How an order is made."""
+
+    algorithm = serializers.CharField(max_length=NAME_MAX_CHARACTERS)
+
+
+class ActivityJson(TypedDict):
+    """What is unread, newest first."""
+
+    items: list[StatusJson]
+    last_id: Annotated[str, "Where to go on from: the next `last_id`."]
+    more: Annotated[bool, "Whether there is more above it."]

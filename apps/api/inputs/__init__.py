@@ -1,1 +1,0 @@
-"""Serializers of request bodies."""

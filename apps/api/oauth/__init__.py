@@ -1,1 +1,0 @@
-"""OAuth 2 endpoints."""

@@ -1,0 +1,140 @@
+"""Parsers of the API: strict JSON, and forms in the shape that JSON would have: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
+
+Clients send whichever their library prefers, so every endpoint takes all of them and sees one shape.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import orjson
+from django.http import QueryDict
+from django.utils.http import parse_header_parameters
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser, FormParser, MultiPartParser
+
+from apps.http.requests import is_malformed
+
+MAX_DEPTH = 5
+_NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
+
+
+class NestedFormParser(FormParser):
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        """ParseError for contradicting names, malformed text, and charsets other than UTF-8."""
+        charset = parse_header_parameters(media_type or "")[1].get("charset", "utf-8")
+        if charset.lower() not in {"utf-8", "utf8"}:
+            raise ParseError("Forms are written in UTF-8.")
+        body = stream.read()
+        try:
+            fields = QueryDict(body, encoding="utf-8")
+            list(fields.lists())
+            unquote_to_bytes(body).decode()  # QueryDict would put replacement characters
+        except UnicodeDecodeError:
+            raise ParseError("The form contains characters that are not text.") from None
+        return nested((name, value) for name, values in fields.lists() for value in values)
+
+
+class NestedMultiPartParser(MultiPartParser):
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        """ParseError as for plain forms."""
+        parsed = super().parse(stream, media_type, parser_context)
+        lists = (*parsed.data.lists(), *parsed.files.lists())
+        return nested((name, value) for name, values in lists for value in values)
+
+
+def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Named values as nested objects and lists; the last value of a repeated name counts."""
+    result: dict[str, Any] = {}
+    for name, value in fields:
+        if is_malformed(text for text in (name, value) if isinstance(text, str)):
+            raise ParseError("The form contains characters that are not text.")
+        _put(result, _path(name), value)
+    return {name: _lists(value) for name, value in result.items()}
+
+
+def _path(name: str) -> list[str]:
+    """`a[b][]` is a, b and an empty step; a name in another form is one step."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return [name]
+    steps = [match[1], *re.findall(r"\[([^\[\]]*)\]", match[2])]
+    if len(steps) > MAX_DEPTH:
+        raise ParseError("The form is nested too deeply.")
+    return steps
+
+
+def _put(container: Any, path: list[str], value: Any) -> None:
+    """Put a value at a path, making objects and lists on the way."""
+    *parents, last = path
+    for step, after in zip(parents, path[1:], strict=True):
+        container = _child(container, step, list if after == "" else dict, name=path[-1])
+    if isinstance(container, list):
+        container.append(value)
+    else:
+        container[last] = value
+
+
+def _child(container: Any, step: str, kind: type[Any], *, name: str) -> Any:
+    if isinstance(container, list):  # a list of objects: a repeated name begins the next object
+        if (
+            not container
+            or not isinstance(container[-1], kind)
+            or (kind is dict and name in container[-1])
+        ):
+            container.append(kind())
+        return container[-1]
+    inner = container.setdefault(step, kind())
+    if not isinstance(inner, kind):
+        raise ParseError("The names of the form contradict each other.")
+    return inner
+
+
+def _lists(value: Any) -> Any:
+    """Turn objects whose names are numbers into lists, in the order of the numbers."""
+    if isinstance(value, list):
+        return [_lists(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value and all(name.isascii() and name.isdigit() and len(name) < 10 for name in value):
+        return [_lists(value[name]) for name in sorted(value, key=int)]
+    return {name: _lists(item) for name, item in value.items()}
+
+
+MAX_BYTES = 1024 * 1024
+
+
+class StrictJSONParser(BaseParser):
+    """No NaN, lone surrogates or NUL, bounded depth and size: 400 otherwise."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        """The decoded object; ParseError."""
+        del media_type, parser_context
+        body = stream.read(MAX_BYTES + 1)
+        if len(body) > MAX_BYTES:
+            raise ParseError("The body is too large.")
+        try:
+            data = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise ParseError("The body is not JSON.") from None
+        if not isinstance(data, dict):
+            raise ParseError("The body must be an object.")
+        if is_malformed(_texts(data)):
+            raise ParseError("The body contains characters that are not text.")
+        return data
+
+
+def _texts(data: Any) -> list[str]:
+    texts, stack = [], [data]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, dict):
+            stack += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            stack += value
+    return texts

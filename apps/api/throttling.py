@@ -1,0 +1,48 @@
+"""DRF's throttle: counts the requests of the API. `apps.throttling` has the limits that actions check.
+
+Requests with a good token count against their account or application; all others, also those with a
+bad token, against their IP address. Refused requests count too.
+"""
+
+from typing import Any
+
+from django.http import HttpRequest
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from apps.accounts.models import User
+from apps.http.interfaces import InterfaceClass, class_of
+from apps.http.requests import client_address
+from apps.oauth.queries import Bearer
+from apps.throttling import rate_limit, require_allowed
+from feedcache.rate_limit import count_each
+
+RATE_LIMIT = "feedsite.rate_limit"  # key of the environment: name and result of the limit
+
+
+class ApiThrottle(BaseThrottle):
+    """Counts a request once it is authenticated; `RateLimitMiddleware` adds the headers."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """True, or raises TooMany."""
+        if isinstance(request.user, User):
+            count_request(request, "api", str(request.user.pk))
+        elif isinstance(request.auth, Bearer):
+            count_request(request, "api", request.auth.key)
+        else:
+            count_by_address(request)
+        return True
+
+
+def count_by_address(request: HttpRequest | Request) -> None:
+    """TooMany."""
+    count_request(request, "api_address", client_address(request))
+
+
+def count_request(request: HttpRequest | Request, name: str, subject: str) -> None:
+    """Count against the limit of the request's class. TooMany, once the result is in the request's environment."""
+    if (interface := class_of(request)) != InterfaceClass.CORE:
+        name = f"{name}_{interface}"
+    result = count_each([rate_limit(name, subject)])[0]
+    request.META[RATE_LIMIT] = name, result
+    require_allowed([result])

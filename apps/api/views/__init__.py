@@ -1,0 +1,1 @@
+"""The endpoints: one module for each of the resources of Mastodon's API."""

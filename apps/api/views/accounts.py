@@ -1,0 +1,226 @@
+"""Accounts: shown, made, changed by their owners, reported; preferences, confirmation of the e-mail address."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ErrorDetail, NotAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.actions import register, set_locked, update_profile
+from apps.accounts.email.confirmation import send_confirmation
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_handle, user_by_id, users_by_id
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.account import (
+    AccountJson,
+    CredentialAccountJson,
+    PreferencesJson,
+    ProfileInput,
+    ReportInput,
+    ReportJson,
+    account_json,
+    credential_json,
+    preferences_json,
+    report_json,
+)
+from apps.api.entities.oauth import (
+    JoinInput,
+    SignUpErrorJson,
+    SignUpFieldErrorJson,
+    TokenJson,
+    token_json,
+)
+from apps.api.openapi import EMPTY_OBJECT, Entity
+from apps.api.params import id_in_body, id_params, validated
+from apps.errors import BadRequest, Invalid
+from apps.graph.queries import requests_count
+from apps.http.requests import client_address
+from apps.moderation.actions import file_report
+from apps.oauth.actions import issue_access
+from apps.oauth.queries import Bearer
+from apps.throttling import check_sign_up
+
+MAX_ACCOUNTS = 100  # shown at once
+# Our field names and error codes, and Mastodon's.
+_NAMES = {"handle": "username"}
+_CODES = {
+    "required": "ERR_BLANK", "null": "ERR_BLANK", "blank": "ERR_BLANK", "max_length": "ERR_TOO_LONG",
+    "not_accepted": "ERR_ACCEPTED",
+}  # fmt: skip
+
+
+@operation("How you want to write and read", PreferencesJson, errors=[401])
+@endpoint(GET="read:accounts")
+def preferences(request: Request) -> Response:
+    """The viewer's defaults, under the names that clients know."""
+    return Response(preferences_json(viewer_of(request)))
+
+
+@operation(
+    "Send the link once more that confirms your e-mail address",
+    EMPTY_OBJECT,
+    errors=[401, 403, 429],
+    description="An address cannot be given here: where a new password goes is changed with the password only.",
+)
+@endpoint(POST="write:accounts")
+def resend_confirmation(request: Request) -> Response:
+    """Refused when there is nothing to confirm."""
+    send_confirmation(viewer_of(request))
+    return Response({})
+
+
+@operation("Whether your e-mail address is confirmed", OpenApiTypes.BOOL, errors=[401])
+@endpoint(GET="read:accounts")
+def check_confirmation(request: Request) -> Response:
+    """False while an address waits to be confirmed."""
+    return Response(not viewer_of(request).pending_email)
+
+
+@operation(
+    "An account by its handle",
+    AccountJson,
+    errors=[400, 404],
+    parameters=[OpenApiParameter("acct", str, required=True)],
+)
+@endpoint(GET="read:accounts", public=True)
+def lookup_account(request: Request) -> Response:
+    """The account of a handle, in any case, with or without the @."""
+    handle = request.query_params.get("acct", "")
+    if not handle:
+        raise BadRequest(_("Say which account: acct=handle."))
+    return Response(account_json(user_by_handle(handle)))
+
+
+@operation("An account by its id", AccountJson, errors=[404])
+@endpoint(GET="read:accounts", public=True)
+def show_account(_request: Request, account_id: int) -> Response:
+    """The account with an id."""
+    return Response(account_json(user_by_id(account_id)))
+
+
+@operation("The account of the token", CredentialAccountJson, errors=[401])
+@endpoint(GET=("read:accounts", "profile"))
+def verify_credentials(request: Request) -> Response:
+    """The account that the token stands for."""
+    return _credentials(viewer_of(request))
+
+
+@operation(
+    "Change your profile and how you post",
+    CredentialAccountJson,
+    request=ProfileInput,
+    errors=[400, 401, 422],
+    description="As a form with files, or as JSON. What is not sent stays; unknown fields are ignored.",
+)
+@endpoint(PATCH="write:accounts")
+def update_credentials(request: Request) -> Response:
+    """Change what others see of the viewer, and the defaults of new posts."""
+    fields = validated(ProfileInput(data=request.data))
+    viewer = viewer_of(request)
+    locked = fields.pop("is_locked", None)
+    update_profile(viewer, **fields)
+    if locked is not None:
+        set_locked(viewer, locked=locked)
+    return _credentials(viewer)
+
+
+def _credentials(viewer: User) -> Response:
+    return Response(credential_json(viewer, requests=requests_count(viewer)))
+
+
+@operation(
+    "Several accounts",
+    list[AccountJson],
+    method="GET",
+    name="show_accounts",
+    errors=[400],
+    parameters=[OpenApiParameter("id[]", str, many=True)],
+)
+@operation(
+    "Make an account",
+    TokenJson,
+    method="POST",
+    name="join",
+    request=JoinInput,
+    errors=[400, 401, 403, 429],
+    description="With a token of the application itself. The answer is a token of the new account. Whether the e-mail"
+    " address has an account already is not told: its owner gets a mail. It counts once it is confirmed.",
+    responses={422: Entity(SignUpErrorJson)},
+)
+@endpoint(GET="read:accounts", POST="write:accounts", public=True)
+def accounts(request: Request) -> Response:
+    """Show accounts in the order asked, without those that are not there; or make one."""
+    if request.method == "POST":
+        return _join(request)
+    ids = id_params(request, maximum=MAX_ACCOUNTS)
+    users = users_by_id(ids)
+    existing = [users[user_id] for user_id in dict.fromkeys(ids) if user_id in users]
+    return Response([account_json(user) for user in existing])
+
+
+def _join(request: Request) -> Response:
+    bearer = request.auth
+    if not isinstance(bearer, Bearer) or bearer.application is None:
+        raise NotAuthenticated
+    form = JoinInput(data=request.data)
+    if not form.is_valid():
+        return _refused(form.errors)
+    check_sign_up(client_address(request))
+    try:
+        user = _new_account(form.validated_data)
+    except Invalid as refusal:
+        errors = {
+            field: [ErrorDetail(text, refusal.code)] for field, text in refusal.errors.items()
+        }
+        return _refused(errors)
+    token, issued = issue_access(user, bearer.application, scopes=bearer.application.scopes.split())
+    return Response(token_json(token, issued))
+
+
+def _new_account(fields: dict[str, Any]) -> User:
+    if not fields["agreement"]:
+        message = _("Agree to the rules of the site.")
+        raise Invalid(message, code="not_accepted", errors={"agreement": message})
+    return register(handle=fields["username"], email=fields["email"], password=fields["password"])
+
+
+def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:
+    details: dict[str, list[SignUpFieldErrorJson]] = {
+        _NAMES.get(field, field): [
+            {"error": _CODES.get(error.code or "", "ERR_INVALID"), "description": str(error)}
+            for error in texts
+        ]
+        for field, texts in errors.items()
+    }
+    message = " ".join(error["description"] for texts in details.values() for error in texts)
+    return Response(SignUpErrorJson(error=message, details=details), status=Invalid.status)
+
+
+@operation(
+    "Report an account, and posts of it, to the staff",
+    ReportJson,
+    tags=["reports"],
+    request=ReportInput,
+    errors=[400, 401, 403, 404, 422, 429],
+    description="Posts that are not the account's, or that you cannot see, are left out; at most 40.",
+)
+@endpoint(POST="write:reports")
+def report_account(request: Request) -> Response:
+    """Tell the staff that something is wrong."""
+    fields = validated(ReportInput(data=request.data))
+    target = user_by_id(id_in_body(fields["account_id"], "account_id"))
+    report = file_report(
+        viewer_of(request),
+        target,
+        category=fields.get("category", ""),
+        comment=fields["comment"],
+        rule_ids=[id_in_body(text, "rule_ids") for text in fields["rule_ids"]],
+        post_ids=[id_in_body(text, "status_ids") for text in fields["status_ids"]],
+    )
+    post_ids = report.posts.order_by("-post").values_list("post_id", flat=True)
+    return Response(report_json(report, target, post_ids))

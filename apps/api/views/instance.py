@@ -1,0 +1,160 @@
+"""The site for programs: limits, size, version, rules, nodeinfo; announcements."""
+
+from django.db import connection
+from django.db.models import Model
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.decorators import authentication_classes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import User
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.audit import AuditJson, audit_json
+from apps.api.entities.instance import (
+    AnnouncementJson,
+    CustomEmojiJson,
+    InstanceJson,
+    InstanceV1Json,
+    NodeinfoJson,
+    NodeinfoLinksJson,
+    announcement_json,
+    instance_json,
+    instance_v1_json,
+    nodeinfo_json,
+    nodeinfo_links_json,
+)
+from apps.api.openapi import EMPTY_OBJECT
+from apps.api.params import is_true
+from apps.audit.report import audit_report
+from apps.moderation.rules import RuleJson, rules_json
+from apps.notifications import announcements as actions
+from apps.notifications.announcements import current_announcement, current_announcements
+from apps.posts.models import Post
+from apps.scopes import ANY_TOKEN
+from feedcache.local_cache import LocalCache
+
+SIZES_SECONDS = 60.0
+MAX_COUNTED = 10_000
+
+_sizes: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZES_SECONDS)
+
+
+@operation("What this site is and allows", InstanceJson, errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def instance(_request: Request) -> Response:
+    """The site, as newer clients want it."""
+    return Response(instance_json(_size()["users"]))
+
+
+@operation("What this site is and allows, for older clients", InstanceV1Json, errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def instance_v1(_request: Request) -> Response:
+    """The site, as older clients want it."""
+    size = _size()
+    return Response(instance_v1_json(size["users"], size["posts"]))
+
+
+@operation("What the auditor compared and found", AuditJson, errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def audit(_request: Request) -> Response:
+    """The figures of the page `/audit`, at most 20 s old."""
+    return Response(audit_json(audit_report()))
+
+
+@operation("The rules of the site", list[RuleJson], errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def instance_rules(_request: Request) -> Response:
+    """What people are judged by; reports name them by id."""
+    return Response(rules_json())
+
+
+@operation("Emojis of this site: there are none", list[CustomEmojiJson], errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def custom_emojis(_request: Request) -> Response:
+    """No list is shorter: what Unicode has is enough here."""
+    return Response([])
+
+
+@operation("Where the site says what software it is", NodeinfoLinksJson, errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def nodeinfo_links(_request: Request) -> Response:
+    """The address of what follows."""
+    return Response(nodeinfo_links_json())
+
+
+@operation("What software the site is, and how large", NodeinfoJson, errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def nodeinfo(_request: Request) -> Response:
+    """In the form that directories of sites read. It speaks to no other site."""
+    size = _size()
+    return Response(nodeinfo_json(size["users"], size["posts"]))
+
+
+def _size() -> dict[str, int]:
+    return _sizes.get("size", _load_size) or {"users": 0, "posts": 0}
+
+
+def _load_size() -> dict[str, int]:
+    """Numbers of accounts and posts: above 10,000 PostgreSQL's estimates, since counting millions takes seconds."""
+    return {"users": _rows(User), "posts": _rows(Post)}
+
+
+def _rows(model: type[Model]) -> int:
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%s)", [table]
+        )
+        estimate = int(cursor.fetchone()[0])
+    if estimate >= MAX_COUNTED:
+        return estimate
+    return model._default_manager.all()[:MAX_COUNTED].count()
+
+
+@operation(
+    "What the staff tell everybody",
+    list[AnnouncementJson],
+    errors=[401],
+    parameters=[OpenApiParameter("with_dismissed", bool, description="Those you have read, too.")],
+)
+@endpoint(GET="read:accounts")
+def announcements(request: Request) -> Response:
+    """What holds now, the oldest first; at most 20."""
+    with_read = is_true(request.query_params.get("with_dismissed"))
+    visible = current_announcements(viewer_of(request), with_read=with_read)
+    return Response([announcement_json(announcement) for announcement in visible])
+
+
+@operation("Note that you have read an announcement", EMPTY_OBJECT)
+@endpoint(POST="write:accounts")
+def dismiss_announcement(request: Request, announcement_id: int) -> Response:
+    """It is not listed any more, unless it is asked for."""
+    actions.dismiss_announcement(viewer_of(request), current_announcement(announcement_id))
+    return Response({})
+
+
+@operation(
+    "Answer an announcement with an emoji",
+    EMPTY_OBJECT,
+    method="PUT",
+    name="react_to_announcement",
+    errors=[401, 404, 422],
+)
+@operation("Take an emoji back", EMPTY_OBJECT, method="DELETE", name="take_back_reaction")
+@endpoint(PUT="write:favourites", DELETE="write:favourites")
+def reaction(request: Request, announcement_id: int, emoji: str) -> Response:
+    """At most eight different emoji below one announcement."""
+    viewer, announcement = viewer_of(request), current_announcement(announcement_id)
+    if request.method == "PUT":
+        actions.add_reaction(viewer, announcement, emoji)
+    else:
+        actions.remove_reaction(viewer, announcement, emoji)
+    return Response({})

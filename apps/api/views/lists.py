@@ -1,0 +1,198 @@
+"""Lists and their members; circles; feeds by rules."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.queries import user_by_id
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.account import AccountJson, account_json
+from apps.api.entities.list import (
+    CircleJson,
+    FeedChange,
+    FeedInput,
+    FeedJson,
+    ListChange,
+    ListInput,
+    ListJson,
+    PeopleInput,
+    circle_json,
+    feeds_json,
+    list_json,
+)
+from apps.api.openapi import EMPTY_OBJECT
+from apps.api.pagination import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
+from apps.api.params import validated
+from apps.errors import BadRequest
+from apps.feeds.actions import change_feed, create_feed, delete_feed
+from apps.feeds.queries import feeds_of, own_feed
+from apps.graph.groups.actions import (
+    add_members,
+    change_group,
+    create_group,
+    delete_group,
+    remove_members,
+)
+from apps.graph.groups.queries import (
+    circles_to_post_to,
+    groups_of,
+    lists_with,
+    members_page,
+    own_group,
+)
+from apps.graph.models import UserList
+from apps.pagination import Cursor
+from feedcache.ids import parse_id
+
+
+@operation("Your lists", list[ListJson], method="GET", errors=[401])
+@operation(
+    "Make a list",
+    ListJson,
+    method="POST",
+    name="create_list",
+    request=ListInput,
+    errors=[400, 401, 422],
+)
+@endpoint(GET="read:lists", POST="write:lists")
+def lists(request: Request) -> Response:
+    """One's lists, at most 50; or a new one."""
+    viewer = viewer_of(request)
+    if request.method == "GET":
+        return Response([list_json(user_list) for user_list in groups_of(UserList, viewer)])
+    fields = validated(ListInput(data=request.data))
+    return Response(list_json(create_group(UserList, viewer, **fields)))
+
+
+@operation("One of your lists", ListJson, method="GET", name="show_list")
+@operation("Change a list", ListJson, method="PUT", name="change_list", request=ListChange)
+@operation("Delete a list", EMPTY_OBJECT, method="DELETE", name="delete_list")
+@endpoint(GET="read:lists", PUT="write:lists", DELETE="write:lists")
+def user_list(request: Request, list_id: int) -> Response:
+    """Show, change or delete a list."""
+    viewer = viewer_of(request)
+    if request.method == "GET":
+        return Response(list_json(own_group(UserList, viewer, list_id)))
+    if request.method == "DELETE":
+        delete_group(UserList, viewer, list_id)
+        return Response({})
+    fields = validated(ListChange(data=request.data))
+    return Response(list_json(change_group(UserList, viewer, list_id, **fields)))
+
+
+@operation(
+    "Who is in a list",
+    list[AccountJson],
+    method="GET",
+    name="list_accounts",
+    errors=[400, 401, 404],
+    description="`limit=0`: all of them, at most 500.",
+    parameters=CURSOR_PARAMETERS,
+)
+@operation(
+    "Put people you follow into a list",
+    EMPTY_OBJECT,
+    method="POST",
+    name="add_to_list",
+    request=PeopleInput,
+)
+@operation(
+    "Take people out of a list",
+    EMPTY_OBJECT,
+    method="DELETE",
+    name="remove_from_list",
+    request=PeopleInput,
+)
+@endpoint(GET="read:lists", POST="write:lists", DELETE="write:lists")
+def members(request: Request, list_id: int) -> Response:
+    """Who is in a list, and who comes or goes."""
+    viewer = viewer_of(request)
+    if request.method == "GET":
+        return _people(request, list_id)
+    change = add_members if request.method == "POST" else remove_members
+    change(UserList, viewer, list_id, _account_ids(request))
+    return Response({})
+
+
+def _people(request: Request, list_id: int) -> Response:
+    user_list, query = own_group(UserList, viewer_of(request), list_id), request.query_params
+    cursor = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
+    if query.get("limit") == "0":  # Mastodon's way to ask for everybody
+        cursor = replace(cursor, limit=UserList.MAX_MEMBERS)
+    page = members_page(user_list, cursor)
+    return paged(request, page, [account_json(user) for user in page.items])
+
+
+@operation("Which of your lists an account is in", list[ListJson])
+@endpoint(GET="read:lists")
+def lists_with_account(request: Request, account_id: int) -> Response:
+    """Those of one's lists that somebody is in."""
+    viewer, other = viewer_of(request), user_by_id(account_id)
+    return Response([list_json(user_list) for user_list in lists_with(viewer, other.pk)])
+
+
+def _account_ids(request: Request) -> list[int]:
+    """From the body or the query: clients differ in where a DELETE names accounts."""
+    texts = _texts(request.data) or _texts(request.query_params)
+    validated(PeopleInput(data={"account_ids": texts}))
+    try:
+        return [parse_id(text) for text in texts]
+    except ValueError:
+        raise BadRequest(_("An account id is a number.")) from None
+
+
+def _texts(fields: Any) -> list[str]:
+    texts: list[Any] = []
+    for name in ("account_ids[]", "account_ids"):
+        value = fields.getlist(name) if hasattr(fields, "getlist") else fields.get(name)
+        texts += value if isinstance(value, list) else [] if value is None else [value]
+    return [str(text) for text in texts]
+
+
+@operation("The circles you may post to", list[CircleJson], tags=["circles"], errors=[401])
+@endpoint(GET="read:lists")
+def circles(request: Request) -> Response:
+    """Own circles and shared ones, at most 200; they are made and filled on the settings pages."""
+    return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request))])
+
+
+@operation("Your feeds by rules", list[FeedJson], method="GET", tags=["feeds"], errors=[401])
+@operation(
+    "Make a feed by rules",
+    FeedJson,
+    method="POST",
+    name="create_feed",
+    tags=["feeds"],
+    request=FeedInput,
+    errors=[400, 401, 422],
+)
+@endpoint(GET="read:lists", POST="write:lists")
+def feeds(request: Request) -> Response:
+    """One's feeds, at most 20; or a new one."""
+    viewer = viewer_of(request)
+    if request.method == "GET":
+        return Response(feeds_json(feeds_of(viewer)))
+    fields = validated(FeedInput(data=request.data))
+    return Response(feeds_json([create_feed(viewer, **fields)])[0])
+
+
+@operation("One of your feeds", FeedJson, method="GET", name="show_feed", tags=["feeds"])
+@operation(
+    "Change a feed", FeedJson, method="PUT", name="change_feed", tags=["feeds"], request=FeedChange
+)
+@operation("Delete a feed", EMPTY_OBJECT, method="DELETE", name="delete_feed", tags=["feeds"])
+@endpoint(GET="read:lists", PUT="write:lists", DELETE="write:lists")
+def feed(request: Request, feed_id: int) -> Response:
+    """Show, change or delete a feed; its address stays."""
+    viewer = viewer_of(request)
+    if request.method == "GET":
+        return Response(feeds_json([own_feed(viewer, feed_id)])[0])
+    if request.method == "DELETE":
+        delete_feed(viewer, feed_id)
+        return Response({})
+    fields = validated(FeedChange(data=request.data))
+    return Response(feeds_json([change_feed(viewer, feed_id, **fields)])[0])

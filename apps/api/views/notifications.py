@@ -1,0 +1,375 @@
+"""Notifications, one by one (v1) and in groups (v2), read markers, and the policy that holds notifications back."""
+
+from collections.abc import Callable, Collection
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import User
+from apps.accounts.queries import user_by_id, users_by_id
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.account import AccountJson, account_json
+from apps.api.entities.notification import (
+    TYPES,
+    AccountIdsInput,
+    GroupedNotificationsJson,
+    MarkersJson,
+    MarksInput,
+    NotificationJson,
+    NotificationPolicyJson,
+    NotificationRequestJson,
+    PolicyInput,
+    RequestsMergedJson,
+    UnreadCountJson,
+    groups_json,
+    held_back_json,
+    markers_json,
+    notification_json,
+    policy_json,
+)
+from apps.api.openapi import EMPTY_OBJECT
+from apps.api.pagination import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
+from apps.api.params import id_in_body, is_true, validated
+from apps.errors import BadRequest, NotFound
+from apps.notifications import actions
+from apps.notifications.actions import (
+    accept_notifications_from,
+    change_policy,
+    dismiss_group,
+    dismiss_notifications_from,
+)
+from apps.notifications.grouping import (
+    GROUP_KEY_PREFIXES,
+    get_group,
+    groups_page,
+    unread_group_count,
+)
+from apps.notifications.models import ReadMarker
+from apps.notifications.queries import (
+    MAX_UNREAD,
+    filtered_notifications,
+    get_notification,
+    notifications_page,
+    policy_of,
+    read_markers,
+    unread_count,
+)
+from apps.pagination import Cursor
+from feedcache.ids import parse_id
+
+GROUPS_DEFAULT, MAX_GROUPS = 40, 80
+UNREAD_GROUPS_DEFAULT, MAX_UNREAD_GROUPS = 100, 1000
+EXPANSIONS = ("full", "partial_avatars")
+GROUPED_PARAMETER = OpenApiParameter(
+    "grouped_types[]", str, many=True, description="Group only these; all that can be, else."
+)
+Act = Callable[[User, list[int]], None]
+CHOICE_PARAMETERS = [
+    OpenApiParameter("types[]", str, many=True, description="Only these."),
+    OpenApiParameter("exclude_types[]", str, many=True, description="All but these."),
+    OpenApiParameter("account_id", str, description="Only what this account did."),
+]
+
+
+@operation(
+    "What happened to you",
+    list[NotificationJson],
+    errors=[400, 401],
+    parameters=[
+        *CURSOR_PARAMETERS,
+        *CHOICE_PARAMETERS,
+        OpenApiParameter("include_filtered", bool, description="Those held back too."),
+    ],
+)
+@endpoint(GET="read:notifications")
+def notifications(request: Request) -> Response:
+    """The viewer's notifications, newest first. Reading them here does not mark them as read."""
+    cursor = Cursor.from_query(request.query_params)
+    page = notifications_page(
+        viewer_of(request),
+        cursor,
+        kinds=kinds_of(request),
+        actor_id=actor_of(request),
+        include_filtered=is_true(request.query_params.get("include_filtered")),
+    )
+    return paged(request, page, [notification_json(notification) for notification in page.items])
+
+
+@operation(
+    "How many notifications are unread",
+    UnreadCountJson,
+    errors=[400, 401],
+    parameters=[*CHOICE_PARAMETERS, OpenApiParameter("limit", int, description="At most 100.")],
+)
+@endpoint(GET="read:notifications")
+def unread_notifications(request: Request) -> Response:
+    """How many notifications are unread, at most 100."""
+    maximum = Cursor.from_query(request.query_params, default=MAX_UNREAD, maximum=MAX_UNREAD).limit
+    kinds, actor_id = kinds_of(request), actor_of(request)
+    count = unread_count(viewer_of(request), kinds=kinds, actor_id=actor_id)
+    return Response(UnreadCountJson(count=min(maximum, count)))
+
+
+@operation("One notification", NotificationJson)
+@endpoint(GET="read:notifications")
+def notification(request: Request, notification_id: int) -> Response:
+    """One of the viewer's notifications."""
+    return Response(notification_json(get_notification(viewer_of(request), notification_id)))
+
+
+@operation("Forget one notification", EMPTY_OBJECT)
+@endpoint(POST="write:notifications")
+def dismiss_notification(request: Request, notification_id: int) -> Response:
+    """Forget one of the viewer's notifications."""
+    actions.dismiss(viewer_of(request), notification_id)
+    return Response({})
+
+
+@operation("Forget all notifications", EMPTY_OBJECT, errors=[401])
+@endpoint(POST="write:notifications")
+def clear_notifications(request: Request) -> Response:
+    """Forget all of the viewer's notifications."""
+    actions.clear(viewer_of(request))
+    return Response({})
+
+
+@operation(
+    "How far you have read",
+    MarkersJson,
+    method="GET",
+    tags=["timelines"],
+    errors=[401],
+    parameters=[OpenApiParameter("timeline[]", str, many=True, enum=ReadMarker.Timeline.values)],
+)
+@operation(
+    "Say how far you have read",
+    MarkersJson,
+    method="POST",
+    name="mark_read",
+    tags=["timelines"],
+    request=MarksInput,
+    errors=[401, 422],
+    description="A marker never goes back.",
+)
+@endpoint(GET="read:statuses", POST="write:statuses")
+def markers(request: Request) -> Response:
+    """The viewer's read markers, of home and of the notifications."""
+    viewer = viewer_of(request)
+    timelines = request.query_params.getlist("timeline[]") or ReadMarker.Timeline.values
+    if request.method == "POST":
+        fields = validated(MarksInput(data=request.data))
+        timelines = list(fields)
+        for timeline, marker in fields.items():
+            last_read_id = id_in_body(marker["last_read_id"], "last_read_id")
+            actions.mark_read(viewer, last_read_id, timeline=ReadMarker.Timeline(timeline))
+    markers_by_timeline = read_markers(viewer)
+    asked = {name: marker for name, marker in markers_by_timeline.items() if name in timelines}
+    return Response(markers_json(asked))
+
+
+def kinds_of(request: Request) -> list[str] | None:
+    """The requested kinds, None for all; unknown types are ignored."""
+    types = set(request.query_params.getlist("types[]")) or set(TYPES.values())
+    types -= set(request.query_params.getlist("exclude_types[]"))
+    if types >= set(TYPES.values()):
+        return None
+    return [kind for kind, name in TYPES.items() if name in types]
+
+
+def actor_of(request: Request) -> int | None:
+    """The requested `account_id`; BadRequest."""
+    text = request.query_params.get("account_id")
+    if not text:
+        return None
+    try:
+        return parse_id(text)
+    except ValueError:
+        raise BadRequest(_("An account id is a number.")) from None
+
+
+@operation(
+    "What happened to you, in groups",
+    GroupedNotificationsJson,
+    errors=[400, 401],
+    description="What many did alike within twelve hours is one group. A group that a page cuts goes "
+    "on on the next one, under the same key.",
+    parameters=[
+        *CURSOR_PARAMETERS,
+        *CHOICE_PARAMETERS,
+        GROUPED_PARAMETER,
+        OpenApiParameter("expand_accounts", str, enum=EXPANSIONS),
+    ],
+)
+@endpoint(GET="read:notifications")
+def grouped_notifications(request: Request) -> Response:
+    """The viewer's notifications in groups, the newest first. Reading them here does not mark them as read."""
+    cursor = Cursor.from_query(request.query_params, default=GROUPS_DEFAULT, maximum=MAX_GROUPS)
+    page = groups_page(
+        viewer_of(request),
+        cursor,
+        kinds=kinds_of(request),
+        actor_id=actor_of(request),
+        grouped=_grouped(request),
+    )
+    partial = request.query_params.get("expand_accounts") == "partial_avatars"
+    return paged(request, page, groups_json(page.items, partial=partial))
+
+
+@operation("One group of notifications", GroupedNotificationsJson)
+@endpoint(GET="read:notifications")
+def notification_group(request: Request, group_key: str) -> Response:
+    """A group by its key, whole up to a thousand."""
+    return Response(groups_json([get_group(viewer_of(request), group_key)]))
+
+
+@operation("Who is in a group of notifications", list[AccountJson])
+@endpoint(GET="read:notifications")
+def notification_group_accounts(request: Request, group_key: str) -> Response:
+    """Those who did it, the last first; at most 80."""
+    items = get_group(viewer_of(request), group_key).items
+    people = {item.actor.pk: item.actor for item in items}
+    return Response([account_json(person) for person in list(people.values())[:MAX_PEOPLE]])
+
+
+@operation("Forget a group of notifications", EMPTY_OBJECT)
+@endpoint(POST="write:notifications")
+def dismiss_notification_group(request: Request, group_key: str) -> Response:
+    """Forget what is behind a key; 404 when it is none."""
+    dismiss_group(viewer_of(request), group_key)
+    return Response({})
+
+
+@operation(
+    "How many groups of notifications are unread",
+    UnreadCountJson,
+    errors=[400, 401],
+    parameters=[
+        *CHOICE_PARAMETERS,
+        GROUPED_PARAMETER,
+        OpenApiParameter("limit", int, description="At most 1,000."),
+    ],
+)
+@endpoint(GET="read:notifications")
+def unread_notification_groups(request: Request) -> Response:
+    """How many groups have something unread, among the newest thousand notifications."""
+    maximum = Cursor.from_query(
+        request.query_params, default=UNREAD_GROUPS_DEFAULT, maximum=MAX_UNREAD_GROUPS
+    ).limit
+    count = unread_group_count(
+        viewer_of(request),
+        maximum=maximum,
+        kinds=kinds_of(request),
+        actor_id=actor_of(request),
+        grouped=_grouped(request),
+    )
+    return Response(UnreadCountJson(count=count))
+
+
+def _grouped(request: Request) -> Collection[str]:
+    types = request.query_params.getlist("grouped_types[]")
+    if not types:
+        return frozenset(GROUP_KEY_PREFIXES)
+    return {kind for kind, word in GROUP_KEY_PREFIXES.items() if word in types}
+
+
+@operation(
+    "Which notifications are held back or hidden",
+    NotificationPolicyJson,
+    method="GET",
+    errors=[401],
+)
+@operation(
+    "Hold back or hide notifications",
+    NotificationPolicyJson,
+    method="PATCH",
+    name="change_notification_policy",
+    request=PolicyInput,
+    errors=[400, 401, 422],
+    description="It acts at the next read, also on what came before; what was held back shows again "
+    "when you change your mind.",
+)
+@endpoint(GET="read:notifications", PATCH="write:notifications")
+def notification_policy(request: Request) -> Response:
+    """The viewer's policy, with how much it holds back."""
+    viewer = viewer_of(request)
+    if request.method == "PATCH":
+        fields = validated(PolicyInput(data=request.data))
+        change_policy(viewer, **fields)
+    return Response(policy_json(policy_of(viewer), filtered_notifications(viewer)))
+
+
+@operation(
+    "Whose notifications are held back",
+    list[NotificationRequestJson],
+    errors=[400, 401],
+    description="Of the newest thousand notifications that are. One entry for each account; its id is the account's.",
+)
+@endpoint(GET="read:notifications")
+def notification_requests(request: Request) -> Response:
+    """What is held back, by account, the newest first; `limit` of them."""
+    limit = Cursor.from_query(
+        request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE
+    ).limit
+    return Response(
+        [held_back_json(entry) for entry in filtered_notifications(viewer_of(request))[:limit]]
+    )
+
+
+@operation("What is held back of an account", NotificationRequestJson)
+@endpoint(GET="read:notifications")
+def notification_request(request: Request, account_id: int) -> Response:
+    """What is held back of one account."""
+    for held in filtered_notifications(viewer_of(request), actor_id=account_id):
+        return Response(held_back_json(held))
+    raise NotFound(_("Nothing of this account is held back."))
+
+
+@operation("Whether what was accepted is in the list already", RequestsMergedJson, errors=[401])
+@endpoint(GET="read:notifications")
+def notification_requests_merged(request: Request) -> Response:
+    """Always: the list is decided when it is read."""
+    viewer_of(request)
+    return Response(RequestsMergedJson(merged=True))
+
+
+def _for_one(name: str, summary: str, act: Act) -> Callable[..., Response]:
+    @operation(summary, EMPTY_OBJECT, name=f"{name}_notification_request")
+    @endpoint(POST="write:notifications")
+    def view(request: Request, account_id: int) -> Response:
+        act(viewer_of(request), [user_by_id(account_id).pk])
+        return Response({})
+
+    return view
+
+
+def _for_several(name: str, summary: str, act: Act) -> Callable[..., Response]:
+    @operation(
+        summary,
+        EMPTY_OBJECT,
+        name=f"{name}_notification_requests",
+        request=AccountIdsInput,
+        errors=[400, 401, 422],
+    )
+    @endpoint(POST="write:notifications")
+    def view(request: Request) -> Response:
+        fields = validated(AccountIdsInput(data=request.data))
+        accounts = users_by_id([int(account_id) for account_id in fields["id"]])
+        act(viewer_of(request), list(accounts))
+        return Response({})
+
+    return view
+
+
+accept = _for_one(
+    "accept", "Be told what an account does from now on, and did", accept_notifications_from
+)
+dismiss = _for_one("dismiss", "Forget what is held back of an account", dismiss_notifications_from)
+accept_several = _for_several(
+    "accept", "Be told what accounts do from now on", accept_notifications_from
+)
+dismiss_several = _for_several(
+    "dismiss", "Forget what is held back of accounts", dismiss_notifications_from
+)

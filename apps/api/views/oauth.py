@@ -1,0 +1,127 @@
+"""Endpoints of OAuth 2: applications register themselves, ask for tokens, and end them."""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+from oauth2_provider.oauth2_backends import get_oauthlib_core
+from rest_framework.decorators import authentication_classes
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.oauth import (
+    ApplicationInput,
+    ApplicationJson,
+    CredentialApplicationJson,
+    GrantErrorJson,
+    OAuthServerJson,
+    RevocationInput,
+    TokenInput,
+    TokenJson,
+    application_json,
+    registration_json,
+    server_json,
+)
+from apps.api.openapi import EMPTY_OBJECT, Entity
+from apps.api.params import validated
+from apps.errors import NotFound
+from apps.http.requests import client_address
+from apps.oauth.actions import register_application
+from apps.oauth.models import Application
+from apps.oauth.queries import Bearer
+from apps.scopes import ANY_TOKEN
+from apps.throttling import Origin, begin_guess, check_rate_limit
+
+
+@operation(
+    "Register an application",
+    CredentialApplicationJson,
+    name="register_application",
+    tags=["apps"],
+    request=ApplicationInput,
+    errors=[422, 429],
+)
+@endpoint(POST=ANY_TOKEN, public=True)
+@authentication_classes([])
+def applications(request: Request) -> Response:
+    """A program registers itself; nobody has to be logged in. The answer is the only one with the secret."""
+    check_rate_limit("register_application", client_address(request))
+    fields = validated(ApplicationInput(data=request.data))
+    registration = register_application(
+        name=fields["client_name"],
+        redirect_uris=fields["redirect_uris"],
+        scopes=fields["scopes"],
+        website=fields["website"],
+    )
+    return Response(registration_json(registration.application, registration.secret))
+
+
+@operation("The application of the token", ApplicationJson, tags=["apps"], errors=[401])
+@endpoint(GET=ANY_TOKEN, public=True)
+def verify_application(request: Request) -> Response:
+    """The application that a token was given to; a personal token is one of its own."""
+    bearer = request.auth
+    if not isinstance(bearer, Bearer):
+        raise NotAuthenticated
+    personal = Application(name=bearer.name, scopes=" ".join(sorted(bearer.scopes)))
+    return Response(application_json(bearer.application or personal))
+
+
+@operation(
+    "Get a token",
+    TokenJson,
+    request=TokenInput,
+    errors=[429],
+    description="For a code, for the renewal of a token, for a password, or for the application itself.",
+    responses={400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
+)
+@endpoint(POST=ANY_TOKEN, public=True)
+@authentication_classes([])
+def token(request: Request) -> Response:
+    """Guesses of a password count as failed logins. A code is good once; a second use ends the token."""
+    params: Any = request.data
+    is_password = params.get("grant_type") == "password"
+    name = str(params.get("username", "")).strip().removeprefix("@").lower()
+    guess = begin_guess(name, Origin(client_address(request))) if is_password else None
+    with transaction.atomic():
+        _uri, headers, body, status = get_oauthlib_core().create_token_response(request)
+    if guess is not None and status == HTTPStatus.OK:
+        guess.give_back()
+    return Response(json.loads(body), status=status, headers=_without_content_type(headers))
+
+
+@operation(
+    "End a token",
+    EMPTY_OBJECT,
+    request=RevocationInput,
+    responses={400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
+    errors=[],
+)
+@endpoint(POST=ANY_TOKEN, public=True)
+@authentication_classes([])
+def revoke_token(request: Request) -> Response:
+    """End a token of the application that asks, and what renews it; one that is not known is ended already."""
+    with transaction.atomic():
+        _uri, headers, body, status = get_oauthlib_core().create_revocation_response(request)
+    return Response(
+        json.loads(body) if body else {}, status=status, headers=_without_content_type(headers)
+    )
+
+
+def _without_content_type(headers: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name != "Content-Type"}
+
+
+@operation("How to ask for tokens here", OAuthServerJson, errors=[404])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def oauth_server(_request: Request) -> Response:
+    """RFC 8414. Absent where the site is not reached by https: clients take no other addresses from it."""
+    if not settings.SITE_URL.startswith("https://"):
+        raise NotFound(_("There is nothing here."))
+    return Response(server_json())

@@ -1,0 +1,144 @@
+"""For programs of staff: delivery policies, and the cache servers, which are changed in the admin only."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.queries import user_by_id
+from apps.accounts.staff import log_action
+from apps.api.authentication import staff_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.staff import (
+    AuthorPolicyJson,
+    CacheTopologyJson,
+    PolicyInput,
+    SitePolicyJson,
+    author_policy_json,
+    cache_node_json,
+    hit_rate_json,
+    process_json,
+    site_policy_json,
+)
+from apps.api.pagination import paged
+from apps.api.params import validated
+from apps.errors import Invalid
+from apps.operations.queries import fleet, node_statuses, rates, topology_in_force
+from apps.pagination import Cursor, page_of_rows
+from apps.timeline.fanout import switch
+from apps.timeline.models import AuthorPolicy, Policy, SitePolicy
+
+VIEW, CHANGE = "timeline.view_{}", "timeline.change_{}"
+AUTHOR_POLICY, SITE_POLICY = "authorpolicy", "sitepolicy"
+
+
+@operation(
+    "Authors whose posts are delivered in a way of their own (staff)",
+    list[AuthorPolicyJson],
+    tags=["operations"],
+    errors=[400, 401, 403],
+    parameters=[
+        OpenApiParameter("max_id", str, description="Accounts below this id."),
+        OpenApiParameter("limit", int, description="How many at most; clamped."),
+    ],
+)
+@endpoint(GET="read")
+def author_policies(request: Request) -> Response:
+    """A page of them, the youngest account first."""
+    staff_of(request, VIEW.format(AUTHOR_POLICY))
+    page = page_of_rows(AuthorPolicy.objects.all(), Cursor.from_query(request.query_params))
+    return paged(request, page, [author_policy_json(row) for row in page.items])
+
+
+@operation(
+    "How an author's posts are delivered (staff)",
+    AuthorPolicyJson,
+    method="GET",
+    tags=["operations"],
+    errors=[401, 403, 404],
+)
+@operation(
+    "Choose how an author's posts are delivered, while everything runs (staff)",
+    AuthorPolicyJson,
+    method="PUT",
+    name="choose_author_policy",
+    tags=["operations"],
+    request=PolicyInput,
+    errors=[401, 403, 404, 422, 503],
+)
+@endpoint(GET="read", PUT="write")
+def author_policy(request: Request, account_id: int) -> Response:
+    """The author's own policy, or that there is none."""
+    if request.method == "PUT":
+        staff = staff_of(request, CHANGE.format(AUTHOR_POLICY))
+        author, fields = user_by_id(account_id), _policy_fields(request)
+        row = switch.set_author_policy(author, by=staff.handle, **fields)
+        log_action(staff, row, f"{fields['policy']}: {fields['reason']}")
+        return Response(author_policy_json(row))
+    staff_of(request, VIEW.format(AUTHOR_POLICY))
+    author = user_by_id(account_id)
+    own = AuthorPolicy.objects.filter(pk=author.pk).first()
+    return Response(author_policy_json(own or AuthorPolicy(author=author)))
+
+
+@operation(
+    "How posts are delivered where their author has no policy (staff)",
+    SitePolicyJson,
+    method="GET",
+    tags=["operations"],
+    errors=[401, 403],
+)
+@operation(
+    "Choose how posts are delivered on the whole site, while everything runs (staff)",
+    SitePolicyJson,
+    method="PUT",
+    name="choose_site_policy",
+    tags=["operations"],
+    request=PolicyInput,
+    errors=[401, 403, 422, 503],
+)
+@endpoint(GET="read", PUT="write")
+def site_policy(request: Request) -> Response:
+    """The policy of the site."""
+    if request.method == "PUT":
+        staff, fields = staff_of(request, CHANGE.format(SITE_POLICY)), _policy_fields(request)
+        if fields["policy"] == Policy.SITE:
+            message = _("The site has no site above it.")
+            raise Invalid(message, errors={"policy": message})
+        row = switch.set_site_policy(by=staff.handle, **fields)
+        log_action(staff, row, f"{fields['policy']}: {fields['reason']}")
+        return Response(site_policy_json(row))
+    staff_of(request, VIEW.format(SITE_POLICY))
+    return Response(site_policy_json(SitePolicy.objects.filter(pk=1).first() or SitePolicy()))
+
+
+def _policy_fields(request: Request) -> dict[str, Any]:
+    fields = validated(PolicyInput(data=request.data))
+    return {"policy": Policy(fields["policy"]), "reason": fields["reason"]}
+
+
+@operation(
+    "The cache topology in force, the health of its nodes, and who runs it (staff)",
+    CacheTopologyJson,
+    tags=["operations"],
+    errors=[401, 403],
+)
+@endpoint(GET="read")
+def topology(request: Request) -> Response:
+    """What the console in the admin shows."""
+    staff_of(request, "operations.view_topologyversion")
+    current = topology_in_force()
+    classes, tiers = rates()
+    processes = fleet(current).processes
+    body: CacheTopologyJson = {
+        "version": current.version,
+        "nodes": [cache_node_json(status) for status in node_statuses(current)],
+        "classes": [hit_rate_json(rate) for rate in classes],
+        "tiers": [hit_rate_json(rate) for rate in tiers],
+        "processes": None
+        if processes is None
+        else [process_json(process) for process in processes],
+    }
+    return Response(body)

@@ -1,0 +1,424 @@
+"""Statuses: create (with an Idempotency-Key), show, edit, delete, history, the viewer's actions on them and who else
+acted; polls, which have the id of their status; scheduled statuses.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.account import AccountJson, account_json
+from apps.api.entities.status import (
+    VISIBILITIES,
+    ContextJson,
+    DeletedStatusJson,
+    InteractionPolicyInput,
+    MediaAttribute,
+    PollInput,
+    PollJson,
+    ScheduledStatusJson,
+    ScheduleInput,
+    StatusEditInput,
+    StatusEditJson,
+    StatusInput,
+    StatusJson,
+    StatusSourceJson,
+    VoteInput,
+    media_json,
+    poll_json,
+    scheduled_json,
+    status_json,
+    version_json,
+)
+from apps.api.openapi import EMPTY_OBJECT, Entity
+from apps.api.pagination import CURSOR_PARAMETERS, paged, people_cursor
+from apps.api.params import id_params, is_true, validated
+from apps.api.views.timelines import statuses_page
+from apps.engagement import actions as engagement
+from apps.engagement.actions import vote
+from apps.errors import NotFound
+from apps.filters.models import FilterContext
+from apps.http import requests
+from apps.http.requests import viewer_id_of
+from apps.http.verification import may_act_as_staff
+from apps.pagination import Cursor, Page
+from apps.posts.actions.drafts import Draft, UnexpectedMentions
+from apps.posts.actions.edit import pin_post, unpin_post
+from apps.posts.actions.mute_thread import mute_thread, unmute_thread
+from apps.posts.actions.schedule import (
+    cancel,
+    reschedule,
+    schedule_post,
+    scheduled_post,
+    scheduled_posts,
+)
+from apps.posts.actions.uploads import uploaded_pictures
+from apps.posts.content.post import Picture
+from apps.posts.models import QuotePolicy
+from apps.posts.queries import source_of, versions_of
+from apps.timeline import publishing
+from apps.timeline.pipeline.page import hydrate
+from apps.timeline.pipeline.word_filters import (
+    apply_filters,
+    apply_filters_to_thread,
+    mark_filtered,
+)
+from apps.timeline.thread import (
+    likers,
+    published_item,
+    quotes_timeline,
+    reposters,
+    thread,
+    visible_item,
+    visible_poll,
+)
+
+MAX_STATUSES = 100  # shown at once
+# shared: an instance copies its fields, which takes longer than the validation
+_NEW_STATUS = StatusInput()
+
+
+@operation(
+    "Several posts",
+    list[StatusJson],
+    method="GET",
+    name="show_statuses",
+    errors=[400],
+    parameters=[OpenApiParameter("id[]", str, many=True)],
+)
+@operation(
+    "Publish a post",
+    PolymorphicProxySerializer(
+        "StatusOrScheduledStatus", [Entity(StatusJson), Entity(ScheduledStatusJson)], None
+    ),
+    method="POST",
+    name="create_status",
+    request=StatusInput,
+    errors=[400, 401, 403, 404, 409, 422, 429],
+    parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+)
+@endpoint(GET="read:statuses", POST="write:statuses", public=True)
+def statuses(request: Request) -> Response:
+    """Show posts, or publish one. The same Idempotency-Key gives the same post, however often it is sent."""
+    if request.method == "GET":
+        items = hydrate(viewer_id_of(request), id_params(request, maximum=MAX_STATUSES)).items
+        filtered = apply_filters(requests.viewer_of(request), None, items)
+        return Response([status_json(item) for item in filtered])
+    if not isinstance(request.user, User):
+        raise NotAuthenticated
+    try:
+        return _publish(request)
+    except UnexpectedMentions as refusal:  # clients show whom the text would reach
+        users = users_by_id(refusal.user_ids)
+        refusal.extensions["unexpected_accounts"] = [
+            account_json(users[user_id]) for user_id in refusal.user_ids if user_id in users
+        ]
+        raise
+
+
+def _publish(request: Request) -> Response:
+    fields: dict[str, Any] = _NEW_STATUS.run_validation(request.data)
+    viewer = viewer_of(request)
+    # registered applications only: the name of a personal token is private
+    application = getattr(request.auth, "application", None)
+    draft = Draft(
+        body=fields["status"],
+        visibility=VISIBILITIES.get(fields["visibility"], viewer.post_visibility),
+        circle_id=_id(fields["circle_id"]),
+        reply_to_id=_id(fields["in_reply_to_id"]),
+        quote_of_id=_id(fields["quoted_status_id"]),
+        content_warning=fields["spoiler_text"],
+        sensitive=viewer.post_sensitive if fields["sensitive"] is None else fields["sensitive"],
+        language=fields["language"] or viewer.post_language,
+        media_ids=[int(number) for number in fields["media_ids"]],
+        poll=PollInput.draft(fields["poll"]),
+        quote_policy=fields["quote_approval_policy"] or QuotePolicy.PUBLIC,
+        allowed_mentions=_ids(fields["allowed_mentions"]),
+        application=getattr(application, "name", ""),
+        website=getattr(application, "website", ""),
+    )
+    if fields["scheduled_at"] is not None:
+        scheduled = schedule_post(
+            viewer, draft, fields["scheduled_at"], idempotency_key=_key(request)
+        )
+        return Response(scheduled_json(scheduled))
+    post = publishing.publish(viewer, draft, idempotency_key=_key(request))
+    item = published_item(viewer, post)
+    response = Response(status_json(mark_filtered(viewer, FilterContext.THREAD, item)))
+    if post.is_repeated:
+        response.headers["Idempotency-Replayed"] = "true"
+    return response
+
+
+def _key(request: Request) -> str:
+    """The client's Idempotency-Key, prefixed apart from the site's own keys; `posts.actions.publish` finds its post."""
+    key = request.headers.get("Idempotency-Key", "")
+    return f"client:{key}" if key else ""
+
+
+@operation("A post", StatusJson, method="GET", name="show_status", errors=[404])
+@operation(
+    "Change the text of your post",
+    StatusJson,
+    method="PUT",
+    name="edit_status",
+    request=StatusEditInput,
+)
+@operation(
+    "Delete your post",
+    DeletedStatusJson,
+    method="DELETE",
+    name="delete_status",
+    errors=[400, 401, 404],
+    description="Its pictures wait a day for another post, to write it anew, unless `delete_media` is true.",
+    parameters=[OpenApiParameter("delete_media", bool)],
+)
+@endpoint(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses", public=True)
+def status(request: Request, status_id: int) -> Response:
+    """Show, edit or delete a post."""
+    if request.method == "GET":
+        return _show(request, status_id)
+    if not isinstance(request.user, User):
+        raise NotAuthenticated
+    return _edit(request, status_id) if request.method == "PUT" else _delete(request, status_id)
+
+
+def _show(request: Request, status_id: int) -> Response:
+    item = visible_item(viewer_id_of(request), status_id)
+    if isinstance(request.user, User):
+        engagement.read_post(request.user, item.shown.id)
+    return Response(
+        status_json(mark_filtered(requests.viewer_of(request), FilterContext.THREAD, item))
+    )
+
+
+def _edit(request: Request, status_id: int) -> Response:
+    viewer = viewer_of(request)
+    fields = validated(StatusEditInput(data=request.data))
+    media_ids = fields.get("media_ids")
+    publishing.edit(
+        viewer,
+        status_id,
+        body=fields["status"],
+        content_warning=fields.get("spoiler_text"),
+        sensitive=fields.get("sensitive"),
+        language=fields.get("language"),
+        media_ids=None if media_ids is None else [int(number) for number in media_ids],
+        pictures=[
+            MediaAttribute.change(attributes) for attributes in fields.get("media_attributes", ())
+        ],
+        poll=PollInput.draft(fields.get("poll")),
+        quote_policy=fields.get("quote_approval_policy"),
+    )
+    return _status(viewer, status_id)
+
+
+def _delete(request: Request, status_id: int) -> Response:
+    viewer = viewer_of(request)
+    item = visible_item(viewer.pk, status_id)
+    if not item.flags.own and not may_act_as_staff(request):
+        raise NotFound(_("This post isn't here."))
+    before = status_json(item)
+    deleted = publishing.delete(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
+    # pictures free for another post have new URLs, for their owner only
+    uploads = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
+    media = [media_json(Picture.of(picture)) for picture in uploads]
+    body: DeletedStatusJson = {**before, "text": deleted.body, "media_attachments": media}
+    return Response(body)
+
+
+def _drops_pictures(request: Request) -> bool:
+    fields: Any = request.data
+    return is_true(str(request.query_params.get("delete_media") or fields.get("delete_media")))
+
+
+@operation("Choose who may quote your post", StatusJson, request=InteractionPolicyInput)
+@endpoint(PUT="write:statuses")
+def interaction_policy(request: Request, status_id: int) -> Response:
+    """Quotes that are there stay."""
+    viewer = viewer_of(request)
+    fields = validated(InteractionPolicyInput(data=request.data))
+    publishing.set_quote_policy(viewer, status_id, fields["quote_approval_policy"])
+    return _status(viewer, status_id)
+
+
+@operation("What a post answers and what answers it", ContextJson, errors=[404])
+@endpoint(GET="read:statuses", public=True)
+def status_context(request: Request, status_id: int) -> Response:
+    """The thread around a post."""
+    filtered = apply_filters_to_thread(
+        requests.viewer_of(request), thread(viewer_id_of(request), status_id)
+    )
+    ancestors = [status_json(item) for item in filtered.ancestors if item is not None]
+    descendants = [status_json(item) for item in filtered.descendants]
+    return Response(ContextJson(ancestors=ancestors, descendants=descendants))
+
+
+def _action(
+    name: str, summary: str, act: Callable[[User, int], object], *, scope: str
+) -> Callable[..., Response]:
+    @operation(summary, StatusJson, name=f"{name}_status", errors=[400, 401, 403, 404, 422, 429])
+    @endpoint(POST=scope)
+    def view(request: Request, status_id: int) -> Response:
+        viewer = viewer_of(request)
+        act(viewer, status_id)
+        return _status(viewer, status_id)
+
+    return view
+
+
+favourite = _action("favourite", "Like a post", engagement.like_post, scope="write:favourites")
+unfavourite = _action(
+    "unfavourite", "Take back a like", engagement.unlike_post, scope="write:favourites"
+)
+bookmark = _action(
+    "bookmark", "Keep a post for later", engagement.bookmark_post, scope="write:bookmarks"
+)
+unbookmark = _action(
+    "unbookmark", "Drop a bookmark", engagement.unbookmark_post, scope="write:bookmarks"
+)
+unreblog = _action(
+    "unreblog",
+    "Take back a repost, named by the post it shares",
+    publishing.undo_repost,
+    scope="write:statuses",
+)
+pin = _action("pin", "Put your post at the top of your profile", pin_post, scope="write:accounts")
+unpin = _action("unpin", "Take it from there", unpin_post, scope="write:accounts")
+mute = _action("mute", "Hear nothing more of a post's thread", mute_thread, scope="write:mutes")
+unmute = _action("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
+
+
+@operation("Share a public post", StatusJson, errors=[400, 401, 403, 404, 429])
+@endpoint(POST="write:statuses")
+def reblog_status(request: Request, status_id: int) -> Response:
+    """Share a post: the answer is the new status that wraps it; twice is once."""
+    viewer = viewer_of(request)
+    repost = publishing.repost(viewer, status_id)
+    return _status(viewer, repost.pk)
+
+
+def _status(viewer: User, post_id: int) -> Response:
+    return Response(
+        status_json(mark_filtered(viewer, FilterContext.THREAD, visible_item(viewer.pk, post_id)))
+    )
+
+
+def _ids(texts: list[str] | None) -> list[int] | None:
+    return None if texts is None else [int(text) for text in texts]
+
+
+def _id(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+@operation("What a post said before", list[StatusEditJson], errors=[404])
+@endpoint(GET="read:statuses", public=True)
+def status_history(request: Request, status_id: int) -> Response:
+    """The first version, each edit, and what it says now; at most the newest 100."""
+    status = visible_item(viewer_id_of(request), status_id).shown
+    return Response([version_json(version, status.author) for version in versions_of(status.post)])
+
+
+@operation("Your post as you wrote it", StatusSourceJson)
+@endpoint(GET="read:statuses")
+def status_source(request: Request, status_id: int) -> Response:
+    """The text to edit; for its author alone."""
+    post = source_of(viewer_of(request), status_id)
+    return Response(
+        StatusSourceJson(id=str(post.id), text=post.body, spoiler_text=post.content_warning)
+    )
+
+
+def _people_endpoint(
+    name: str, summary: str, query: Callable[[int | None, int, Cursor], Page[User]]
+) -> Callable[..., Response]:
+    @operation(
+        summary,
+        list[AccountJson],
+        name=name,
+        errors=[400, 404],
+        description="Follow the `Link` header: the cursor is no id of an account.",
+        parameters=CURSOR_PARAMETERS,
+    )
+    @endpoint(GET="read:accounts", public=True)
+    def view(request: Request, status_id: int) -> Response:
+        cursor = people_cursor(request)
+        page = query(viewer_id_of(request), status_id, cursor)
+        return paged(request, page, [account_json(user) for user in page.items])
+
+    return view
+
+
+favourited_by = _people_endpoint("favourited_by", "Who likes a post", likers)
+reblogged_by = _people_endpoint("reblogged_by", "Who reposted a post", reposters)
+
+
+@operation("What quotes a post", list[StatusJson], errors=[400, 404], parameters=CURSOR_PARAMETERS)
+@endpoint(GET="read:statuses", public=True)
+def status_quotes(request: Request, status_id: int) -> Response:
+    """The posts that quote this one, newest first."""
+    cursor = Cursor.from_query(request.query_params)
+    return statuses_page(request, quotes_timeline(requests.viewer_of(request), status_id, cursor))
+
+
+@operation("A poll", PollJson, tags=["polls"], errors=[404])
+@endpoint(GET="read:statuses", public=True)
+def show_poll(request: Request, poll_id: int) -> Response:
+    """A poll as the viewer may see it."""
+    return Response(poll_json(visible_poll(viewer_id_of(request), poll_id)))
+
+
+@operation("Vote", PollJson, tags=["polls"], request=VoteInput, errors=[400, 401, 403, 404, 422])
+@endpoint(POST="write:statuses")
+def vote_in_poll(request: Request, poll_id: int) -> Response:
+    """Vote once; the answer is the poll with the vote."""
+    viewer = viewer_of(request)
+    visible_poll(viewer.pk, poll_id)  # NotFound before anything else
+    fields = validated(VoteInput(data=request.data))
+    vote(viewer, poll_id, fields["choices"])
+    return Response(poll_json(visible_poll(viewer.pk, poll_id)))
+
+
+@operation(
+    "Your posts that wait for their time",
+    list[ScheduledStatusJson],
+    errors=[400, 401],
+    parameters=CURSOR_PARAMETERS,
+)
+@endpoint(GET="read:statuses")
+def scheduled_statuses(request: Request) -> Response:
+    """What waits, the last made first; the cursor is its number."""
+    page = scheduled_posts(viewer_of(request), Cursor.from_query(request.query_params))
+    return paged(request, page, [scheduled_json(row) for row in page.items])
+
+
+@operation("A post that waits", ScheduledStatusJson, method="GET", name="show_scheduled_status")
+@operation(
+    "Another time for it",
+    ScheduledStatusJson,
+    method="PUT",
+    name="reschedule_status",
+    request=ScheduleInput,
+    errors=[401, 404, 422],
+)
+@operation("Do not publish it", EMPTY_OBJECT, method="DELETE", name="cancel_scheduled_status")
+@endpoint(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses")
+def scheduled_status(request: Request, number: int) -> Response:
+    """Show one that waits, move it, or take it back."""
+    viewer = viewer_of(request)
+    if request.method == "DELETE":
+        cancel(viewer, number)
+        return Response({})
+    if request.method == "GET":
+        return Response(scheduled_json(scheduled_post(viewer, number)))
+    fields = validated(ScheduleInput(data=request.data))
+    return Response(scheduled_json(reschedule(viewer, number, fields["scheduled_at"])))

@@ -1,0 +1,497 @@
+"""Timelines: home, public, of an account, list or tag, likes, bookmarks, ranked; explanations; conversations."""
+
+from urllib.parse import urlencode
+
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.queries import user_by_id
+from apps.addresses import absolute
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.status import StatusJson, status_json, statuses_as_bytes
+from apps.api.entities.timeline import (
+    ActionJson,
+    ActivityJson,
+    CatchUpJson,
+    ConversationJson,
+    ExplanationJson,
+    FeedStatusJson,
+    PageCheckJson,
+    RankedStatusJson,
+    RankingInput,
+    RankingJson,
+    ReceiptJson,
+    action_json,
+    catch_up_json,
+    conversation_json,
+    explanation_json,
+    page_check_json,
+    ranking_json,
+    reason_json,
+    receipt_json,
+)
+from apps.api.openapi import EMPTY_OBJECT
+from apps.api.pagination import CURSOR_PARAMETERS, POSTS_PARAMETERS, paged, posts_cursor
+from apps.api.params import is_true, optional_bool, validated
+from apps.audit import explain as reasons
+from apps.audit.own_page import check_page
+from apps.errors import BadRequest
+from apps.feeds.queries import readable_feed
+from apps.feeds.timeline import feed_timeline
+from apps.graph.groups.queries import own_group
+from apps.graph.models import UserList
+from apps.http import requests
+from apps.notifications.conversations import (
+    conversations_page,
+    get_conversation,
+    mark_read,
+    remove_conversation,
+)
+from apps.notifications.queries import home_read_id
+from apps.pagination import Cursor, Page, parse_moment
+from apps.tags.names import normalize
+from apps.tags.queries import tag_named
+from apps.throttling import check_rate_limit
+from apps.timeline.aggregate import ActionCursor, aggregate_page
+from apps.timeline.as_of import home_as_of
+from apps.timeline.catch_up import catch_up as timeline_since
+from apps.timeline.fanout.author_receipts import receipt_of
+from apps.timeline.home import get_activity, home_timeline
+from apps.timeline.list import bookmarks_timeline, favourites_timeline, list_timeline
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.promoted import count_shown
+from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
+from apps.timeline.public import MAX_NAMES, TagQuery, public_timeline, tag_timeline
+from apps.timeline.ranking.ordering import (
+    RankCursor,
+    algorithm_of,
+    choose_algorithm,
+    ranked_page,
+)
+from feedcache.stats import stage
+
+PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
+TAG_MAX_CHARACTERS = 101  # with its #
+PROMOTED = OpenApiParameter(
+    "promoted",
+    bool,
+    description="Also posts that are promoted to you. Ask only if you show `feedsite.promotion` with them.",
+)
+REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: there are none.")
+
+
+@operation(
+    "What the accounts you follow published",
+    list[StatusJson],
+    name="home_timeline",
+    errors=[400, 401],
+    parameters=[
+        *POSTS_PARAMETERS,
+        OpenApiParameter(
+            "exclude_read",
+            bool,
+            description="Without what you have read. Without this parameter as you chose in the settings.",
+        ),
+        PROMOTED,
+        OpenApiParameter(
+            "as_of",
+            str,
+            description="As it was at this moment, in ISO 8601; without what you may not see now. See docs/api.md.",
+        ),
+    ],
+)
+@endpoint(GET="read:statuses")
+def home(request: Request) -> Response:
+    """The viewer's home timeline."""
+    query = request.query_params
+    if query.get("as_of"):
+        return _home_as_of(request)
+    page = home_timeline(
+        viewer_of(request),
+        posts_cursor(request),
+        exclude_read=optional_bool(query, "exclude_read"),
+        promoted=_wants_promoted(request),
+    )
+    return statuses_page(request, page)
+
+
+def _home_as_of(request: Request) -> Response:
+    check_rate_limit("past", str(viewer_of(request).pk))
+    query = request.query_params.dict()
+    if optional_bool(query, "exclude_read") or _wants_promoted(request):
+        text = "What was read or promoted at a moment is not known: leave it out with as_of."
+        raise BadRequest(text, code="bad_parameter")
+    moment = parse_moment(query.pop("as_of"), "as_of")
+    past = home_as_of(viewer_of(request), moment, Cursor.from_query(query, by_time=True))
+    return statuses_page(request, past.page)
+
+
+@operation(
+    "Everything said to everybody",
+    list[StatusJson],
+    name="public_timeline",
+    errors=[400],
+    parameters=[
+        *POSTS_PARAMETERS,
+        OpenApiParameter("only_media", bool, description="Only posts with pictures."),
+        OpenApiParameter("local", bool, description="All posts are of this site."),
+        REMOTE,
+    ],
+)
+@endpoint(GET="read:statuses", public=True)
+def public(request: Request) -> Response:
+    """The public timeline."""
+    query = request.query_params
+    cursor, only_media = posts_cursor(request), is_true(query.get("only_media"))
+    if is_true(query.get("remote")):
+        return statuses_page(request, Page())
+    page = public_timeline(requests.viewer_of(request), cursor, only_media=only_media)
+    return statuses_page(request, page)
+
+
+@operation(
+    "What an account published",
+    list[StatusJson],
+    tags=["accounts"],
+    errors=[400, 404],
+    description="`pinned` gives all that is pinned, the last pinned first, and heeds nothing else.",
+    parameters=[
+        *POSTS_PARAMETERS,
+        *(OpenApiParameter(name, bool) for name in PROFILE_FLAGS),
+        OpenApiParameter("tagged", str, description="Only with this hashtag, without its #."),
+    ],
+)
+@endpoint(GET="read:statuses", public=True)
+def account_statuses(request: Request, account_id: int) -> Response:
+    """An account's posts as the viewer may see them."""
+    author, viewer = user_by_id(account_id), requests.viewer_of(request)
+    flags = {name: is_true(request.query_params.get(name)) for name in PROFILE_FLAGS}
+    cursor = posts_cursor(request)
+    if flags["pinned"]:
+        return statuses_page(request, Page(pinned_posts(author, viewer)))
+    profile_filter = ProfileFilter(
+        replies=not flags["exclude_replies"],
+        reposts=not flags["exclude_reblogs"],
+        mentioned=not flags["exclude_direct"],
+        only_pictures=flags["only_media"],
+        tag=request.query_params.get("tagged", "")[:TAG_MAX_CHARACTERS].removeprefix("#"),
+    )
+    page = profile_timeline(author, viewer, cursor, profile_filter)
+    return statuses_page(request, page)
+
+
+@operation("What you like", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS)
+@endpoint(GET="read:favourites")
+def favourites(request: Request) -> Response:
+    """The posts that the viewer likes; follow the `Link` header, the cursor is not a status id."""
+    return statuses_page(
+        request, favourites_timeline(viewer_of(request), Cursor.from_query(request.query_params))
+    )
+
+
+@operation(
+    "What you keep for later", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS
+)
+@endpoint(GET="read:bookmarks")
+def bookmarks(request: Request) -> Response:
+    """The viewer's bookmarks; follow the `Link` header, the cursor is not a status id."""
+    return statuses_page(
+        request, bookmarks_timeline(viewer_of(request), Cursor.from_query(request.query_params))
+    )
+
+
+@operation(
+    "What came to your home timeline since you last asked",
+    ActivityJson,
+    errors=[400, 401],
+    description="Posts whose delivery was slow are told too, though their ids are older. Without "
+    "`last_id`: the newest.",
+    parameters=[
+        OpenApiParameter("last_id", str, description="From the answer before, or a status id."),
+        OpenApiParameter("limit", int),
+        PROMOTED,
+    ],
+)
+@endpoint(GET="read:statuses")
+def activity(request: Request) -> Response:
+    """What is unread; go on from the `last_id` of the answer."""
+    query, viewer = request.query_params, viewer_of(request)
+    unread = get_activity(
+        viewer,
+        query.get("last_id"),
+        limit=Cursor.from_query(query).limit,
+        promoted=_wants_promoted(request),
+    )
+    count_shown(viewer.pk, unread.items)
+    body = [status_json(item) for item in unread.items]
+    return Response(ActivityJson(items=body, last_id=unread.last_id, more=unread.more))
+
+
+@operation(
+    "What the people in one of your lists said",
+    list[StatusJson],
+    name="list_timeline",
+    errors=[400, 401, 404],
+    parameters=POSTS_PARAMETERS,
+)
+@endpoint(GET="read:lists")
+def of_list(request: Request, list_id: int) -> Response:
+    """A list's timeline."""
+    viewer = viewer_of(request)
+    cursor = posts_cursor(request)
+    page = list_timeline(viewer, own_group(UserList, viewer, list_id), cursor)
+    return statuses_page(request, page)
+
+
+@operation(
+    "The posts that a feed by rules catches",
+    list[FeedStatusJson],
+    name="feed_timeline",
+    tags=["feeds"],
+    errors=[400, 404],
+    description="One of your own, or a public one; of that others see the public statuses only. A page may be short "
+    "or empty while there is more: follow the `Link` header.",
+    parameters=POSTS_PARAMETERS,
+)
+@endpoint(GET="read:lists", public=True)
+def of_feed(request: Request, feed_id: int) -> Response:
+    """A feed's timeline."""
+    viewer, cursor = requests.viewer_of(request), posts_cursor(request)
+    page = feed_timeline(readable_feed(requests.viewer_id_of(request), feed_id), viewer, cursor)
+    with stage("present"):
+        body: list[FeedStatusJson] = [
+            {**status_json(item), "x_because": list(item.because)} for item in page.items
+        ]
+        return paged(request, page, body)
+
+
+@operation(
+    "Public posts with a tag",
+    list[StatusJson],
+    name="tag_timeline",
+    errors=[400, 404],
+    parameters=[
+        *POSTS_PARAMETERS,
+        OpenApiParameter("any[]", str, many=True, description="Or one of these, at most four."),
+        OpenApiParameter("all[]", str, many=True, description="And each of these, at most four."),
+        OpenApiParameter("none[]", str, many=True, description="And none of these, at most four."),
+        OpenApiParameter("only_media", bool),
+        OpenApiParameter("local", bool, description="All posts are of this site."),
+        REMOTE,
+    ],
+)
+@endpoint(GET="read:statuses", public=True)
+def of_tag(request: Request, name: str) -> Response:
+    """A tag's timeline; a tag that nobody uses has an empty one."""
+    query = request.query_params
+    cursor = posts_cursor(request)
+    tag_query = TagQuery(
+        tag_named(name).name,
+        any_of=_tag_names(request, "any"),
+        all_of=_tag_names(request, "all"),
+        none_of=_tag_names(request, "none"),
+        only_media=is_true(query.get("only_media")),
+    )
+    page = tag_timeline(requests.viewer_of(request), tag_query, cursor)
+    return statuses_page(request, Page() if is_true(query.get("remote")) else page)
+
+
+def _tag_names(request: Request, name: str) -> list[str]:
+    query = request.query_params
+    names = map(normalize, [*query.getlist(f"{name}[]"), *query.getlist(name)])
+    return list(dict.fromkeys(filter(None, names)))[:MAX_NAMES]
+
+
+def _wants_promoted(request: Request) -> bool:
+    """Programs that show the label say so: others would show promoted posts like those of people one follows."""
+    return is_true(request.query_params.get("promoted"))
+
+
+def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
+    """A page of statuses with its `Link` header."""
+    with stage("present"):
+        viewer = requests.viewer_of(request)
+        if viewer is not None:
+            count_shown(viewer.pk, page.items)
+        return paged(request, page, statuses_as_bytes(page.items))
+
+
+@operation(
+    "What the people you follow liked and reposted, and whom they followed",
+    list[ActionJson],
+    errors=[400, 401],
+    description="Single actions, newest first, each with a `group_key` for those who show `A, B and 3 "
+    "others liked ...`. Follow the `Link` header: no action is lost or comes twice.",
+    parameters=[
+        OpenApiParameter("after", str, description="From the `Link` header."),
+        OpenApiParameter("limit", int, description="How many at most; clamped."),
+    ],
+)
+@endpoint(GET="read:statuses")
+def aggregate(request: Request) -> Response:
+    """A page of the aggregate feed; who keeps out of it is not in it."""
+    cursor = ActionCursor.from_query(request.query_params)
+    page = aggregate_page(viewer_of(request), cursor)
+    with stage("present"):
+        body = [action_json(action) for action in page.items]
+    headers = None
+    if page.after is not None:
+        query = urlencode({"after": str(page.after), "limit": cursor.limit})
+        headers = {"Link": f'<{absolute(request.path)}?{query}>; rel="next"'}
+    return Response(body, headers=headers)
+
+
+@operation(
+    "The newest posts of your home timeline in the order of an algorithm, each with its reason",
+    list[RankedStatusJson],
+    errors=[400, 401, 404],
+    description="The order is made with the first page and kept for a day: follow the `Link` header, "
+    "and no status comes twice.",
+    parameters=[
+        OpenApiParameter("session", str, description="The order, from the `Link` header."),
+        OpenApiParameter("after", str, description="The last status of the page before."),
+        OpenApiParameter("limit", int, description="How many at most; clamped."),
+        PROMOTED,
+    ],
+)
+@endpoint(GET="read:statuses")
+def ranked_timeline(request: Request) -> Response:
+    """A page of the viewer's order."""
+    viewer, cursor = viewer_of(request), RankCursor.from_query(request.query_params)
+    promoted = _wants_promoted(request)
+    page = ranked_page(
+        viewer,
+        session_id=cursor.session,
+        after=cursor.after,
+        limit=cursor.limit,
+        promoted=promoted,
+    )
+    with stage("present"):
+        count_shown(viewer.pk, page.items)
+        body: list[RankedStatusJson] = [
+            {
+                **status_json(entry.item),
+                "x_reason": reason_json(entry.scored, entry.item.shown.author.handle),
+            }
+            for entry in page.entries
+        ]
+    headers = None
+    if page.after is not None:
+        params = {"session": page.session, "after": page.after, "limit": cursor.limit}
+        query = urlencode(params | ({"promoted": "true"} if promoted else {}))
+        headers = {"Link": f'<{absolute(request.path)}?{query}>; rel="next"'}
+    return Response(body, headers=headers)
+
+
+@operation("How your ranked timeline is made", RankingJson, method="GET", errors=[401])
+@operation(
+    "Choose how your ranked timeline is made",
+    RankingJson,
+    method="PUT",
+    name="choose_ranking_algorithm",
+    request=RankingInput,
+    errors=[401, 422],
+)
+@endpoint(GET="read:accounts", PUT="write:accounts")
+def ranking_algorithm(request: Request) -> Response:
+    """The algorithm of the viewer's choice."""
+    viewer = viewer_of(request)
+    if request.method == "PUT":
+        fields = validated(RankingInput(data=request.data))
+        return Response(ranking_json(choose_algorithm(viewer, fields["algorithm"])))
+    return Response(ranking_json(algorithm_of(viewer)))
+
+
+@operation("Why a status is on your home timeline, or why not", ExplanationJson, tags=["explain"])
+@endpoint(GET="read:statuses")
+def explain_status(request: Request, status_id: int) -> Response:
+    """Why one status is there or not."""
+    return Response(explanation_json(reasons.explain(viewer_of(request), status_id)))
+
+
+@operation("Whom a status of yours reached, and when", ReceiptJson, errors=[401, 403, 404])
+@endpoint(GET="read:statuses")
+def receipt(request: Request, status_id: int) -> Response:
+    """For its author only."""
+    return Response(receipt_json(receipt_of(viewer_of(request), status_id)))
+
+
+@operation(
+    "What came to your home timeline since you left off",
+    CatchUpJson,
+    errors=[401],
+    description="At most 200 statuses and seven days, without promoted ones. Where you left off is the marker of "
+    "home; without one it is seven days ago. Read the statuses by their ids.",
+)
+@endpoint(GET="read:statuses")
+def catch_up(request: Request) -> Response:
+    """By author, and by reactions."""
+    viewer = viewer_of(request)
+    read_id = home_read_id(viewer)
+    return Response(catch_up_json(timeline_since(viewer, read_id), read_id))
+
+
+@operation(
+    "Your home timeline, each status with why it is there",
+    list[ExplanationJson],
+    tags=["explain"],
+    errors=[400, 401],
+    parameters=POSTS_PARAMETERS,
+)
+@endpoint(GET="read:statuses")
+def explain_home(request: Request) -> Response:
+    """A page of the home timeline, explained."""
+    page = reasons.explain_home(viewer_of(request), posts_cursor(request))
+    return paged(request, page, [explanation_json(explanation) for explanation in page.items])
+
+
+@operation(
+    "Whether a page of your home timeline is what the tables say",
+    PageCheckJson,
+    tags=["explain"],
+    errors=[400, 401, 429],
+    description="The page is read as ever, and compared with what PostgreSQL alone says belongs there.",
+    parameters=POSTS_PARAMETERS,
+)
+@endpoint(GET="read:statuses")
+def audit_mine(request: Request) -> Response:
+    """Recompute a page of one's own home timeline; go on with `max_id`."""
+    return Response(page_check_json(check_page(viewer_of(request), posts_cursor(request))))
+
+
+@operation(
+    "Your talk with mentioned people, one entry for each thread",
+    list[ConversationJson],
+    errors=[400, 401],
+    description="The cursor is the id of the last status of a conversation.",
+    parameters=CURSOR_PARAMETERS,
+)
+@endpoint(GET="read:statuses")
+def conversations(request: Request) -> Response:
+    """The viewer's conversations, the newest said first."""
+    page = conversations_page(viewer_of(request), Cursor.from_query(request.query_params))
+    return paged(request, page, [conversation_json(conversation) for conversation in page.items])
+
+
+@operation(
+    "Take a conversation off your list",
+    EMPTY_OBJECT,
+    name="remove_conversation",
+    description="What is said in it next brings it back.",
+)
+@endpoint(DELETE="write:conversations")
+def conversation(request: Request, conversation_id: int) -> Response:
+    """Forget one of the viewer's conversations; its posts stay."""
+    remove_conversation(viewer_of(request), conversation_id)
+    return Response({})
+
+
+@operation("Mark a conversation as read", ConversationJson)
+@endpoint(POST="write:conversations")
+def read_conversation(request: Request, conversation_id: int) -> Response:
+    """Note that the viewer has read it."""
+    viewer = viewer_of(request)
+    mark_read(viewer, conversation_id)
+    return Response(conversation_json(get_conversation(viewer, conversation_id)))

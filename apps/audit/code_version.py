@@ -1,0 +1,27 @@
+"""What code runs here: its version, and a hash that anybody with a checkout can compute."""
+
+import hashlib
+from functools import cache
+
+from django.conf import settings
+
+CODE = ("apps", "feedcache", "feedsite", "templates")
+
+
+@cache
+def code_hash() -> str:
+    """SHA-256 of the list that `sha256sum` prints of all files of the running code, in the order of their paths."""
+    base = settings.BASE_DIR
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(base)}\n"
+        for folder in CODE
+        for path in (base / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    lines.sort(key=lambda line: line[66:].encode())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def code_version() -> str:
+    """As receipts name it; the hash is that of `/audit`."""
+    return f"{settings.VERSION} sha256:{code_hash()}"

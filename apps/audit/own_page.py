@@ -1,0 +1,184 @@
+"""What readers can prove about their own page: compare it with the oracle, and take it along with its rows."""
+
+import hashlib
+import json
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.addresses import absolute
+from apps.audit import verify
+from apps.audit.code_version import code_version
+from apps.audit.comparison import Difference, Sample, differences, read_posts
+from apps.audit.oracle import OPEN, Oracle, Row
+from apps.audit.signing import public_key, sign
+from apps.pagination import Cursor
+from apps.throttling import check_rate_limit
+from apps.timeline import policy
+from apps.timeline.home import home_timeline
+
+# A change between the page and the comparison looks like a difference, once.
+LOOK_AGAIN_SECONDS = 0.5
+KEY_ADDRESS = "/.well-known/feedsite-page-key.pem"
+
+
+@dataclass(frozen=True, slots=True)
+class PageCheck:
+    """A page that was compared. `late`: so many of its posts are still on the way, as the site promises."""
+
+    posts: int
+    wrong: list[Difference]
+    late: int
+    older: int | None
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.wrong
+
+
+def check_page(viewer: User, cursor: Cursor) -> PageCheck:
+    """Compare a page of the viewer's home with what the tables say. TooMany."""
+    check_rate_limit("check", str(viewer.pk))
+    found = _compare(viewer, cursor)
+    if found.is_equal:
+        return found
+    time.sleep(LOOK_AGAIN_SECONDS)
+    return _compare(viewer, cursor)
+
+
+def _compare(viewer: User, cursor: Cursor) -> PageCheck:
+    sample = _page(viewer, cursor)
+    found = differences(sample)
+    wrong = [difference for difference in found if not difference.late]
+    return PageCheck(len(sample.ids), wrong, len(found) - len(wrong), sample.older)
+
+
+def page_archive(viewer: User, cursor: Cursor) -> bytes:
+    """A page of the viewer's home as a zip: its rows, a signed receipt, the rules, and what recomputes it. TooMany."""
+    check_rate_limit("check", str(viewer.pk))
+    receipt, rows = _receipt_and_rows(viewer, _page(viewer, cursor))
+    if verify.recompute(receipt, rows) != receipt["ids"]:
+        time.sleep(LOOK_AGAIN_SECONDS)
+        receipt, rows = _receipt_and_rows(viewer, _page(viewer, cursor))
+    lines = [json.dumps(row).encode() for row in rows]
+    receipt["rows"] = [hashlib.sha256(line).hexdigest() for line in lines]
+    content = json.dumps(receipt, indent=1).encode()
+    files = {
+        "README.txt": _readme().encode(),
+        "receipt.json": content,
+        "rows.jsonl": b"".join(line + b"\n" for line in lines),
+        "verify.py": Path(verify.__file__).read_bytes(),
+    }
+    signature, key = sign(content), public_key()
+    if signature and key:
+        files |= {"receipt.sig": signature, "key.pem": key}
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in files.items():
+            archive.writestr(name, body)
+    return buffer.getvalue()
+
+
+def _page(viewer: User, cursor: Cursor) -> Sample:
+    now, page = time.time(), home_timeline(viewer, cursor)
+    return Sample.of_page(viewer.pk, now, cursor, page, exclude_read=viewer.hides_read)
+
+
+def _receipt_and_rows(viewer: User, sample: Sample) -> tuple[Row, list[Row]]:
+    above, below = sample.claims
+    oracle = Oracle.of_viewer(viewer.pk, above=above, below=below, also=sample.ids)
+    receipt = {
+        "site": settings.SITE_URL,
+        "reader": viewer.pk,
+        "handle": viewer.handle,
+        "at": sample.at,
+        "above": oracle.answers_above,
+        "below": below,
+        "ids": [post_id for post_id in sample.ids if oracle.answers_above < post_id],
+        "exclude_read": sample.exclude_read,
+        "policy_version": policy.refresh().version,
+        "code_version": code_version(),
+        "key": absolute(KEY_ADDRESS),
+    }
+    return receipt, list(_rows(viewer.pk, oracle))
+
+
+def _rows(reader: int, oracle: Oracle) -> Iterator[Row]:
+    """Of posts only those that the reader may see, and of relations only the reader's own."""
+    shown = [pk for pk in sorted(oracle.posts) if oracle.is_shown(reader, pk)]
+    authors = {oracle.posts[pk]["author_id"] for pk in shown}
+    sources = {
+        oracle.posts[pk]["source_id"] for pk in shown if oracle.posts[pk]["kind"] == "repost"
+    }
+    authors |= {oracle.posts[pk]["author_id"] for pk in sources}
+    for account in sorted(oracle.follows[reader] & authors):
+        yield {
+            "row": "follow",
+            "on": account,
+            "shows_reposts": account not in oracle.unshared[reader],
+            "languages": sorted(oracle.languages[reader, account]),
+        }
+    read = read_posts(reader, oracle, set(shown))
+    marks = {
+        "mute": oracle.mutes[reader] & authors,
+        "apart": oracle.elsewhere[reader] & authors,
+        "promotion": oracle.promoted[reader] & authors,
+        "tag": oracle.tagged[reader] & set(shown),
+        "reply": {pk for pk in shown if oracle.is_hidden_reply(reader, oracle.posts[pk])},
+        "hide": oracle.hidden_posts[reader],
+        "read": {oracle.shown_id(pk) for pk in read},
+    }
+    for name, ids in marks.items():
+        yield from ({"row": name, "on": one} for one in sorted(ids))
+    words = oracle.words[reader]
+    yield from ({"row": "word", "word": word, "whole_word": whole} for word, whole in words)
+    for pk in shown:
+        yield _post_row(reader, oracle, pk, with_text=bool(words))
+
+
+def _post_row(reader: int, oracle: Oracle, pk: int, *, with_text: bool) -> Row:
+    post = oracle.posts[pk]
+    shown = oracle.posts[oracle.shown_id(pk)]
+    text = oracle.text_for(reader, shown) if with_text else ""
+    return {
+        "row": "post",
+        "id": pk,
+        "author": post["author_id"],
+        "kind": post["kind"],
+        "language": post["language"],
+        "is_open": post["visibility"] in OPEN,
+        "is_circle": post["visibility"] == "circle",
+        "shown": shown["id"],
+        "shown_author": shown["author_id"],
+        "text": text,
+    }
+
+
+def _readme() -> str:
+    text = _(
+        "Your home page, the rows that it was made of, and a program that makes it again.\n\n"
+        "python verify.py page.zip\n"
+        "    says “equal”, or which rows were changed and which posts differ; it needs Python 3, no network.\n\n"
+        "receipt.json  the ids of the page, the range it covers, the versions of the site's code and of\n"
+        "              its delivery policies, and the SHA-256 of every row\n"
+        "receipt.sig   the site's signature of receipt.json (Ed25519), if it has a key. Check it with\n"
+        "              openssl pkeyutl -verify -pubin -inkey key.pem -rawin -in receipt.json \\\n"
+        "                  -sigfile receipt.sig\n"
+        "              and compare key.pem with %(key)s\n"
+        "rows.jsonl    one row a line: whom you follow and how, mutes, filters, the posts of that range\n\n"
+        "The rules: a page shows, newest first, your own posts and those by people you follow, for your\n"
+        "circles, with tags you follow, and promoted ones. It leaves out muted people and reposts of them,\n"
+        "reposts you hide, people in your exclusive lists, languages you did not choose for somebody, and\n"
+        "what your filters hide. Where you leave out what you have read, or replies to people you do not\n"
+        "follow, that too.\n\n"
+        "The file holds no post that you may not see, so it cannot prove that nothing was withheld from\n"
+        "you. A post published in the same seconds may still have been on its way.\n"
+    )
+    return text % {"key": absolute(KEY_ADDRESS)}

@@ -1,0 +1,74 @@
+"""A stretch of somebody's home, put together again in every way that there is, and compared."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from apps.accounts.models import User
+from apps.audit.comparison import missing_in_windows
+from apps.audit.oracle import Oracle
+from apps.errors import Invalid
+from apps.pagination import MAX_LIMIT, Cursor, Page, id_after
+from apps.timeline import policy
+from apps.timeline.as_of import home_as_of
+from apps.timeline.home import home_timeline
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.sources.home_cache import HOME, INBOX
+from feedcache.ids import first_id_at
+
+MAX_DAYS = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The posts between two moments. `then` is what home was at the second one, `cached` what Redis holds of it."""
+
+    expected: set[int]  # by the tables, now
+    shown: set[int]  # by the pages, now
+    then: set[int]
+    cached: set[int]
+    lacking: set[int]  # the home cache or the inbox covers them, and does not have them
+    late: int  # the same, but still within the time that a delivery may take
+    is_cached: bool
+
+    @property
+    def is_right(self) -> bool:
+        """Whether pages and caches are what the tables say. `then` may differ: follows have changed."""
+        return self.expected == self.shown and not self.lacking
+
+    @property
+    def differing(self) -> list[int]:
+        """Newest first."""
+        ids = (self.expected ^ self.shown) | self.lacking | (self.then ^ self.shown)
+        return sorted(ids, reverse=True)
+
+
+def replay(viewer: User, since: datetime, until: datetime) -> Replay:
+    """Put together what a home shows of the posts from one second to another, at most a month. Invalid."""
+    if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
+        raise Invalid(f"The end is after the beginning, by at most {MAX_DAYS} days.")
+    above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)
+    oracle = Oracle.of_viewer(viewer.pk, above=above, below=below)
+    above = oracle.answers_above
+    lacking, late = missing_in_windows(viewer.pk)
+    windows = [window.whole(viewer.pk) for window in (HOME.of(policy.refresh().generation), INBOX)]
+    cached = {post_id for window in windows if window is not None for post_id in window.ids}
+    return Replay(
+        expected=set(oracle.home(viewer.pk)),
+        shown=_walk(lambda cursor: home_timeline(viewer, cursor, exclude_read=False), above, below),
+        then=_walk(lambda cursor: home_as_of(viewer, until, cursor).page, above, below),
+        cached={post_id for post_id in cached if above < post_id < below},
+        lacking={post_id for post_id in lacking if above < post_id < below},
+        late=late,
+        is_cached=windows[0] is not None,
+    )
+
+
+def _walk(page_at: Callable[[Cursor], Page[FeedItem]], above: int, below: int) -> set[int]:
+    found: set[int] = set()
+    position: int | None = below
+    while position is not None:
+        page = page_at(Cursor(max_id=position, since_id=above or None, limit=MAX_LIMIT))
+        found.update(item.id for item in page.items)
+        position = page.older
+    return found

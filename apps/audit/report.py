@@ -1,0 +1,132 @@
+"""The public report of the auditor: what it compared and found within a day, how fast deliveries are, and 90 days.
+
+It names nobody: numbers and kinds of findings only. The long figures are stored by day (`AuditDay`), because runs are
+deleted after `AUDIT_KEEP_DAYS`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock
+from math import ceil
+from typing import Any
+
+from django.db.models import Count, Sum
+from django.utils import timezone
+
+from apps.audit.code_version import code_hash
+from apps.audit.models import FIGURES, AuditDay, AuditFinding, AuditRun, Kind
+from apps.audit.oracle import rows
+from feedcache.ids import first_id_at
+from feedcache.local_cache import LocalCache
+
+KEEP_DAYS = 90
+CACHE_SECONDS = 20.0  # in each process
+MAX_RECEIPTS = 10_000
+
+# Seconds from publication to the receipt, of the newest receipts between two ids; each counts for its readers.
+_SPEED = """
+WITH receipt AS (
+    SELECT extract(epoch FROM c.finished_at - p.created_at)::float8 AS seconds, c.delivered AS readers
+    FROM timeline_fanoutchunk c JOIN posts_post p ON p.id = c.job_id
+    WHERE c.job_id >= %(first)s AND c.job_id < %(end)s AND c.state = 'done' AND c.delivered > 0
+    ORDER BY c.job_id DESC LIMIT %(maximum)s
+), ranked AS (
+    SELECT seconds, sum(readers) OVER (ORDER BY seconds) AS up_to, sum(readers) OVER () AS readers FROM receipt
+)
+SELECT coalesce(max(readers), 0)::bigint AS delivered,
+    min(seconds) FILTER (WHERE up_to >= readers * 0.5) AS p50,
+    min(seconds) FILTER (WHERE up_to >= readers * 0.95) AS p95
+FROM ranked
+"""
+# What is owed now: events of posts whose delivery has not begun, unsplit lists, and chunks.
+_BACKLOG = """
+SELECT (SELECT coalesce(sum(expected), 0) FROM timeline_fanoutchunk WHERE state = 'pending')::bigint AS readers,
+    (SELECT count(*) FROM timeline_fanoutjob WHERE state = 'pending')
+    + (SELECT count(*) FROM events_event WHERE state = 'pending' AND subscriber = %(subscriber)s) AS posts,
+    extract(epoch FROM clock_timestamp() - least(
+        (SELECT min(created_at) FROM timeline_fanoutchunk WHERE state = 'pending'),
+        (SELECT min(created_at) FROM timeline_fanoutjob WHERE state = 'pending'),
+        (SELECT min(created_at) FROM events_event WHERE state = 'pending' AND subscriber = %(subscriber)s)
+    ))::float8 AS oldest_seconds
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """`figures`: sums of the runs of the last 24 hours; `speed`: readers delivered to, and seconds to half of them and
+    to 95 of 100, None without any; `backlog`: readers and posts waiting, and for how long the oldest has been.
+    """
+
+    made_at: datetime
+    runs: int
+    last_run_at: datetime | None
+    figures: Mapping[str, int]
+    kinds: list[tuple[Kind, int, int]]  # found, and repaired
+    speed: Mapping[str, Any]
+    backlog: Mapping[str, Any]
+    days: list[AuditDay]  # the oldest first
+    code_hash: str
+
+
+_reports: LocalCache[str, AuditReport] = LocalCache(maximum=1, ttl_seconds=CACHE_SECONDS)
+
+
+def audit_report() -> AuditReport:
+    """The report, at most `CACHE_SECONDS` old."""
+    return _reports.get("report", _make_report) or _make_report()
+
+
+def _make_report() -> AuditReport:
+    now = timezone.now()
+    since = now - timedelta(days=1)
+    findings = AuditFinding.objects.filter(found_at__gt=since).values_list("kind")
+    counted = findings.annotate(found=Count("pk"), repaired=Count("repaired_at")).order_by("kind")
+    figures = _sums(since, now)
+    last = AuditRun.objects.order_by("-started_at").first()
+    return AuditReport(
+        now,
+        runs=figures.pop("runs"),
+        last_run_at=last.started_at if last else None,
+        figures=figures,
+        kinds=[(Kind(kind), found, repaired) for kind, found, repaired in counted if kind in Kind.values],
+        speed=_speed(since, now),
+        backlog=_backlog(),
+        days=list(AuditDay.objects.filter(day__gt=now.date() - timedelta(days=KEEP_DAYS)).order_by("day")),
+        code_hash=code_hash(),
+    )  # fmt: skip
+
+
+def keep_days() -> None:
+    """Write the figures of today and yesterday (UTC) from the runs and the ledger; delete days older than 90."""
+    today = timezone.now().astimezone(UTC).date()
+    for day in (today - timedelta(days=1), today):
+        since = datetime.combine(day, clock.min, UTC)
+        until = since + timedelta(days=1)
+        figures = {**_sums(since, until), **_speed(since, until)}
+        if figures["runs"] or figures["delivered"]:
+            AuditDay.objects.update_or_create(day=day, defaults={"figures": figures})
+    AuditDay.objects.filter(day__lte=today - timedelta(days=KEEP_DAYS)).delete()
+
+
+def history(days: list[AuditDay], name: str, *, until: date) -> list[float]:
+    """A figure on each of the last 90 days, the oldest first; 0 for days without any."""
+    by_day = {row.day: row.figures.get(name) or 0 for row in days}
+    return [by_day.get(until - timedelta(days=KEEP_DAYS - 1 - number), 0) for number in range(KEEP_DAYS)]  # fmt: skip
+
+
+def _sums(since: datetime, until: datetime) -> dict[str, int]:
+    runs = AuditRun.objects.filter(started_at__gte=since, started_at__lt=until)
+    sums = {name: Sum(name, default=0) for name in FIGURES}
+    found: dict[str, int] = runs.aggregate(runs=Count("pk"), **sums)
+    return found
+
+
+def _speed(since: datetime, until: datetime) -> dict[str, Any]:
+    """Of the newest `MAX_RECEIPTS` receipts of posts published in this time."""
+    first, end = (first_id_at(ceil(moment.timestamp())) for moment in (since, until))
+    return rows(_SPEED, {"first": first, "end": end, "maximum": MAX_RECEIPTS})[0]
+
+
+def _backlog() -> dict[str, Any]:
+    return rows(_BACKLOG, {"subscriber": "apps.timeline.handlers.deliver_post"})[0]

@@ -1,0 +1,29 @@
+"""Signatures under what readers take along: Ed25519, with a key whose public half is published."""
+
+import base64
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.conf import settings
+
+
+def signing_key() -> Ed25519PrivateKey | None:
+    """None where PAGE_SIGNING_KEY is empty; ValueError when it is not 32 bytes in base64."""
+    text = settings.PAGE_SIGNING_KEY
+    if not text:
+        return None
+    return Ed25519PrivateKey.from_private_bytes(base64.b64decode(text, validate=True))
+
+
+def sign(content: bytes) -> bytes | None:
+    """The 64 bytes of a signature; None without a key."""
+    key = signing_key()
+    return key.sign(content) if key else None
+
+
+def public_key() -> bytes | None:
+    """The public key in PEM, as openssl reads it; None without a key."""
+    key = signing_key()
+    if key is None:
+        return None
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

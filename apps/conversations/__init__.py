@@ -1,1 +1,0 @@
-"""Talk among mentioned people, one line for each thread."""

@@ -1,0 +1,178 @@
+"""Writes of feeds. They lock the owner's counts row first, so that limits hold."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Func, Q, Value
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from apps.accounts.cache import viewer_changed
+from apps.accounts.models import User, UserCounts
+from apps.accounts.profile import single_line
+from apps.accounts.queries import user_ids_named
+from apps.errors import NotFound, invalid
+from apps.feeds.models import (
+    NAME_MAX_CHARACTERS,
+    SLUG_MAX_CHARACTERS,
+    WORDS_MAX_CHARACTERS,
+    Feed,
+)
+from apps.feeds.queries import own_feed
+from apps.search.words import tsquery
+from apps.tags.names import normalize
+
+MAX_FEEDS = 20  # per account
+MAX_PINNED = 3  # tabs beside the timelines
+MAX_RULES = 50  # per feed: people, tags and words; each that includes is a bounded scan for a page
+MAX_PHRASES = 10  # included words per feed: these scans are the dearest
+INCLUDES = ("include_people", "include_tags", "include_words")
+RULES = (*INCLUDES, "exclude_people", "exclude_tags", "exclude_words")
+SWITCHES = (
+    "languages",
+    "only_media",
+    "without_replies",
+    "without_reposts",
+    "is_public",
+    "is_pinned",
+)
+
+
+def draft_feed(owner: User, **fields: Any) -> Feed:
+    """A feed that is not saved, to look at what it catches. Invalid, as `create_feed`."""
+    return _apply(Feed(owner=owner), {**fields, "name": "-"})
+
+
+@transaction.atomic
+def create_feed(owner: User, **fields: Any) -> Feed:
+    """Make a feed of columns of `Feed`; people are handles, tags and words are as people write them.
+
+    Invalid without a name or anything that it includes, for unknown people and tags, and beyond the limits.
+    """
+    _lock(owner)
+    if Feed.objects.filter(owner=owner).count() >= MAX_FEEDS:
+        raise invalid("name", _("At most %(count)d feeds.") % {"count": MAX_FEEDS})
+    feed = _apply(Feed(owner=owner), {"name": "", **fields})
+    feed.slug = _free_slug(owner, feed.name)
+    return _save(feed)
+
+
+@transaction.atomic
+def change_feed(owner: User, feed_id: int, **fields: Any) -> Feed:
+    """Change what is given; the address stays. NotFound, and Invalid as `create_feed`."""
+    _lock(owner)
+    return _save(_apply(own_feed(owner, feed_id), fields))
+
+
+@transaction.atomic
+def delete_feed(owner: User, feed_id: int) -> None:
+    """NotFound."""
+    _lock(owner)
+    own_feed(owner, feed_id).delete()
+    _count(owner)
+
+
+def forget_person(user_id: int) -> int:
+    """Take a deleted account out of everybody's rules; how many feeds named it."""
+    without = {
+        name: Func(F(name), Value(user_id), function="array_remove")
+        for name in ("include_people", "exclude_people")
+    }
+    named = Q(include_people__contains=[user_id]) | Q(exclude_people__contains=[user_id])
+    return Feed.objects.filter(named).update(**without)
+
+
+def _apply(feed: Feed, fields: Mapping[str, Any]) -> Feed:
+    for name, value in fields.items():
+        setattr(feed, name, _CLEAN[name](name, value) if name in _CLEAN else value)
+    if not any(getattr(feed, name) for name in INCLUDES):
+        raise invalid("include_people", _("Say whose posts, which tags or which words it is for."))
+    if sum(len(getattr(feed, name)) for name in RULES) > MAX_RULES:
+        message = _("At most %(count)d people, tags and words in all.") % {"count": MAX_RULES}
+        raise invalid("include_people", message)
+    if len(feed.include_words) > MAX_PHRASES:
+        message = _("At most %(count)d lines of words.") % {"count": MAX_PHRASES}
+        raise invalid("include_words", message)
+    return feed
+
+
+def _save(feed: Feed) -> Feed:
+    feed.save()
+    if Feed.objects.filter(owner=feed.owner, is_pinned=True).count() > MAX_PINNED:
+        raise invalid("pinned", _("At most %(count)d feeds as tabs.") % {"count": MAX_PINNED})
+    _count(feed.owner)
+    return feed
+
+
+def _lock(owner: User) -> None:
+    owner.counts = UserCounts.objects.select_for_update().get(pk=owner.pk)
+
+
+def _count(owner: User) -> None:
+    """What the owner's counts row says, so that readers without tabs need no query."""
+    number = Feed.objects.filter(owner=owner, is_pinned=True).count()
+    UserCounts.objects.filter(pk=owner.pk).update(pinned_feeds=number)
+    viewer_changed(owner.pk)
+    owner.counts.pinned_feeds = number
+
+
+def _free_slug(owner: User, name: str) -> str:
+    """Of the name; with a number when the owner has it already."""
+    slug = slugify(name, allow_unicode=True)[: SLUG_MAX_CHARACTERS - 3] or "feed"
+    taken = set(Feed.objects.filter(owner=owner).values_list("slug", flat=True))
+    numbered = (f"{slug}-{number}" for number in range(2, MAX_FEEDS + 2))
+    return next(free for free in (slug, *numbered) if free not in taken)
+
+
+def _clean_name(_field: str, text: str) -> str:
+    name = single_line(text)
+    if not name:
+        raise invalid("name", _("Give the feed a name."))
+    if len(name) > NAME_MAX_CHARACTERS:
+        message = _("At most %(count)d characters.") % {"count": NAME_MAX_CHARACTERS}
+        raise invalid("name", message)
+    return name
+
+
+def _clean_people(field: str, handles: Sequence[str]) -> list[int]:
+    names = list(dict.fromkeys(handle.strip().removeprefix("@").lower() for handle in handles))
+    try:
+        return user_ids_named(names)
+    except NotFound as error:
+        raise invalid(field, error.message) from None
+
+
+def _clean_tags(field: str, names: Sequence[str]) -> list[str]:
+    tags = {name: normalize(name.strip()) for name in names}
+    for name, tag in tags.items():
+        if tag is None:
+            raise invalid(field, _("“%(name)s” can't be a tag.") % {"name": name})
+    return list(dict.fromkeys(filter(None, tags.values())))
+
+
+def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
+    phrases = list(dict.fromkeys(map(single_line, lines)))
+    for phrase in phrases:
+        if len(phrase) > WORDS_MAX_CHARACTERS:
+            message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
+            raise invalid(field, message)
+        if not tsquery([phrase]):
+            raise invalid(field, _("“%(words)s” holds no word to look for.") % {"words": phrase})
+    return phrases
+
+
+def _clean_languages(_field: str, codes: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(code.lower() for code in codes))
+
+
+_CLEAN: dict[str, Callable[[str, Any], Any]] = {
+    "name": _clean_name,
+    "include_people": _clean_people,
+    "include_tags": _clean_tags,
+    "include_words": _clean_words,
+    "exclude_people": _clean_people,
+    "exclude_tags": _clean_tags,
+    "exclude_words": _clean_words,
+    "languages": _clean_languages,
+}

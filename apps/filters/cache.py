@@ -1,0 +1,51 @@
+"""The filters of readers in Memcached, by the revision of their owner: after a change another entry is read."""
+
+from datetime import datetime
+
+import orjson
+
+from apps.filters.matching import ActiveFilter, Keyword
+from feedcache.read_through import ReadThrough, pack, unpack
+
+MAX_BYTES = 4 * 1024 * 1024  # 50 filters of 100 keywords
+Owner = tuple[int, int]  # the id of an account, and the revision of its filters
+
+
+def _encode(filters: list[ActiveFilter]) -> bytes:
+    def plain(value: object) -> object:
+        if isinstance(value, frozenset):
+            return sorted(value)
+        raise TypeError
+
+    return pack(orjson.dumps(filters, default=plain, option=orjson.OPT_NON_STR_KEYS))
+
+
+def _decode(data: bytes) -> list[ActiveFilter]:
+    """ValueError when the bytes are something else."""
+    try:
+        return [
+            ActiveFilter(
+                id=row["id"],
+                title=row["title"],
+                places=frozenset(row["places"]),
+                hides=row["hides"],
+                expires_at=row["expires_at"] and datetime.fromisoformat(row["expires_at"]),
+                keywords=[Keyword(**keyword) for keyword in row["keywords"]],
+                posts={int(post_id): row_id for post_id, row_id in row["posts"].items()},
+            )
+            for row in orjson.loads(unpack(data, max_bytes=MAX_BYTES))
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a list of filters") from error
+
+
+FILTERS: ReadThrough[Owner, list[ActiveFilter]] = ReadThrough(
+    name="filters",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=lambda owner: f"{owner[0]}:{owner[1]}",
+    encode=_encode,
+    decode=_decode,
+    family="content",
+    negative_ttl_seconds=0,
+)

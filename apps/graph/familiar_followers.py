@@ -1,0 +1,119 @@
+"""Of those I follow, who follows them too (source 002: linked computation).
+
+Redis intersects two sets, the viewer's followees and the account's followers, while the latter are few enough to be
+cached; else PostgreSQL does, within a bound. Suspended and blocked people are not named.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from django.db import connection
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.graph.cache import FOLLOWED, FOLLOWERS, FOLLOWING, RELATIONS, load_sets
+from apps.graph.queries import relations
+from feedcache.connections import RedisError
+from feedcache.structures.longset import intersect
+
+PROBES = 5_000  # of whom the viewer follows, PostgreSQL looks up at most so many
+
+_COMMON = """
+SELECT followee_id FROM (
+    SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s ORDER BY followee_id LIMIT %(probes)s
+) AS mine
+WHERE EXISTS (
+    SELECT FROM graph_follower WHERE owner_id = %(other)s AND follower_id = mine.followee_id
+)
+ORDER BY followee_id LIMIT %(enough)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FamiliarFollowers:
+    """People whom the viewer follows, the best known first; `more` when not all were looked at."""
+
+    people: list[User]
+    more: bool = False
+
+
+def common_followers(
+    viewer: User, others: Collection[User], *, limit: int
+) -> dict[int, FamiliarFollowers]:
+    """Whom of those who follow an account the viewer follows too, up to `limit` people for each of the others.
+
+    All accounts come with their counts, just read. About oneself and across a block there is nobody.
+    """
+    found = _common_ids(viewer, [other for other in others if other.pk != viewer.pk], limit)
+    people = users_by_id(list(chain(*(shared.ids for shared in found.values()))))
+    result = dict.fromkeys((other.pk for other in others), FamiliarFollowers([]))
+    if not people:
+        return result
+    related = relations(viewer.pk, [*people, *found], revision=viewer.counts.graph_revision)
+    visible = people.keys() - related.severed
+    for other_id in found.keys() - related.severed:
+        familiar = [people[user_id] for user_id in found[other_id].ids if user_id in visible]
+        familiar.sort(key=lambda user: (-user.counts.followers, user.pk))
+        result[other_id] = FamiliarFollowers(familiar, more=found[other_id].more)
+    return result
+
+
+class _Shared(NamedTuple):
+    ids: list[int]
+    more: bool
+
+
+def _common_ids(viewer: User, others: Sequence[User], limit: int) -> dict[int, _Shared]:
+    """At most `limit` ids in common with each of the others."""
+    try:
+        found = _from_redis(viewer, others, limit)
+    except RedisError:
+        found = {}
+    return {other.pk: _shared(viewer, other, found.get(other.pk), limit) for other in others}
+
+
+def _shared(viewer: User, other: User, found: list[int] | int | None, limit: int) -> _Shared:
+    if isinstance(found, list):
+        return _Shared(found, more=False)
+    # not cached, or more than the limit: PostgreSQL stops when it has enough
+    ids = _from_sql(viewer.pk, other.pk, limit + 1)
+    return _Shared(ids[:limit], more=found is not None or len(ids) > limit)
+
+
+def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, list[int] | int]:
+    """The ids in common, or their number, where both sets may be cached; missing sets are loaded, once."""
+    cacheable = [other for other in others if other.counts.followers <= FOLLOWERS.maximum]
+    if not cacheable or viewer.counts.following > RELATIONS.maximum:
+        return {}
+    found = _intersect(viewer, cacheable, limit)
+    if found is None:
+        load_sets(RELATIONS, viewer.pk)
+        found = _intersect(viewer, cacheable, limit) or {}
+    missing = [other for other in cacheable if other.pk not in found]
+    for other in missing:
+        load_sets(FOLLOWERS, other.pk)
+    return found | (_intersect(viewer, missing, limit) or {}) if missing else found
+
+
+def _intersect(
+    viewer: User, others: Sequence[User], limit: int
+) -> dict[int, list[int] | int] | None:
+    """None when the viewer's own set is missing; without those of the others that are."""
+    mine = RELATIONS.at_revision(viewer.pk, viewer.counts.graph_revision, FOLLOWING)
+    theirs = [
+        FOLLOWERS.at_revision(other.pk, other.counts.followers_revision, FOLLOWED)
+        for other in others
+    ]
+    shared = intersect(mine, theirs, limit=limit)
+    if shared is None:
+        return None
+    return {other.pk: one for other, one in zip(others, shared, strict=True) if one is not None}
+
+
+def _from_sql(viewer_id: int, other_id: int, enough: int) -> list[int]:
+    values = {"viewer": viewer_id, "other": other_id, "probes": PROBES, "enough": enough}
+    with connection.cursor() as sql:
+        sql.execute(_COMMON, values)
+        return [followee_id for (followee_id,) in sql.fetchall()]

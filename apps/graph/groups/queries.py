@@ -1,0 +1,146 @@
+"""Reads of lists and circles.
+
+Who is in a circle is looked up at every read and never cached, so that removal takes effect on the next one. Its owner
+belongs to it without a row. A list leaves out accounts that its owner does not follow any more, at once.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.errors import NotAllowed, NotFound
+from apps.graph.models import (
+    Circle,
+    CircleMember,
+    Followee,
+    FollowRequest,
+    Group,
+    ListMember,
+    UserList,
+)
+from apps.graph.queries import exact_relations
+from apps.pagination import Cursor, Page, page_of_rows
+
+G = TypeVar("G", bound=Group)
+
+MAX_LISTED = 200  # circles on one page or in one menu
+
+
+@dataclass(frozen=True, slots=True)
+class CircleChoice:
+    """A circle that somebody may post to."""
+
+    id: int
+    name: str
+    is_shared: bool
+    is_own: bool
+
+
+def groups_of(kind: type[G], owner: User) -> list[G]:
+    """All lists of an account, oldest first, or its circles by name; each with its `size` in members."""
+    return list(kind.of(owner).annotate(size=Count("members")).order_by(*kind.ORDER))
+
+
+def own_group(kind: type[G], owner: User, group_id: int) -> G:
+    """A list or circle of an account; NotFound for one of somebody else's, as for one that does not exist."""
+    group = kind.of(owner).filter(pk=group_id).first()
+    if group is None:
+        raise not_found(kind)
+    return group
+
+
+def not_found(kind: type[Group]) -> NotFound:
+    return NotFound(str(kind.error_messages["not_found"]))
+
+
+def members_page(group: Group, cursor: Cursor) -> Page[User]:
+    """Members, the newest first, without the owner; the cursor is the id of the membership."""
+    rows = group.members.all()
+    if isinstance(group, UserList):
+        followed = Followee.objects.filter(owner=group.owner_id, followee=OuterRef("member"))
+        requested = FollowRequest.objects.filter(requester=group.owner_id, owner=OuterRef("member"))
+        rows = rows.filter(Exists(followed) | Exists(requested))
+    page = page_of_rows(rows, cursor)
+    users = users_by_id([row.member_id for row in page.items])
+    if isinstance(group, UserList):  # circles are left at once by who blocks or is blocked
+        for user_id in exact_relations(group.owner_id, users).severed:
+            users.pop(user_id, None)
+    return page.mapped([users[row.member_id] for row in page.items if row.member_id in users])
+
+
+def lists_with(owner: User, member_id: int) -> list[UserList]:
+    """Those of an account's lists that have a member, oldest first."""
+    memberships = ListMember.objects.filter(group=OuterRef("pk"), member=member_id)
+    return list(UserList.of(owner).filter(Exists(memberships)).order_by("pk"))
+
+
+def exclusive_member_ids(owner: User) -> frozenset[int]:
+    """The members of an account's exclusive lists: they are not on its home page. No query for accounts without one."""
+    if not owner.counts.exclusive_lists:
+        return frozenset()
+    rows = ListMember.objects.filter(group__owner=owner, group__is_exclusive=True)
+    return frozenset(rows.values_list("member_id", flat=True))
+
+
+def circle_names(user_id: int | None, circle_ids: Collection[int]) -> dict[int, str]:
+    """The names of those circles that a user belongs to now, by id; one query, none without circles."""
+    if user_id is None or not circle_ids:
+        return {}
+    return dict(_circles_with(user_id).filter(pk__in=set(circle_ids)).values_list("pk", "name"))
+
+
+def joined_circle_ids(user_id: int) -> QuerySet[CircleMember, int]:
+    """The ids of the circles of others that a user is in, as a subquery; deleted ones have no members."""
+    return CircleMember.objects.filter(member=user_id).values_list("group_id", flat=True)
+
+
+def joined_circles(member: User) -> list[Circle]:
+    """The circles of others that a user is in, with their owners, the newest membership first; at most 200."""
+    rows = CircleMember.objects.filter(
+        member=member, group__deleted_at=None, group__owner__suspended_at=None
+    ).select_related("group__owner")
+    return [row.group for row in rows.order_by("-pk")[:MAX_LISTED]]
+
+
+def require_may_post(user_id: int, circle_id: int) -> None:
+    """NotFound for users outside, as for no such circle; NotAllowed for members of one that is not shared."""
+    circle = _circles_with(user_id).filter(pk=circle_id).first()
+    if circle is None:
+        raise not_found(Circle)
+    if circle.owner_id != user_id and not circle.is_shared:
+        raise NotAllowed(_("Only its owner posts to this circle."))
+
+
+def circles_to_post_to(user: User) -> list[CircleChoice]:
+    """The circles that a user may post to: own ones first, then shared ones, by name; at most 200.
+
+    No query for users who never owned or joined one.
+    """
+    if not user.counts.knows_circles:
+        return []
+    shared = Circle.objects.filter(pk__in=joined_circle_ids(user.pk), is_shared=True)
+    shared = shared.filter(deleted_at=None, owner__suspended_at=None)
+    columns = "id", "name", "is_shared", "owner_id"
+    rows = Circle.of(user).values_list(*columns).union(shared.values_list(*columns))
+    circles = [
+        CircleChoice(circle_id, name, is_shared, owner_id == user.pk)
+        for circle_id, name, is_shared, owner_id in rows.order_by("name", "id")[:MAX_LISTED]
+    ]
+    return sorted(circles, key=lambda circle: not circle.is_own)
+
+
+def circle_audience(circle_id: int) -> set[int]:
+    """The ids of a circle's owner and members; none when it is deleted. At most one more than it may have members."""
+    owner = Circle.objects.filter(pk=circle_id, deleted_at=None).values_list("owner_id", flat=True)
+    members = CircleMember.objects.filter(group=circle_id).values_list("member_id", flat=True)
+    return {*owner, *members} if owner else set()
+
+
+def _circles_with(user_id: int) -> QuerySet[Circle]:
+    memberships = CircleMember.objects.filter(group=OuterRef("pk"), member=user_id)
+    return Circle.objects.filter(Q(owner=user_id) | Exists(memberships), deleted_at=None)

@@ -1,0 +1,66 @@
+"""The classes of interfaces: core reads, writes, and the rest. Each has seats and limits of its own (source 002).
+
+So a flood of searches or exports takes neither threads nor database connections from home, and uses up no limit of it.
+"""
+
+from enum import StrEnum
+from functools import lru_cache
+
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+from rest_framework.request import Request
+
+
+class InterfaceClass(StrEnum):
+    CORE = "core"
+    WRITES = "writes"
+    REST = "rest"
+
+
+# Routes as in `urls`; reads of them are core. All other reads are the rest.
+CORE = frozenset({
+    "", "home", "home/new", "public", "local", "lists/<int:list_id>", "bookmarks", "compose", "media/<path:name>",
+    "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/media", "@<str:handle>/<post:post_id>",
+    "notifications", "notifications/mentions", "notifications/unread", "conversations", "conversations/<int:number>",
+    "login", "login/code", "metrics",
+    "api/v1/timelines/home", "api/v1/timelines/public", "api/v1/timelines/list/<int:list_id>", "api/v1/bookmarks",
+    "api/v1/statuses", "api/v1/statuses/<int:status_id>", "api/v1/statuses/<int:status_id>/context",
+    "api/v1/polls/<int:poll_id>", "api/v1/media/<int:media_id>", "api/v1/accounts/<int:account_id>",
+    "api/v1/accounts/<int:account_id>/statuses", "api/v1/accounts/relationships", "api/v1/accounts/lookup",
+    "api/v1/accounts/verify_credentials", "api/v1/preferences", "api/v1/markers", "api/v1/lists", "api/v2/filters",
+    "api/v1/notifications", "api/v1/notifications/unread_count", "api/v1/notifications/<int:notification_id>",
+    "api/v2/notifications", "api/v2/notifications/unread_count", "api/v1/conversations",
+    "api/v1/instance", "api/v2/instance", "api/v1/custom_emojis", "api/v1/announcements",
+})  # fmt: skip
+
+# Beginnings of routes that are the rest also when they write. All other requests that write are writes.
+REST = (
+    "admin/",
+    "api/v1/apps",
+    "api/x/",
+    "oauth/authorize",
+    "ranked/",
+    "settings/delete",
+    "settings/export",
+)
+
+READS = ("GET", "HEAD", "OPTIONS")
+
+
+def class_of(request: HttpRequest | Request) -> InterfaceClass:
+    """The class of a request; addresses without a page are of the rest."""
+    route = _route_of(request.path_info)
+    if route is None or route.startswith(REST):
+        return InterfaceClass.REST
+    if request.method not in READS:
+        return InterfaceClass.WRITES
+    return InterfaceClass.CORE if route in CORE else InterfaceClass.REST
+
+
+@lru_cache(maxsize=2048)
+def _route_of(path: str) -> str | None:
+    """With a slash at the end it is the same route (`feedsite.middleware.trailing_slash`)."""
+    try:
+        return resolve("/" + path.strip("/")).route
+    except Resolver404:
+        return None

@@ -1,0 +1,302 @@
+"""Video and sound: probed and transcoded by ffmpeg, in processes that `apps.media.confine` restricts.
+
+Nothing of an upload is served: video becomes H.264 and AAC in MP4, sound AAC in M4A, both without metadata and with
+their index at the front, so that browsers can start and seek. Without ffmpeg `is_available` says so.
+"""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from apps.media.sandbox import ENVIRONMENT, ReencodedPicture, reencode_picture
+
+VIDEO_TYPES = ["video/mp4", "video/quicktime", "video/webm", "video/x-matroska"]
+AUDIO_TYPES = [
+    "audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/webm", "audio/flac", "audio/wav",
+]  # fmt: skip
+# Demuxers of one file that names no other: no playlists (hls, dash, concat), no devices, no pictures by pattern.
+DEMUXERS = "mov,matroska,webm,ogg,mp3,aac,flac,wav"
+DECODERS = (
+    "h264", "hevc", "vp8", "vp9", "av1", "libdav1d", "libaom-av1", "mpeg4", "aac", "aac_fixed", "mp3", "mp3float",
+    "opus", "libopus", "vorbis", "flac", "alac", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s32le", "pcm_f32le",
+    "pcm_u8",
+)  # fmt: skip
+# Of streams beside them, which ffprobe opens too: covers of albums, texts, other sound.
+BESIDE = ("png", "mjpeg", "mov_text", "subrip", "ass", "webvtt", "ac3", "eac3")
+MIN_SIDE = 16  # pixels; the encoder needs even numbers
+MAX_FRAME_RATE = 60
+SLACK_SECONDS = 1.0  # of containers that round their duration up
+PROBE_SECONDS, POSTER_SECONDS = 15.0, 60.0
+RENEW_SECONDS = 5.0  # between two calls of `renew`
+THREADS = 2
+SOURCE, VIDEO_FILE, AUDIO_FILE = "source", "out.mp4", "out.m4a"
+
+# The first bytes of what is not a picture: MP4 and its relatives (at 4), Matroska, Ogg, FLAC, MP3 with a tag.
+SIGNATURES = (b"\x1aE\xdf\xa3", b"OggS", b"fLaC", b"ID3")
+PICTURE_BRANDS = (b"avif", b"avis", b"heic", b"heix", b"mif1", b"msf1")
+
+
+class Unfit(Exception):
+    """An upload that cannot become video or sound; `reason` is a key of `explained`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The best video stream and the first of sound, by number, or None; `seconds` is 0 where the file says nothing."""
+
+    video: int | None
+    audio: int | None
+    seconds: float
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Transcoded:
+    """A file to serve, and for video the first picture that is shown. `poster` is None for sound."""
+
+    path: Path
+    seconds: float
+    width: int
+    height: int
+    poster: ReencodedPicture | None
+
+
+def explained(reason: str) -> str:
+    """Why an upload was refused or could not be prepared, in the reader's language."""
+    minutes, megabytes = settings.VIDEO_MAX_SECONDS // 60, settings.VIDEO_MAX_BYTES // 1024**2
+    too_long = ngettext(
+        "This is too long. %(count)d minute is the most.",
+        "This is too long. %(count)d minutes are the most.",
+        minutes,
+    )
+    texts = {
+        "too_long": too_long % {"count": minutes},
+        "too_large": _("This file is too large. %(count)d MB is the most.") % {"count": megabytes},
+        "too_many_pixels": _("This video has too many pixels. 3840 x 2160 is the most."),
+        "too_slow": _("This took too long to prepare. Try a shorter or smaller one."),
+        "unavailable": _("This site takes no video and no sound."),
+    }
+    unreadable = _("This file is not video or sound we can read. Use MP4, WebM, MP3, OGG or WAV.")
+    return texts.get(reason, unreadable)
+
+
+def is_available() -> bool:
+    """Whether ffmpeg and ffprobe are installed here."""
+    return all(map(program_path, (settings.FFMPEG, settings.FFPROBE)))
+
+
+@lru_cache
+def program_path(name: str) -> str | None:
+    """The absolute path of a program; None when it is missing."""
+    found = shutil.which(name)
+    return str(Path(found).absolute()) if found else None
+
+
+def looks_like_media(head: bytes, content_type: str) -> bool:
+    """Whether an upload is to be treated as video or sound, by its first bytes and what its sender calls it."""
+    if head[4:8] == b"ftyp":
+        return head[8:12] not in PICTURE_BRANDS
+    is_wav = head.startswith(b"RIFF") and head[8:12] == b"WAVE"
+    if is_wav or head.startswith(SIGNATURES):
+        return True
+    return content_type.startswith(("video/", "audio/")) and not _is_picture(head)
+
+
+def _is_picture(head: bytes) -> bool:
+    return head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) or head[8:12] == b"WEBP"
+
+
+def probe(path: Path) -> Probe:
+    """What a file holds, within the limits of the site. Unfit."""
+    found = _described(path)
+    if found.seconds > settings.VIDEO_MAX_SECONDS + SLACK_SECONDS:
+        raise Unfit("too_long")
+    if found.video is not None:
+        if found.width * found.height > settings.VIDEO_MAX_PIXELS:
+            raise Unfit("too_many_pixels")
+        if min(found.width, found.height) < MIN_SIDE:
+            raise Unfit("unreadable")
+    return found
+
+
+def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
+    """Write the file to serve beside `path`. Unfit; what `renew`, called every few seconds, raises.
+
+    The limits hold for what comes out: a container may lie about its duration.
+    """
+    source = probe(path)
+    is_video = source.video is not None
+    out = path.parent / (VIDEO_FILE if is_video else AUDIO_FILE)
+    arguments = _video_arguments(source) if is_video else _audio_arguments(source)
+    _ffmpeg(path, arguments, out, seconds=settings.VIDEO_TRANSCODE_SECONDS, renew=renew)
+    if not out.is_file() or out.stat().st_size == 0:
+        raise Unfit("unreadable")
+    made = _described(out)
+    if made.seconds > settings.VIDEO_MAX_SECONDS + SLACK_SECONDS:
+        raise Unfit("too_long")
+    if (made.video is None) == is_video or made.seconds <= 0:
+        raise Unfit("unreadable")
+    poster = _poster(out, made) if is_video else None
+    return Transcoded(out, made.seconds, made.width, made.height, poster)
+
+
+def _described(path: Path) -> Probe:
+    output = _run(
+        settings.FFPROBE,
+        [
+            "-v", "error", *_reading(), "-of", "json", "-show_entries",
+            "format=duration:stream=index,codec_type,codec_name,width,height:stream_disposition=attached_pic",
+            f"file:{path.name}",
+        ],
+        folder=path.parent,
+        seconds=PROBE_SECONDS,
+    )  # fmt: skip
+    try:
+        data = json.loads(output)
+        streams = data.get("streams", [])
+        seconds = float(data.get("format", {}).get("duration", 0))
+    except (ValueError, TypeError, AttributeError):
+        raise Unfit("unreadable") from None
+    video = next((stream for stream in streams if _is_video(stream)), None)
+    audio = next((stream for stream in streams if _is_of(stream, "audio")), None)
+    if video is None and audio is None:
+        raise Unfit("unreadable")
+    return Probe(
+        video["index"] if video else None,
+        audio["index"] if audio else None,
+        seconds if math.isfinite(seconds) and seconds > 0 else 0.0,
+        video.get("width", 0) if video else 0,
+        video.get("height", 0) if video else 0,
+    )
+
+
+def _is_of(stream: dict[str, Any], kind: str) -> bool:
+    return stream.get("codec_type") == kind and stream.get("codec_name") in DECODERS
+
+
+def _is_video(stream: dict[str, Any]) -> bool:
+    # the cover of an album is a video stream of one picture
+    return _is_of(stream, "video") and not stream.get("disposition", {}).get("attached_pic")
+
+
+def _reading() -> list[str]:
+    """The options of every file that is read: one local file, of the known formats alone."""
+    return [
+        "-protocol_whitelist", "file", "-format_whitelist", DEMUXERS, "-codec_whitelist",
+        ",".join((*DECODERS, *BESIDE)),
+    ]  # fmt: skip
+
+
+def _video_arguments(source: Probe) -> list[str]:
+    longer, shorter = settings.VIDEO_SIZE
+    scale = (
+        f"scale=w='min(iw,if(gte(iw,ih),{longer},{shorter}))':h='min(ih,if(gte(iw,ih),{shorter},{longer}))'"
+        ":force_original_aspect_ratio=decrease:force_divisible_by=2"
+    )
+    sound = [] if source.audio is None else ["-map", f"0:{source.audio}", *_AUDIO]
+    return [
+        "-map", f"0:{source.video}", "-vf", scale, "-c:v", "libx264", "-preset", "veryfast", "-crf", "23",
+        "-maxrate", "3M", "-bufsize", "6M", "-pix_fmt", "yuv420p", "-fpsmax", str(MAX_FRAME_RATE), *sound,
+    ]  # fmt: skip
+
+
+_AUDIO = ["-c:a", "aac", "-b:a", "128k", "-ac", "2", "-ar", "48000"]
+
+
+def _audio_arguments(source: Probe) -> list[str]:
+    return ["-map", f"0:{source.audio}", "-vn", *_AUDIO]
+
+
+def _ffmpeg(
+    path: Path, arguments: Sequence[str], out: Path, *, seconds: float, renew: Callable[[], None]
+) -> None:
+    most = str(settings.VIDEO_MAX_SECONDS + 2 * SLACK_SECONDS)
+    _run(
+        settings.FFMPEG,
+        [
+            "-nostdin", "-v", "error", "-y", "-threads", str(THREADS), *_reading(), *_few_pixels(), "-t", most,
+            "-i", f"file:{path.name}", *arguments, "-sn", "-dn", "-map_metadata", "-1", "-map_metadata:s", "-1",
+            "-map_chapters", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact",
+            "-threads", str(THREADS), "-movflags", "+faststart", "-f", "mp4", f"file:{out.name}",
+        ],
+        folder=path.parent,
+        seconds=seconds,
+        renew=renew,
+    )  # fmt: skip
+
+
+def _few_pixels() -> list[str]:
+    """For decoders, of a stream that grows after its header; twice the limit, as sides are rounded up."""
+    return ["-max_pixels", str(2 * settings.VIDEO_MAX_PIXELS)]
+
+
+def _poster(path: Path, made: Probe) -> ReencodedPicture:
+    """A frame of the first second, through the decoder of uploaded pictures."""
+    for start in (min(1.0, made.seconds / 3), 0.0):
+        arguments = [
+            "-nostdin", "-v", "error", *_reading(), "-ss", f"{start:.3f}", "-i", f"file:{path.name}",
+            "-map", f"0:{made.video}", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "pipe:1",
+        ]  # fmt: skip
+        png = _run(settings.FFMPEG, arguments, folder=path.parent, seconds=POSTER_SECONDS)
+        if png:
+            return reencode_picture(png)
+    raise Unfit("unreadable")
+
+
+def _run(
+    program: str,
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    seconds: float,
+    renew: Callable[[], None] = lambda: None,
+) -> bytes:
+    """The output of a confined program; Unfit when it fails or takes longer than `seconds`."""
+    path = program_path(program)
+    if path is None:
+        raise Unfit("unavailable")
+    cpu_seconds = str(math.ceil(seconds) * THREADS)
+    command = [
+        sys.executable, "-s", "-E", "-m", "apps.media.confine", str(folder), cpu_seconds, path, *arguments,
+    ]  # fmt: skip
+    output, until = b"", time.monotonic() + seconds
+    with subprocess.Popen(  # noqa: S603 -- constants, numbers, and paths of this site
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=settings.BASE_DIR,
+        env=ENVIRONMENT,
+    ) as process:
+        try:
+            while True:
+                try:
+                    output, _errors = process.communicate(timeout=min(RENEW_SECONDS, seconds))
+                    break
+                except subprocess.TimeoutExpired:
+                    if time.monotonic() > until:
+                        raise Unfit("too_slow") from None
+                    renew()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode != 0:
+        raise Unfit("unreadable")
+    return output

@@ -1,0 +1,35 @@
+"""Template filters of the cache console."""
+
+from math import floor
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from feedcache.topology import State
+
+register = template.Library()
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """As in 93.4 %; empty for None."""
+    return "" if share is None else f"{number_format(share * 100, 1)} %"
+
+
+@register.filter
+def availability(share: float | None) -> str:
+    """As in 99.987 %, never rounded up; empty for None."""
+    return "" if share is None else f"{number_format(floor(share * 100_000) / 1000, 3)} %"
+
+
+@register.filter
+def interface_name(name: str) -> str:
+    """A class of interfaces (`apps.http.interfaces`)."""
+    names = {"core": _("core reads"), "writes": _("writes"), "rest": _("the rest")}
+    return names.get(name, name)
+
+
+@register.filter
+def state_name(state: State) -> str:
+    return {State.JOINING: _("joining"), State.DRAINING: _("draining")}.get(state, _("active"))

@@ -1,0 +1,191 @@
+"""Cursors and pages: keyset paging by id, the same for HTML and JSON. There are no offsets.
+
+`max_id` is exclusive and reads down from it, `since_id` is exclusive and reads down from the newest, `min_id` is
+exclusive and reads the page immediately above it. Pages are always newest first.
+
+Ids of posts begin with the second, so a moment is a bound like any other: lists of posts take `date` and `until` too.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+
+from apps.errors import BadRequest
+from feedcache.ids import MAX_ID, first_id_at, parse_id
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 40
+MOMENTS = ("date", "until", "as_of")  # parameters that name a moment
+_BOUNDS = {
+    "max_id",
+    "since_id",
+    "min_id",
+    "date",
+    "until",
+}  # replaced by the bounds of the next page
+_DIGITS = frozenset("0123456789")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The position of a page. All bounds are exclusive; `limit` is the maximum number of items."""
+
+    max_id: int | None = None
+    since_id: int | None = None
+    min_id: int | None = None
+    limit: int = DEFAULT_LIMIT
+
+    @classmethod
+    def from_query(
+        cls,
+        query: Mapping[str, str],
+        *,
+        default: int = DEFAULT_LIMIT,
+        maximum: int = MAX_LIMIT,
+        by_time: bool = False,
+    ) -> "Cursor":
+        """From request parameters; the limit is clamped to 1..`maximum`. `by_time`: also `date` and `until`, for posts.
+
+        BadRequest when a bound is not an id, a day or a moment, when the limit is not a number, and for a moment that
+        the list does not take.
+        """
+        refuse_moments(query, ("as_of",) if by_time else MOMENTS)
+        newest = (_bound(query, "max_id"), _day_bound(query), _moment_bound(query))
+        return cls(
+            max_id=min((bound for bound in newest if bound is not None), default=None),
+            since_id=_bound(query, "since_id"),
+            min_id=_bound(query, "min_id"),
+            limit=_limit(query.get("limit"), default=default, maximum=maximum),
+        )
+
+    @property
+    def ascending(self) -> bool:
+        """Whether the page is read upwards, from `min_id`."""
+        return self.min_id is not None
+
+    @property
+    def floor(self) -> int:
+        """The exclusive lower bound, 0 for none."""
+        return max(self.min_id or 0, self.since_id or 0)
+
+    def beyond(self, item_id: int) -> "Cursor":
+        """Continue after an item, in reading order."""
+        return replace(self, min_id=item_id) if self.ascending else replace(self, max_id=item_id)
+
+    def admits(self, item_id: int) -> bool:
+        """Whether an id lies inside the bounds."""
+        return item_id > self.floor and (self.max_id is None or item_id < self.max_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Items newest first; `older` is the `max_id` of the next page, None at the end; `newer` the `min_id` above.
+
+    `ends_early`: it is shorter than asked for although there is more, since rules left out what was read.
+    """
+
+    items: list[T] = field(default_factory=list)
+    older: int | None = None
+    newer: int | None = None
+    ends_early: bool = False
+
+    def mapped(self, items: list[U]) -> "Page[U]":
+        """The same page with other items, e.g. hydrated ones."""
+        return Page(items, self.older, self.newer, self.ends_early)
+
+
+def page_of_rows(queryset: Any, cursor: Cursor) -> Page[Any]:
+    """A page of a QuerySet by primary key: a range read of `limit + 1` rows."""
+    rows = queryset.filter(pk__gt=cursor.floor) if cursor.floor else queryset
+    if cursor.max_id is not None:
+        rows = rows.filter(pk__lt=cursor.max_id)
+    rows = list(rows.order_by("pk" if cursor.ascending else "-pk")[: cursor.limit + 1])
+    return to_page(rows, cursor, id_of=lambda row: row.pk)
+
+
+def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page[T]:
+    """Up to `limit + 1` items, in reading order, as a page; the surplus one means that there are more."""
+    more, items = len(rows) > cursor.limit, list(rows[: cursor.limit])
+    if cursor.ascending:
+        items.reverse()
+    if not items:
+        return Page()
+    older = id_of(items[-1]) if more or cursor.ascending else None
+    return Page(items, older=older, newer=id_of(items[0]))
+
+
+def link_header(url: str, query: Mapping[str, str], page: Page[Any]) -> str:
+    """The `Link` header (RFC 8288), `next` first, with the other parameters of the query. Empty without items."""
+    others = {name: value for name, value in query.items() if name not in _BOUNDS}
+    begin = f"{url}?{urlencode(others)}&" if others else f"{url}?"
+    links = []
+    if page.older is not None:
+        links.append(f'<{begin}max_id={page.older}>; rel="next"')
+    if page.newer is not None:
+        links.append(f'<{begin}min_id={page.newer}>; rel="prev"')
+    return ", ".join(links)
+
+
+def refuse_moments(query: Mapping[str, str], names: Sequence[str] = MOMENTS) -> None:
+    """BadRequest for a moment that a list does not take: without this it would show today's as that day's."""
+    if asked := [name for name in names if query.get(name)]:
+        raise BadRequest(f"This list does not take {asked[0]}.", code="bad_parameter")
+
+
+def parse_moment(text: str, name: str) -> datetime:
+    """A moment in ISO 8601, UTC unless it names its zone; BadRequest."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadRequest(f"{name} is not a moment in ISO 8601.", code="bad_moment") from None
+
+
+def _day_bound(query: Mapping[str, str]) -> int | None:
+    """Above all ids of `date` (UTC)."""
+    text = query.get("date")
+    if not text:
+        return None
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        text = _("Write the day like this: 2026-11-20.")
+        raise BadRequest(text, code="bad_moment") from None
+    return id_after(day.replace(hour=23, minute=59, second=59))
+
+
+def _moment_bound(query: Mapping[str, str]) -> int | None:
+    text = query.get("until")
+    return id_after(parse_moment(text, "until")) if text else None
+
+
+def id_after(moment: datetime) -> int:
+    """The lowest id above all ids of the second of a moment."""
+    return max(0, min(first_id_at(int(moment.timestamp()) + 1), MAX_ID))
+
+
+def _bound(query: Mapping[str, str], name: str) -> int | None:
+    text = query.get(name)
+    if text is None or text == "":
+        return None
+    if text == "0":  # `min_id=0` usually asks for the oldest page
+        return 0
+    try:
+        return parse_id(text)
+    except ValueError:
+        raise BadRequest(f"{name} is not a valid cursor.", code="bad_cursor") from None
+
+
+def _limit(text: str | None, *, default: int, maximum: int) -> int:
+    if text is None or text == "":
+        return default
+    if not _DIGITS.issuperset(text) or len(text) > 9:
+        raise BadRequest("limit is not a number.", code="bad_limit")
+    return max(1, min(int(text), maximum))

@@ -1,0 +1,123 @@
+"""Transcoding of uploaded video and sound: leased rows, so a lost message or a killed worker loses nothing."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import default_storage, storages
+from django.db import transaction
+from django.utils import timezone
+
+from apps.events import leases
+from apps.events.actions import enqueue
+from apps.events.leases import LEASE, State
+from apps.media.addresses import new_name
+from apps.media.video import SOURCE, Transcoded, Unfit, transcode
+from apps.posts.models import Attachment, MediaState, Transcode
+
+TASK = "apps.posts.tasks.transcode"
+SWEEP_LIMIT = 20
+SWEEP_SECONDS = 5.0  # its interval: a message that is not taken by then has a successor
+
+
+def begin(attachment: Attachment, source: str) -> None:
+    """Have an upload transcoded, after the caller's transaction."""
+    row = Transcode.objects.create(attachment=attachment, source=source)
+    transaction.on_commit(partial(enqueue, TASK, row.pk))
+
+
+def run_due(*, limit: int, only: list[int] | None = None) -> int:
+    """Transcode uploads that are due, up to VIDEO_CONCURRENCY at once; the number claimed."""
+    running = Transcode.objects.filter(
+        state=State.PENDING, attempts__gt=0, due_at__gt=timezone.now()
+    )
+    free = settings.VIDEO_CONCURRENCY - running.count()
+    return leases.run_due(Transcode, _work, limit=min(limit, free), only=only) if free > 0 else 0
+
+
+def sweep() -> None:
+    """Enqueue what is due, and fail what failed at every attempt; such a row stays for staff until its upload goes."""
+    due = Transcode.objects.filter(state=State.PENDING, due_at__lte=timezone.now())
+    for row_id in due.order_by("due_at").values_list("pk", flat=True)[:SWEEP_LIMIT]:
+        enqueue(TASK, row_id, expires=SWEEP_SECONDS)
+    dead = Transcode.objects.filter(state=State.DEAD).values("attachment")
+    waiting = Attachment.objects.filter(pk__in=dead, state=MediaState.PROCESSING)
+    waiting.update(state=MediaState.FAILED, error="unreadable")
+
+
+@transaction.atomic
+def retry_dead(ids: Sequence[int]) -> int:
+    """Prepare uploads once more that failed at every attempt; how many."""
+    revived = leases.revive_dead(Transcode, pk__in=ids)
+    uploads = Transcode.objects.filter(pk__in=revived).values("attachment")
+    Attachment.objects.filter(pk__in=uploads).update(state=MediaState.PROCESSING, error="")
+    for row_id in revived:
+        transaction.on_commit(partial(enqueue, TASK, row_id))
+    return len(revived)
+
+
+def sources_of(attachments: list[Attachment]) -> list[str]:
+    """The uploads of attachments that are not ready, in the private storage."""
+    ids = [row.pk for row in attachments if row.state != MediaState.READY]
+    if not ids:
+        return []
+    return list(Transcode.objects.filter(attachment__in=ids).values_list("source", flat=True))
+
+
+def _work(row: Transcode) -> None:
+    def renew() -> None:
+        claimed = Transcode.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
+        if not claimed.update(due_at=timezone.now() + LEASE):
+            raise leases.RetryLater("the upload was taken over, or is not wanted any more")
+
+    renew()
+    with tempfile.TemporaryDirectory(prefix="transcode-") as folder:
+        path = Path(folder).resolve() / SOURCE
+        try:
+            with storages["private"].open(row.source) as stored, path.open("wb") as copy:
+                shutil.copyfileobj(stored, copy)
+            made = transcode(path, renew)
+        except (FileNotFoundError, Unfit) as error:
+            reason = error.reason if isinstance(error, Unfit) else "unreadable"
+            if reason == "unavailable":
+                raise leases.RetryLater("ffmpeg is not installed here") from None
+            _end(row, state=MediaState.FAILED, error=reason)
+        else:
+            _store(row, made)
+
+
+def _store(row: Transcode, made: Transcoded) -> None:
+    with made.path.open("rb") as file:
+        name = default_storage.save(new_name(is_open=True, suffix=made.path.suffix), File(file))
+    names = [name]
+    values: dict[str, object] = {
+        "file": name,
+        "size": made.path.stat().st_size,
+        "duration_ms": round(made.seconds * 1000),
+        "width": made.width,
+        "height": made.height,
+    }
+    if made.poster is not None:
+        poster = default_storage.save(new_name(is_open=True), ContentFile(made.poster.preview))
+        names.append(poster)
+        values |= {"preview": poster, "blurhash": made.poster.blurhash}
+    if not _end(row, state=MediaState.READY, **values):
+        for name in names:
+            default_storage.delete(name)
+
+
+def _end(row: Transcode, **values: object) -> bool:
+    """Write the result and delete the row with its upload; False when somebody else has."""
+    with transaction.atomic():
+        attachment = Attachment.objects.select_for_update(of=("self",)).filter(pk=row.attachment_id)
+        claimed = Transcode.objects.select_for_update().filter(pk=row.pk, attempts=row.attempts)
+        if attachment.first() is None or claimed.first() is None:
+            return False
+        attachment.update(**values)
+        Transcode.objects.filter(pk=row.pk).delete()
+        transaction.on_commit(partial(storages["private"].delete, row.source))
+    return True

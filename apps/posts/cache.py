@@ -1,0 +1,402 @@
+"""Posts in the caches: public ones one by one, by author and week, and the counts of all posts.
+
+The content of a restricted post never enters.
+
+An entry of a single post is as current as a row of PostgreSQL (decision 0019) because every change of a post
+changes its entry after the commit and before it is acknowledged: a publication adds it, an edit replaces an
+older one, a deletion leaves a tombstone for good. A reader that loads a missing entry loses to all of them. If a
+writer dies between the commit and the cache, the change was not acknowledged yet, and its event repairs the
+entry (`repair_edited` and its neighbours). An author's recent posts (`recent`) have a revision instead.
+"""
+
+import logging
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+
+from apps.accounts.cache import forget_cards
+from apps.accounts.counts_store import CountsTable, TableCounts
+from apps.accounts.models import User, UserCounts
+from apps.posts.content.post import (
+    VERSION,
+    CachedPost,
+    Picture,
+    PostContent,
+    State,
+    decode_cached_post,
+    encode,
+    encode_cached_post,
+)
+from apps.posts.models import OPEN, Attachment, Kind, Mention, Poll, Post, PostCounts
+from feedcache.connections import RedisError
+from feedcache.ids import author_of, possible_ids, second_of
+from feedcache.local_cache import HotKeys, LocalCache
+from feedcache.memcached_tiers import tiers
+from feedcache.read_through import (
+    Batch,
+    CachedDecoder,
+    NewestIds,
+    QueueWrites,
+    ReadThrough,
+    pack_newest_ids,
+    unpack_newest_ids,
+    write_together,
+)
+from feedcache.servers.topology_listener import current, listener
+from feedcache.structures.counters.service import CounterStore, Field, Schema, TimeBuckets
+from feedcache.structures.week_bucket import Change, Week, WeekBuckets
+
+logger = logging.getLogger(__name__)
+
+MAX_REPOSTED = 500  # per viewer: 4 KB at most, read with every page
+MAX_HOT_POSTS = 60  # per author: some pages
+GONE, RESTRICTED = CachedPost(State.GONE), CachedPost(State.RESTRICTED)
+MAX_DECODED = 4096  # entries of about 1 KB each, with everything derived from them
+
+# The state of a post, with its content when it is open.
+CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
+    name="post",
+    version=VERSION,
+    ttl_seconds=7 * 24 * 3600,
+    key_of=str,
+    encode=encode_cached_post,
+    decode=CachedDecoder(decode_cached_post, maximum=MAX_DECODED),
+    family="content",
+    negative_ttl_seconds=0,  # a missing id may be a post in a moment, and ids can be guessed
+)
+
+
+def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
+    """Ids that a viewer marked: every change is followed by a `forget` before it is acknowledged."""
+    return ReadThrough(
+        name=name,
+        version=1,
+        ttl_seconds=24 * 3600,
+        key_of=str,
+        encode=pack_newest_ids,
+        decode=unpack_newest_ids,
+        family="content",
+        negative_ttl_seconds=0,
+    )
+
+
+REPOSTED, MUTED_THREADS = _newest_ids("reposted"), _newest_ids("mutedthreads")
+
+# An author's posts of this week and last, with their contents; every change announces the author's id (`recent`).
+RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts")
+
+_FIELDS = (  # new ones at the end
+    Field("replies"),
+    Field("reposts"),
+    Field("likes"),
+    Field("bookmarks"),
+    Field("reads", counted=True),
+    Field("quotes"),
+)
+POST_COUNTS_TABLE = CountsTable(
+    PostCounts, tuple(field.name for field in _FIELDS), rebuild="apps.posts.tasks.maintain_counts"
+)
+POST_COUNTS = TableCounts(
+    CounterStore(
+        Schema("posts", _FIELDS, rules=2),
+        TimeBuckets(settings.COUNTERS_BUCKET_SECONDS, settings.COUNTERS_BUCKET_SPLIT),
+        cold_ttl_seconds=settings.COUNTERS_LOAD_SECONDS,
+    ),
+    POST_COUNTS_TABLE,
+    hot_seconds=settings.COUNTERS_HOT_DAYS * 24 * 3600,
+)
+
+
+def count_reads(post_ids: Collection[int]) -> None:
+    """Count a first read of each post, at most 1,000. Raises nothing when Redis is down."""
+    POST_COUNTS.count("reads", dict.fromkeys(post_ids, 1))
+
+
+def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
+    """The entries of all posts that ever existed, from PostgreSQL: three queries, four with polls.
+
+    The posts are read first: a concurrent edit can only join the old version, and then replaces the entry.
+    """
+    posts = list(_posts(post_ids).select_related("source"))
+    entries = {post.pk: GONE if post.deleted_at else RESTRICTED for post in posts}
+    open_posts = [post for post in posts if post.deleted_at is None and post.visibility in OPEN]
+    for post, content in zip(open_posts, _contents(open_posts), strict=True):
+        source = post.source if post.source and post.source.visibility in OPEN else None
+        entries[post.pk] = _cached_post_of(content, source)
+    return entries
+
+
+def _cached_post_of(content: PostContent, source: Post | PostContent | None) -> CachedPost:
+    """The entry of an open post, with its source when that is open."""
+    if source is None:
+        return CachedPost(State.OPEN, content)
+    return CachedPost(State.OPEN, content, source.source_id, source.reply_to_id)
+
+
+def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
+    """Contents of existing posts, restricted ones too, in three queries, four with polls."""
+    posts = list(_posts(post_ids).filter(deleted_at=None))
+    return {content.id: content for content in _contents(posts)}
+
+
+def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
+    """Contents of open posts from PostgreSQL, not cached: for rarely read pages."""
+    posts = list(_posts(post_ids).filter(deleted_at=None, visibility__in=OPEN))
+    return {content.id: content for content in _contents(posts)}
+
+
+def _posts(post_ids: Collection[int]) -> QuerySet[Post]:
+    return Post.objects.filter(pk__in=possible_ids(post_ids))
+
+
+def _contents(posts: list[Post]) -> list[PostContent]:
+    ids = [post.pk for post in posts]
+    if not ids:
+        return []
+    pictures: dict[int, list[Picture]] = defaultdict(list)
+    for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
+        pictures[attachment.post_id or 0].append(Picture.of(attachment))
+    mentions: dict[int, dict[str, int]] = defaultdict(dict)
+    named = Mention.objects.filter(post__in=ids).values_list("post", "user__handle", "user")
+    for post_id, handle, user_id in named:
+        mentions[post_id][handle] = user_id
+    with_poll = [post.pk for post in posts if post.has_poll]
+    polls = Poll.objects.in_bulk(with_poll) if with_poll else {}
+    return [
+        PostContent.of(
+            post,
+            pictures=pictures[post.pk],
+            mentions=mentions[post.pk],
+            poll=polls.get(post.pk),
+        )
+        for post in posts
+    ]
+
+
+def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
+    """Contents of open posts, of the versions that the caller has just read or newer."""
+    entries = CACHED_POSTS.get_many(
+        versions,
+        load_cached_posts,
+        accept=lambda post_id, entry: entry.version >= versions[post_id],
+    )
+    return {post_id: entry.content for post_id, entry in entries.items() if entry.content}
+
+
+def load_reposted(user_ids: Collection[int]) -> dict[int, NewestIds]:
+    """The newest posts that users reposted, from PostgreSQL; one index-only query for each user."""
+    return {user_id: _reposted(user_id) for user_id in user_ids}
+
+
+def _reposted(user_id: int) -> NewestIds:
+    rows = Post.objects.filter(author=user_id, kind=Kind.REPOST, deleted_at=None)
+    ids = [
+        source_id
+        for source_id in rows.order_by("-source").values_list("source", flat=True)[:MAX_REPOSTED]
+        if source_id is not None
+    ]
+    return NewestIds(frozenset(ids), ids[-1] if len(ids) == MAX_REPOSTED else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class HotAuthorEntry:
+    """An author's newest open posts, newest first, as of a revision of the outbox.
+
+    No post with an id of `complete_to` or more is missing. `is_whole` unless older posts of the two weeks were cut off.
+    """
+
+    posts: tuple[PostContent, ...]
+    complete_to: int
+    revision: int
+    is_whole: bool
+
+
+class HotAuthors:
+    """The newest posts of hot authors, cached in every process: a crowd costs one read a second or two (source 004).
+
+    An author is hot by followers, or when this process reads them often. An entry is dropped when its author changes
+    something: a channel that every process subscribes to announces the change. It lives for HOT_AUTHOR_TTL_SECONDS at
+    most, so a lost message does little harm, and readers who know a newer revision never use it.
+    """
+
+    def __init__(self) -> None:
+        self._entries: LocalCache[int, HotAuthorEntry] = LocalCache(
+            maximum=settings.HOT_AUTHORS_KEPT, ttl_seconds=settings.HOT_AUTHOR_TTL_SECONDS
+        )
+        self._reads: HotKeys[int] = HotKeys(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
+
+    def record_read(self, author: User) -> bool:
+        """Record a read of an author; returns whether the author is hot."""
+        often = self._reads.count(author.pk)
+        return often or author.counts.followers >= settings.HOT_AUTHOR_FOLLOWERS
+
+    def get(self, author: User, load: Callable[[], HotAuthorEntry | None]) -> HotAuthorEntry | None:
+        """The entry of a hot author, at least of the counts' revision; loaded when missing."""
+        current()  # subscribes this process
+        revision = author.counts.outbox_revision
+        return self._entries.get(author.pk, load, accept=lambda entry: entry.revision >= revision)
+
+    def forget(self, author_id: int) -> None:
+        self._entries.forget(author_id)
+
+    def on_message(self, message: bytes | None) -> None:
+        """A message of the channel: an author's id. None: messages may have been lost."""
+        if message is not None and message.isdigit():
+            self.forget(int(message))
+        else:
+            self._entries.clear()
+
+
+@cache
+def hot_authors() -> HotAuthors:
+    """One per process. A forked child makes its own: a lost thread may hold the lock."""
+    listener().subscribe_channel(RECENT.channel, _on_message)
+    return HotAuthors()
+
+
+def _on_message(message: bytes | None) -> None:
+    hot_authors().on_message(message)  # looked up again: a fork may have replaced it
+
+
+os.register_at_fork(after_in_child=hot_authors.cache_clear)
+
+
+def week_of(last_post_id: int) -> Week:
+    """This week, by the later of our clock and an author's last id."""
+    return Week.of_second(max(int(time.time()), second_of(last_post_id)))
+
+
+# -- after a change ------------------------------------------------------------------------------
+# Each function is called in the transaction of the change, with the author's counts row as it was locked, before
+# `outbox_revision` grew by one; nothing is written before the commit. A failed write of the weeks is only logged,
+# because readers know the newer revision. For restricted posts only the deletion is cached.
+
+
+def cache_published(
+    counts: UserCounts,
+    content: PostContent,
+    source: PostContent | None,
+    writes: Iterable[QueueWrites],
+) -> None:
+    """`source` is the post that a new one reposts or quotes, if any; `writes` go to Redis in the same round trip."""
+    together = list(writes)
+    if content.is_open:
+        if _is_first_of_day(counts, content.id):
+            transaction.on_commit(lambda: forget_cards([counts.pk]), robust=True)
+        add_entry = CACHED_POSTS.prepare(content.id)
+        entry = _cached_post_of(content, source if source and source.is_open else None)
+        transaction.on_commit(lambda: add_entry(entry), robust=True)
+        together.append(_week_writes(counts, content.id, content))
+    if content.is_repost:
+        transaction.on_commit(lambda: _forget_reposted(counts.pk), robust=True)
+    transaction.on_commit(lambda: write_together(together), robust=True)
+
+
+def cache_edited(counts: UserCounts, content: PostContent) -> None:
+    if content.is_open:
+        transaction.on_commit(lambda: _replace_entry(content), robust=True)
+        _after_commit(counts, content.id, content)
+
+
+def cache_deleted(counts: UserCounts, post: Post) -> None:
+    transaction.on_commit(lambda: _store_tombstone(post.pk), robust=True)
+    if post.visibility in OPEN:
+        _after_commit(counts, post.pk, None)
+    if post.kind == Kind.REPOST:
+        transaction.on_commit(lambda: _forget_reposted(post.author_id), robust=True)
+
+
+def _forget_reposted(user_id: int) -> None:
+    REPOSTED.forget([user_id])
+
+
+def _after_commit(counts: UserCounts, post_id: int, content: PostContent | None) -> None:
+    writes = _week_writes(counts, post_id, content)
+
+    def update() -> None:  # not a partial: Django logs the name of a callback that fails
+        write_together([writes])
+
+    transaction.on_commit(update, robust=True)
+
+
+def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) -> QueueWrites:
+    author_id, revision = counts.pk, counts.outbox_revision
+    newest = max(counts.last_post_id, post_id)
+
+    def queue(batch: Batch) -> Callable[[], None]:
+        value = encode(content) if content else b""
+        this = week_of(newest)
+        # the next week too, for readers whose clocks are ahead of ours
+        weeks = [this.before(-1), this, this.before()]
+        change = Change(revision, revision + 1, post_id, value)
+        queued = RECENT.queue_change(batch, author_id, weeks, change)
+
+        def check() -> None:
+            try:
+                queued.raise_error()
+            except RedisError as error:
+                logger.warning("recent posts of %s are behind: %s", author_id, error)
+            hot_authors().forget(author_id)  # here; in other processes when the message arrives
+
+        return check
+
+    return queue
+
+
+def _is_first_of_day(counts: UserCounts, post_id: int) -> bool:
+    """Whether an open post is its author's first of a day: cards show the day of the last one."""
+    return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400
+
+
+def _replace_entry(content: PostContent) -> None:
+    """After the commit of an edit. The next reader loads the source of a quote."""
+    if content.source_id:
+        _warn_unless(CACHED_POSTS.forget([content.id]), content.id)
+        return
+    entry = CachedPost(State.OPEN, content)
+    is_updated = CACHED_POSTS.renew(
+        content.id, entry, is_older=lambda entry: entry.version < content.version
+    )
+    _warn_unless(is_updated, content.id)
+
+
+def _store_tombstone(post_id: int) -> None:
+    """After the commit of a deletion: a tombstone, which nothing newer replaces."""
+    CACHED_POSTS.set_many({post_id: GONE})
+    _warn_unless(tiers().announce_missed(), post_id)
+
+
+# -- by the events of changes whose writers may have died before the cache -----------------------
+
+
+def repair_published(post_id: int) -> None:
+    """The next reader loads a missing entry; the author's list of reposts must be forgotten."""
+    if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
+        REPOSTED.forget([author_of(post_id)])
+
+
+def repair_edited(post_id: int) -> None:
+    """Replace what is older than the row in every layer."""
+    entry = load_cached_posts([post_id]).get(post_id)
+    if entry is not None:
+        is_updated = CACHED_POSTS.renew(
+            post_id, entry, is_older=lambda cached: cached.version <= entry.version
+        )
+        _warn_unless(is_updated, post_id)
+
+
+def repair_deleted(post_id: int) -> None:
+    _store_tombstone(post_id)
+    repair_published(post_id)
+
+
+def _warn_unless(is_updated: bool, post_id: int) -> None:  # noqa: FBT001 -- its subject
+    if not is_updated:
+        logger.warning("post %s may be shown as it was until its event is handled", post_id)

@@ -1,1 +1,0 @@
-"""Posts in the caches: one by one, by author and week, and their counts."""

@@ -1,0 +1,186 @@
+"""What promotions need at each read, in Memcached: one entry for each reader, and one of all live campaigns.
+
+Every change is followed by `forget_readers` or `forget_campaigns` before it is acknowledged, and again by the event of
+the change: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no
+event: should the process die right after its commit, the reader's entry is a page behind until the next is counted.
+"""
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from apps.sql import rows_of
+from feedcache.read_through import CachedDecoder, ReadThrough, pack, unpack
+
+logger = logging.getLogger(__name__)
+
+BATCH_SIZE = 1000
+MAX_DECODED = 4096  # entries of readers
+ALL = 0  # the key of the live campaigns
+MAX_READER_BYTES = 256 * 1024  # at most 100 campaigns, 16 pages of each, and 100 segments
+MAX_CAMPAIGNS_BYTES = 4 * 1024 * 1024  # 100 campaigns, 20 segments of each, with their rules
+
+# The rules of a segment as [[kind, value], ...]; the values are what people read.
+FACTS = """
+SELECT jsonb_agg(jsonb_build_array(r.kind, coalesce(
+    trait.name, nullif(r.language, ''), account.handle, tag.name, r.days::text, r.since::text
+)) ORDER BY r.id)::text
+FROM promotions_segmentrule r
+LEFT JOIN promotions_trait trait ON trait.id = r.trait_id
+LEFT JOIN accounts_user account ON account.id = r.account_id
+LEFT JOIN tags_tag tag ON tag.id = r.tag_id
+WHERE r.segment_id = {segment}
+"""
+_READERS = """
+SELECT u.id,
+    ARRAY(SELECT account_id FROM promotions_virtualfollow WHERE user_id = u.id ORDER BY account_id),
+    ARRAY(SELECT segment_id FROM promotions_segmentmembership WHERE user_id = u.id ORDER BY segment_id),
+    (SELECT jsonb_agg(jsonb_build_array(campaign_id, day, number, pages))::text
+     FROM promotions_readerimpressions WHERE user_id = u.id AND day >= %(today)s)
+FROM unnest(%(users)s::bigint[]) AS u (id)
+"""
+_CAMPAIGNS = f"""
+SELECT c.id, c.account_id, p.sponsor, extract(epoch FROM c.starts_at)::float, extract(epoch FROM c.ends_at)::float,
+    c.frequency_cap,
+    (SELECT jsonb_agg(jsonb_build_array(s.id, s.description, ({FACTS.format(segment="s.id")})) ORDER BY s.id)::text
+     FROM promotions_campaign_segments cs JOIN promotions_segment s ON s.id = cs.segment_id AND s.is_active
+     WHERE cs.campaign_id = c.id)
+FROM promotions_campaign c JOIN promotions_promotedaccount p ON p.user_id = c.account_id
+WHERE c.is_live AND NOT EXISTS (
+    SELECT FROM promotions_campaigncount t WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions
+) ORDER BY c.id
+"""  # noqa: S608 -- constants
+
+
+class Shown(NamedTuple):
+    """On how many pages of a day (UTC) a reader saw a campaign, and digests of the newest."""
+
+    campaign_id: int
+    day: str
+    number: int
+    pages: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderEntry:
+    """Whom a reader follows virtually, the segments they are in, and what they were shown today."""
+
+    followees: tuple[int, ...] = ()
+    segments: tuple[int, ...] = ()
+    shown: tuple[Shown, ...] = ()
+
+
+class LiveSegment(NamedTuple):
+    """An active segment of a campaign; `facts` as `FACTS` has them."""
+
+    id: int
+    people: str
+    facts: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCampaign:
+    """A campaign that makes virtual follows and has budget left; times in Unix seconds."""
+
+    id: int
+    account_id: int
+    sponsor: str
+    starts_at: float
+    ends_at: float
+    frequency_cap: int
+    segments: tuple[LiveSegment, ...]
+
+
+def _encode_reader(entry: ReaderEntry) -> bytes:
+    return pack(orjson.dumps((entry.followees, entry.segments, entry.shown), default=tuple))
+
+
+def _decode_reader(data: bytes) -> ReaderEntry:
+    """ValueError when the bytes are something else."""
+    try:
+        followees, segments, shown = orjson.loads(unpack(data, max_bytes=MAX_READER_BYTES))
+        return ReaderEntry(tuple(followees), tuple(segments), tuple(Shown(*one) for one in shown))
+    except TypeError as error:
+        raise ValueError("not what is known of a reader") from error
+
+
+def _encode_campaigns(campaigns: Sequence[LiveCampaign]) -> bytes:
+    return pack(orjson.dumps([astuple(one) for one in campaigns], default=tuple))
+
+
+def _decode_campaigns(data: bytes) -> tuple[LiveCampaign, ...]:
+    """ValueError when the bytes are something else."""
+    try:
+        rows = orjson.loads(unpack(data, max_bytes=MAX_CAMPAIGNS_BYTES))
+        return tuple(_campaign(*row) for row in rows)
+    except TypeError as error:
+        raise ValueError("no campaigns") from error
+
+
+def _campaign(*row: Any) -> LiveCampaign:
+    segments = tuple(LiveSegment(*segment) for segment in row[-1])
+    return LiveCampaign(*(*row[:-1], segments))
+
+
+READERS: ReadThrough[int, ReaderEntry] = ReadThrough(
+    name="promotions",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=str,
+    encode=_encode_reader,
+    decode=CachedDecoder(_decode_reader, maximum=MAX_DECODED),
+    family="content",
+    negative_ttl_seconds=0,
+)
+CAMPAIGNS: ReadThrough[int, tuple[LiveCampaign, ...]] = ReadThrough(
+    name="campaigns",
+    version=1,
+    ttl_seconds=3600,
+    key_of=str,
+    encode=_encode_campaigns,
+    decode=CachedDecoder(_decode_campaigns, maximum=4, max_bytes=MAX_CAMPAIGNS_BYTES),
+    family="content",
+    negative_ttl_seconds=0,
+)
+
+
+def today() -> date:
+    """The day of frequency caps, in UTC."""
+    return datetime.now(UTC).date()
+
+
+def load_readers(user_ids: Collection[int]) -> dict[int, ReaderEntry]:
+    """What promotions need to know of each reader, in one query."""
+    return {
+        user_id: ReaderEntry(
+            tuple(followees),
+            tuple(segments),
+            tuple(Shown(*one) for one in orjson.loads(shown or "[]")),
+        )
+        for user_id, followees, segments, shown in rows_of(
+            _READERS, {"users": list(user_ids), "today": today()}
+        )
+    }
+
+
+def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]]:
+    """The campaigns that are live and have budget left, by id, in one query."""
+    rows = rows_of(_CAMPAIGNS, {})
+    return {ALL: tuple(_campaign(*row, orjson.loads(of or "[]")) for *row, of in rows)}
+
+
+def forget_readers(user_ids: Sequence[int]) -> None:
+    """After a commit: from now on no reader gets an older entry of these accounts."""
+    for start in range(0, len(user_ids), BATCH_SIZE):
+        if not READERS.forget(user_ids[start : start + BATCH_SIZE]):
+            logger.warning("promotions of many may be old until the event is handled")
+
+
+def forget_campaigns() -> None:
+    """After a commit: from now on nobody gets an older entry of the live campaigns."""
+    if not CAMPAIGNS.forget([ALL]):
+        logger.warning("the live campaigns may be old until the event is handled")

@@ -1,0 +1,90 @@
+"""Recompute people when what rules look at has changed, run the batches of campaigns, repair caches after a commit."""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+
+from apps.accounts.models import User
+from apps.events.actions import Payload, handles, record
+from apps.graph.cache import load_graph_revisions, renew_graph_revisions
+from apps.promotions.actions import begin_batch, forget_user, refresh_user, stop_batch
+from apps.promotions.cache import forget_campaigns, forget_readers
+from apps.promotions.models import PromotedAccount, RuleKind, Segment, SegmentRule
+from apps.tags.models import TagFollow
+
+LANGUAGES = {"interface_language", "post_language"}
+
+
+@handles("virtual_follow_changed")
+def repair_readers(payload: Payload) -> None:
+    """Again, in case the process died after its commit."""
+    renew_graph_revisions(load_graph_revisions(payload["user_ids"]))
+    forget_readers(payload["user_ids"])
+
+
+@handles("segments_changed")
+def repair_members(payload: Payload) -> None:
+    """As `repair_readers`."""
+    forget_readers(payload["user_ids"])
+
+
+@handles("campaign_begun")
+def follow_virtually(payload: Payload) -> None:
+    forget_campaigns()  # again, in case the process died after its commit
+    begin_batch(payload["campaign_id"], payload["segment_id"], payload["after"])
+
+
+@handles("campaign_stopped")
+def unfollow_virtually(payload: Payload) -> None:
+    forget_campaigns()  # likewise
+    stop_batch(payload["account_id"], payload["after"])
+
+
+@handles("followed")
+@handles("unfollowed")
+def refresh_follower(payload: Payload) -> None:
+    """When a segment asks who follows this account."""
+    rules = SegmentRule.objects.filter(
+        kind=RuleKind.FOLLOWS_ACCOUNT, account=payload["followee_id"], segment__is_active=True
+    )
+    if rules.exists():
+        refresh_user(payload["follower_id"])
+
+
+@handles("account_changed")
+@handles("interests_changed")
+def refresh_changed(payload: Payload) -> None:
+    """After a suspension, a restored or deleted account, another language, another followed tag, or a new account."""
+    if SegmentRule.objects.filter(account=payload["user_id"]).exists():
+        forget_campaigns()  # reasons name its handle
+    if User.objects.filter(pk=payload["user_id"]).exclude(erased_at=None).exists():
+        forget_user(payload["user_id"])
+    else:
+        refresh_user(payload["user_id"])
+
+
+@receiver(post_save, sender=User)
+def note_account(instance: User, *, created: bool, update_fields: Any, **_more: Any) -> None:
+    """A new account, or another language."""
+    if created or LANGUAGES.intersection(update_fields or LANGUAGES):
+        _note(instance.pk)
+
+
+@receiver([post_save, post_delete], sender=TagFollow)
+def note_tag(instance: TagFollow, **_more: Any) -> None:
+    """The apps below record no event for it, since nothing else depends on it."""
+    _note(instance.user_id)
+
+
+@receiver(post_save, sender=PromotedAccount)
+def note_sponsor(**_more: Any) -> None:
+    transaction.on_commit(forget_campaigns, robust=True)
+
+
+def _note(user_id: int) -> None:
+    """Unless nobody is sorted by anything; a first segment begins with a sweep of everybody."""
+    if Segment.objects.filter(is_active=True).exists():
+        with transaction.atomic():
+            record("interests_changed", user_id=user_id)

@@ -1,0 +1,385 @@
+"""Traits, segments and their members, promoted accounts, campaigns, virtual follows, and what was shown to whom."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from apps.languages import WRITTEN
+from apps.promotions.vocabulary import is_sensitive
+from apps.tags.models import Tag
+
+NAME_MAX_CHARACTERS = 60
+DESCRIPTION_MAX_CHARACTERS = 100
+MAX_ACTIVE_SEGMENTS = 100  # one query for each batch of people asks about all of them
+MAX_DAYS = 365
+MAX_FREQUENCY = 100
+MAX_BUDGET = 2_000_000_000
+
+
+def _refuse_sensitive(field: str, *texts: str) -> None:
+    if is_sensitive(*texts):
+        message = _("People are not sorted by health, belief, origin, politics or private life.")
+        raise ValidationError({field: message}, code="sensitive")
+
+
+class Trait(models.Model):
+    """Something that people may state about themselves, such as "first-year student". Nobody else states it of them."""
+
+    slug = models.SlugField(_("slug"), max_length=NAME_MAX_CHARACTERS, unique=True)
+    name = models.CharField(
+        _("name"), max_length=NAME_MAX_CHARACTERS, help_text=_("As in “You are a …”.")
+    )
+    is_active = models.BooleanField(_("may be chosen"), default=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("trait"), _("traits")
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        """The name in the reader's language; those that staff added are not translated."""
+        return gettext(self.name) if self.name else ""
+
+    def clean(self) -> None:
+        _refuse_sensitive("name", self.name, self.slug.replace("-", " "))
+
+
+class UserTrait(models.Model):
+    """`user` has stated a trait."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    trait = models.ForeignKey(Trait, models.CASCADE, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("user", "trait", name="user_trait_once")]
+        indexes = [models.Index(fields=["trait", "user"], name="user_trait_mirror")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.trait_id}"
+
+
+class OptOut(models.Model):
+    """`user` wants no promoted posts: is in no segment, and follows nobody virtually."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    def __str__(self) -> str:
+        return str(self.user_id)
+
+
+class Segment(models.Model):
+    """The people of whom all its rules hold; nobody without rules, and nobody while it is not active."""
+
+    name = models.CharField(_("name"), max_length=NAME_MAX_CHARACTERS, help_text=_("For staff."))
+    slug = models.SlugField(_("slug"), max_length=NAME_MAX_CHARACTERS, unique=True)
+    description = models.CharField(
+        _("description"),
+        max_length=DESCRIPTION_MAX_CHARACTERS,
+        help_text=_("People read it: “Promoted to …”, for example “first-year students”."),
+    )
+    is_active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("segment"), _("segments")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        _refuse_sensitive("description", self.description)
+        _refuse_sensitive("name", self.name)
+        others = Segment.objects.filter(is_active=True).exclude(pk=self.pk)
+        if self.is_active and others.count() >= MAX_ACTIVE_SEGMENTS:
+            message = _("At most %(count)d active segments.") % {"count": MAX_ACTIVE_SEGMENTS}
+            raise ValidationError({"is_active": message}, code="many")
+
+
+class RuleKind(models.TextChoices):
+    TRAIT = "trait", _("states the trait")
+    LANGUAGE = "language", _("has chosen the language")
+    FOLLOWS_ACCOUNT = "account", _("follows the account")
+    FOLLOWS_TAG = "tag", _("follows the tag")
+    ACTIVE = "active", _("posted publicly in the last … days")
+    JOINED = "joined", _("joined on this day or later")
+
+
+# the one column that a rule of each kind fills
+RULE_FIELDS = {
+    RuleKind.TRAIT: "trait",
+    RuleKind.LANGUAGE: "language",
+    RuleKind.FOLLOWS_ACCOUNT: "account",
+    RuleKind.FOLLOWS_TAG: "tag",
+    RuleKind.ACTIVE: "days",
+    RuleKind.JOINED: "since",
+}
+
+
+def _fills_its_column() -> models.Q:
+    condition = models.Q()
+    for kind, field in RULE_FIELDS.items():
+        empty = {
+            f"{other}__isnull": True
+            for other in RULE_FIELDS.values()
+            if other not in {field, "language"}
+        }
+        language = ~models.Q(language="") if field == "language" else models.Q(language="")
+        filled = models.Q() if field == "language" else models.Q(**{f"{field}__isnull": False})
+        condition |= models.Q(kind=kind, **empty) & filled & language
+    return condition
+
+
+class SegmentRule(models.Model):
+    """One condition of a segment. `kind` says which one of the other columns is filled."""
+
+    segment = models.ForeignKey(Segment, models.CASCADE, related_name="rules")
+    kind = models.CharField(_("kind"), max_length=8, choices=RuleKind.choices)
+    trait = models.ForeignKey(
+        Trait, models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
+    language = models.CharField(_("language"), max_length=8, choices=WRITTEN, blank=True)
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    tag = models.ForeignKey(
+        Tag, models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
+    days = models.PositiveSmallIntegerField(
+        _("days"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_DAYS)],
+    )
+    since = models.DateField(_("day"), null=True, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("rule"), _("rules")
+        constraints = [
+            models.CheckConstraint(condition=_fills_its_column(), name="rule_fills_its_column")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.value}"
+
+    @property
+    def value(self) -> str:
+        """What stands in the column of its kind."""
+        field = RULE_FIELDS.get(RuleKind(self.kind)) if self.kind in RuleKind.values else None
+        return str(getattr(self, field)) if field else ""
+
+    def clean(self) -> None:
+        """Exactly the value of its kind, and never of a sensitive subject."""
+        if self.kind not in RuleKind.values:
+            return  # the field itself says so
+        wanted = RULE_FIELDS[RuleKind(self.kind)]
+        for field in RULE_FIELDS.values():
+            if field == wanted and not getattr(self, field):
+                raise ValidationError({field: _("This rule needs a value here.")}, code="missing")
+            if field != wanted and getattr(self, field):
+                raise ValidationError(
+                    {field: _("This is not of the kind of the rule.")}, code="superfluous"
+                )
+        if self.tag is not None:
+            _refuse_sensitive("tag", self.tag.name)
+        if self.account is not None:
+            _refuse_sensitive(
+                "account", self.account.handle, self.account.display_name, self.account.bio
+            )
+
+
+class SegmentMembership(models.Model):
+    """`user` is in a segment, as its rules were last computed."""
+
+    segment = models.ForeignKey(Segment, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("user", "segment", name="membership_once")]
+        indexes = [models.Index(fields=["segment", "user"], name="membership_scan")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.segment_id}"
+
+
+class PromotedAccount(models.Model):
+    """An account whose open posts campaigns may show to people who do not follow it."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.PROTECT, primary_key=True, related_name="+"
+    )
+    sponsor = models.CharField(
+        _("who pays"), max_length=100, help_text=_("People read it beside promoted posts.")
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("promoted account"), _("promoted accounts")
+
+    def __str__(self) -> str:
+        return str(self.user)
+
+
+class CampaignState(models.TextChoices):
+    DRAFT = "draft", _("draft")
+    RUNNING = "running", _("running")
+    PAUSED = "paused", _("paused")
+    ENDED = "ended", _("ended")
+
+
+class EndReason(models.TextChoices):
+    STAFF = "staff", _("by staff")
+    TIME = "time", _("its time was over")
+    BUDGET = "budget", _("its budget was used up")
+    ACCOUNT = "account", _("its account was deleted")
+
+
+class Campaign(models.Model):
+    """A time in which a promoted account is shown to the people of some segments.
+
+    `is_live`: it makes virtual follows; set when a running one begins, cleared when it is paused or ends. Columns of
+    staff change in drafts and pauses only, so no lock is needed to read them while it runs.
+    """
+
+    account = models.ForeignKey(
+        PromotedAccount, models.PROTECT, related_name="campaigns", verbose_name=_("account")
+    )
+    name = models.CharField(_("name"), max_length=NAME_MAX_CHARACTERS, help_text=_("For staff."))
+    segments = models.ManyToManyField(Segment, related_name="campaigns", verbose_name=_("segments"))
+    starts_at = models.DateTimeField(_("starts"), default=timezone.now)
+    ends_at = models.DateTimeField(_("ends"))
+    budget_impressions = models.PositiveIntegerField(
+        _("budget of impressions"),
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_BUDGET)],
+        help_text=_("With the last of them the campaign ends."),
+    )
+    frequency_cap = models.PositiveSmallIntegerField(
+        _("impressions per reader and day"),
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_FREQUENCY)],
+    )
+    state = models.CharField(
+        _("state"), max_length=7, choices=CampaignState.choices, default=CampaignState.DRAFT
+    )
+    is_live = models.BooleanField(_("live"), default=False, editable=False)
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+    end_reason = models.CharField(
+        _("why it ended"), max_length=7, choices=EndReason.choices, blank=True
+    )
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("campaign"), _("campaigns")
+        permissions = [("run_campaign", "Can start, pause and end campaigns")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(ends_at__gt=models.F("starts_at")), name="campaign_takes_time"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(is_live=False) | models.Q(state=CampaignState.RUNNING),
+                name="campaign_live_when_running",
+            ),
+        ]
+        indexes = [
+            # the few that the minute's task looks at
+            models.Index(
+                fields=["starts_at"],
+                condition=models.Q(state=CampaignState.RUNNING),
+                name="campaign_running",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        times: tuple[Any, Any] = (self.starts_at, self.ends_at)  # None when they were not valid
+        if None not in times and times[1] <= times[0]:
+            raise ValidationError({"ends_at": _("It ends before it starts.")}, code="order")
+
+
+class CampaignCount(models.Model):
+    """How often posts of a campaign were shown. Apart from the campaign, which is read much and written little."""
+
+    campaign = models.OneToOneField(
+        Campaign, models.CASCADE, primary_key=True, related_name="count"
+    )
+    impressions = models.PositiveBigIntegerField(_("impressions"), default=0)
+
+    def __str__(self) -> str:
+        return str(self.impressions)
+
+
+class ReaderImpressions(models.Model):
+    """On how many pages of a day (UTC) a reader saw a campaign. `pages` are digests of the newest, which count once."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    number = models.PositiveIntegerField()
+    pages = ArrayField(models.BigIntegerField())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("user", "day", "campaign", name="reader_impressions_once")
+        ]
+        indexes = [models.Index(fields=["day"], name="reader_impressions_day")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}, {self.campaign_id}: {self.number}"
+
+
+class SegmentSweep(models.Model):
+    """How far the recomputation of everybody's segments has come; one row. A change of a segment restarts it."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    after = models.BigIntegerField(default=0)  # the last account that was done
+    finished_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.after)
+
+
+class VirtualFollow(models.Model):
+    """`user` is shown the open posts of `account`: one row for each pair, by the first campaign and segment."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    account = models.ForeignKey(PromotedAccount, models.CASCADE, related_name="+", db_index=False)
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+", db_index=False)
+    segment = models.ForeignKey(Segment, models.CASCADE, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("user", "account", name="virtual_follow_once"),
+            models.CheckConstraint(
+                condition=~models.Q(user=models.F("account")), name="virtual_follow_not_self"
+            ),
+        ]
+        indexes = [  # what a fan-out scans
+            models.Index(fields=["account", "id"], include=["user"], name="virtual_follow_scan")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} ({self.account_id})"

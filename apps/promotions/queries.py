@@ -1,0 +1,263 @@
+"""Reads of promotions: what the timeline asks, what people see of themselves, and what staff see before a start."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import NamedTuple
+
+import orjson
+from django.db import connection
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.promotions import wording
+from apps.promotions.cache import (
+    ALL,
+    CAMPAIGNS,
+    FACTS,
+    READERS,
+    LiveCampaign,
+    ReaderEntry,
+    load_campaigns,
+    load_readers,
+    today,
+)
+from apps.promotions.models import (
+    Campaign,
+    OptOut,
+    Trait,
+    UserTrait,
+    VirtualFollow,
+)
+from apps.promotions.segments import people_in
+from apps.promotions.wording import RuleFact
+from apps.sql import rows_of
+from feedcache.read_through import Batch, Future
+
+MAX_PREVIEWED = 10_000  # people; beyond that, staff need no exact number
+
+_CHUNKS = """
+SELECT min(id), max(id), count(*) FROM (
+    SELECT id, (row_number() OVER (ORDER BY id) - 1) / %(size)s AS chunk
+    FROM (
+        SELECT id FROM promotions_virtualfollow WHERE account_id = %(account)s AND id > %(after)s
+        ORDER BY id LIMIT %(enough)s
+    ) next
+) numbered GROUP BY chunk ORDER BY chunk
+"""
+# One text, as of followers.
+_BETWEEN = """
+SELECT string_agg(user_id::text, ',') FROM promotions_virtualfollow
+WHERE account_id = %(account)s AND id BETWEEN %(first)s AND %(last)s
+"""
+
+# Every condition is asked again: virtual follows may be a batch behind what staff or the reader have just done. Another
+# campaign of the same account may apply when the cap of the first is reached. A follow, a block or a mute goes first.
+# What excludes is one NOT over ORs, and not a join each: planning 14 joins took ten times as long as running them.
+_PROMOTIONS = f"""
+SELECT DISTINCT ON (f.account_id) f.account_id, c.id, s.id, s.description,
+    (SELECT sponsor FROM promotions_promotedaccount WHERE user_id = f.account_id),
+    ({FACTS.format(segment="s.id")}),
+    (SELECT pages FROM promotions_readerimpressions
+     WHERE user_id = f.user_id AND campaign_id = c.id AND day = %(today)s)
+FROM promotions_virtualfollow f
+JOIN promotions_campaign c ON c.account_id = f.account_id AND c.is_live
+    AND c.starts_at <= %(now)s AND c.ends_at > %(now)s
+JOIN promotions_campaign_segments cs ON cs.campaign_id = c.id
+JOIN promotions_segment s ON s.id = cs.segment_id AND s.is_active
+JOIN promotions_segmentmembership m ON m.segment_id = s.id AND m.user_id = f.user_id
+WHERE f.user_id = %(reader)s AND NOT (
+    EXISTS (SELECT FROM promotions_campaigncount t
+            WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions)
+    OR EXISTS (SELECT FROM promotions_readerimpressions seen WHERE seen.user_id = f.user_id
+               AND seen.campaign_id = c.id AND seen.day = %(today)s AND seen.number >= c.frequency_cap)
+    OR EXISTS (SELECT FROM accounts_user u WHERE u.id = f.account_id AND u.suspended_at IS NOT NULL)
+    OR EXISTS (SELECT FROM promotions_optout o WHERE o.user_id = f.user_id)
+    OR EXISTS (SELECT FROM graph_followee e WHERE e.owner_id = f.user_id AND e.followee_id = f.account_id)
+    OR EXISTS (SELECT FROM graph_mute e WHERE e.owner_id = f.user_id AND e.muted_id = f.account_id)
+    OR EXISTS (SELECT FROM graph_block e WHERE e.owner_id = f.user_id AND e.blocked_id = f.account_id)
+    OR EXISTS (SELECT FROM graph_block e WHERE e.owner_id = f.account_id AND e.blocked_id = f.user_id)
+)
+ORDER BY f.account_id, c.id, s.id
+"""  # noqa: S608 -- constants
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """Why a reader may see the posts of an account that they do not follow.
+
+    `people` describes the segment; `pages` are digests of the newest pages of today that showed the campaign.
+    """
+
+    account_id: int
+    campaign_id: int
+    segment_id: int
+    people: str
+    sponsor: str
+    facts: tuple[RuleFact, ...]
+    pages: tuple[int, ...] = field(default=(), compare=False)
+
+    def reason(self) -> str:
+        """In plain words and in the language of the request."""
+        return wording.reason(self.people, self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSegment:
+    """A segment that somebody is in, as they see it in their settings."""
+
+    people: str
+    since: datetime
+    facts: tuple[RuleFact, ...]
+
+    def reason(self) -> str:
+        return wording.membership(self.people, self.facts)
+
+
+class Audience(NamedTuple):
+    """How many people there are; at least so many when it is not exact."""
+
+    people: int
+    is_exact: bool
+
+
+# --- for the timeline -----------------------------------------------------------------------------
+def virtual_follower_chunks(
+    account_id: int, *, size: int, after: int = 0, maximum: int = 20
+) -> list[tuple[int, int, int]]:
+    """As `graph.queries.follower_chunks`, of virtual followers: (first edge id, last edge id, readers)."""
+    values = {"account": account_id, "after": after, "size": size, "enough": size * maximum}
+    return [(first, last, number) for first, last, number in rows_of(_CHUNKS, values)]
+
+
+def virtual_follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) -> list[str]:
+    """The virtual followers of a chunk: ids in digits, as Redis takes them."""
+    with connection.cursor() as sql:
+        sql.execute(_BETWEEN, {"account": account_id, "first": first_edge, "last": last_edge})
+        row = sql.fetchone()
+    return row[0].split(",") if row and row[0] else []
+
+
+def virtual_followers_among(account_id: int, user_ids: Collection[int]) -> set[int]:
+    """Those of these readers who follow an account virtually, from PostgreSQL."""
+    rows = VirtualFollow.objects.filter(account=account_id, user__in=user_ids)
+    return set(rows.values_list("user", flat=True))
+
+
+def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
+    """The accounts that a reader follows virtually, from Memcached; a page may show those of `promotions_of` only."""
+    return READERS.get_many([reader_id], load_readers).get(reader_id, ReaderEntry()).followees
+
+
+def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotion]]:
+    """`promotions_of` as a part of a batch, without a query while the caches are fresh.
+
+    Of accounts that the reader follows, mutes or blocks, of those that block the reader and of suspended ones too: the
+    page leaves out their posts itself, or shows them anyway.
+    """
+    readers = batch.get_many(
+        READERS, [reader_id], lambda ids: load_readers(ids) if batch.is_current else {}
+    )
+    campaigns = batch.get_many(
+        CAMPAIGNS, [ALL], lambda ids: load_campaigns(ids) if batch.is_current else {}
+    )
+
+    @cache
+    def promotions() -> Mapping[int, Promotion]:
+        if not batch.is_current:
+            return promotions_of(reader_id)
+        return _chosen(readers().get(reader_id, ReaderEntry()), campaigns().get(ALL, ()))
+
+    return promotions
+
+
+def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int, Promotion]:
+    """For each virtual followee the first campaign that may be shown now, by the first segment of the reader in it."""
+    now, day = timezone.now().timestamp(), today().isoformat()
+    shown = {one.campaign_id: one for one in reader.shown if one.day == day}
+    found: dict[int, Promotion] = {}
+    for campaign in campaigns:
+        seen = shown.get(campaign.id)
+        segments = [segment for segment in campaign.segments if segment.id in reader.segments]
+        if (
+            segments
+            and campaign.account_id in reader.followees
+            and campaign.account_id not in found
+            and campaign.starts_at <= now < campaign.ends_at
+            and not (seen and seen.number >= campaign.frequency_cap)
+        ):
+            segment = segments[0]
+            found[campaign.account_id] = Promotion(
+                campaign.account_id,
+                campaign.id,
+                segment.id,
+                segment.people,
+                campaign.sponsor,
+                _facts(segment.facts),
+                tuple(seen.pages) if seen else (),
+            )
+    return found
+
+
+def promotions_of(reader_id: int) -> dict[int, Promotion]:
+    """What a reader may be shown now, by the id of the promoted account, in one query.
+
+    Campaigns that run, are in time and have budget left, below the reader's cap of today; not of accounts that the
+    reader follows, mutes or blocks, nor of those that block the reader. At most one for each of at most 100 campaigns.
+    """
+    values = {"reader": reader_id, "now": timezone.now(), "today": today()}
+    return {
+        account_id: Promotion(
+            account_id, campaign_id, segment_id, people, sponsor, _facts(facts), tuple(pages or ())
+        )
+        for account_id, campaign_id, segment_id, people, sponsor, facts, pages in rows_of(
+            _PROMOTIONS, values
+        )
+    }
+
+
+# --- for people -----------------------------------------------------------------------------------
+def choosable_traits() -> list[Trait]:
+    """What people may state about themselves, by name."""
+    return sorted(Trait.objects.filter(is_active=True), key=lambda trait: trait.label)
+
+
+def stated_traits(user: User) -> list[Trait]:
+    """What somebody has stated, first statement first."""
+    rows = UserTrait.objects.filter(user=user).select_related("trait").order_by("pk")
+    return [row.trait for row in rows]
+
+
+def is_opted_out(user: User) -> bool:
+    return OptOut.objects.filter(user=user).exists()
+
+
+def segments_of(user: User) -> list[OwnSegment]:
+    """The segments that somebody is in, and why, in one query."""
+    sql = f"""
+SELECT s.description, m.created_at, ({FACTS.format(segment="s.id")})
+FROM promotions_segmentmembership m JOIN promotions_segment s ON s.id = m.segment_id AND s.is_active
+WHERE m.user_id = %(user)s ORDER BY s.id
+"""  # noqa: S608 -- constants
+    rows = rows_of(sql, {"user": user.pk})
+    return [OwnSegment(people, since, _facts(facts)) for people, since, facts in rows]
+
+
+def _facts(rules: str | None) -> tuple[RuleFact, ...]:
+    return tuple(RuleFact(kind, value or "") for kind, value in orjson.loads(rules or "[]"))
+
+
+# --- for staff ------------------------------------------------------------------------------------
+def preview(campaign: Campaign) -> Audience:
+    """How many people would follow the account of a campaign virtually, by the rules as they are now.
+
+    Exact up to 10,000; counting ends there, one segment after the other.
+    """
+    people: set[int] = set()
+    for segment in campaign.segments.order_by("pk").prefetch_related("rules"):
+        members = people_in(segment).exclude(pk=campaign.account_id)
+        people.update(members.values_list("pk", flat=True)[: MAX_PREVIEWED + 1])
+        if len(people) > MAX_PREVIEWED:
+            return Audience(MAX_PREVIEWED, is_exact=False)
+    return Audience(len(people), is_exact=True)

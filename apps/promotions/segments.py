@@ -1,0 +1,96 @@
+"""Who is in a segment, by its rules: stated traits, chosen languages, follows, tags, when somebody posted or joined.
+
+Nothing else of a person is read: no texts, no likes, no restricted posts.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, time, timedelta
+from functools import reduce
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.graph.models import Followee
+from apps.promotions.models import (
+    MAX_ACTIVE_SEGMENTS,
+    OptOut,
+    RuleKind,
+    Segment,
+    SegmentRule,
+    UserTrait,
+)
+from apps.tags.models import TagFollow
+from feedcache.ids import FIRST_SECOND, first_id_at
+
+
+def active_segments() -> list[Segment]:
+    """With their rules, in two queries."""
+    rows = Segment.objects.filter(is_active=True).order_by("pk").prefetch_related("rules")
+    return list(rows[:MAX_ACTIVE_SEGMENTS])
+
+
+def people_in(segment: Segment) -> QuerySet[User]:
+    """The accounts of whom all rules of a segment hold, without those who want no promoted posts."""
+    rules = list(segment.rules.all())
+    if not rules or not segment.is_active:
+        return User.objects.none()
+    conditions = reduce(Q.__and__, (_CONDITIONS[RuleKind(rule.kind)](rule) for rule in rules))
+    members = User.objects.filter(conditions, is_active=True, suspended_at=None)
+    return members.exclude(Exists(OptOut.objects.filter(user=OuterRef("pk"))))
+
+
+def matches(segments: Iterable[Segment], *, first: int, last: int) -> set[tuple[int, int]]:
+    """(user id, segment id) of the accounts with ids from `first` to `last`, in one query."""
+    people = (
+        people_in(segment).filter(pk__gte=first, pk__lte=last).annotate(segment=Value(segment.pk))
+        for segment in segments
+        if segment.rules.all()
+    )
+    rows = [found.order_by().values_list("pk", "segment") for found in people]
+    if not rows:
+        return set()
+    return set(rows[0].union(*rows[1:], all=True))
+
+
+def _states(rule: SegmentRule) -> Q:
+    return Q(Exists(UserTrait.objects.filter(user=OuterRef("pk"), trait=rule.trait_id)))
+
+
+def _has_language(rule: SegmentRule) -> Q:
+    """Of the pages or of own posts, with or without a region."""
+    posts = Q(post_language=rule.language) | Q(post_language__startswith=f"{rule.language}-")
+    pages = Q(interface_language=rule.language) | Q(
+        interface_language__startswith=f"{rule.language}-"
+    )
+    return posts | pages
+
+
+def _follows_account(rule: SegmentRule) -> Q:
+    return Q(Exists(Followee.objects.filter(owner=OuterRef("pk"), followee=rule.account_id)))
+
+
+def _follows_tag(rule: SegmentRule) -> Q:
+    return Q(Exists(TagFollow.objects.filter(user=OuterRef("pk"), tag=rule.tag_id)))
+
+
+def _is_active(rule: SegmentRule) -> Q:
+    """By the last open post, whose id tells its second."""
+    since = timezone.now() - timedelta(days=rule.days or 0)
+    second = max(int(since.timestamp()), FIRST_SECOND)
+    return Q(counts__last_open_post_id__gte=first_id_at(second))
+
+
+def _joined(rule: SegmentRule) -> Q:
+    day = rule.since or datetime.now(UTC).date()
+    return Q(created_at__gte=datetime.combine(day, time(), UTC))
+
+
+_CONDITIONS: dict[RuleKind, Callable[[SegmentRule], Q]] = {
+    RuleKind.TRAIT: _states,
+    RuleKind.LANGUAGE: _has_language,
+    RuleKind.FOLLOWS_ACCOUNT: _follows_account,
+    RuleKind.FOLLOWS_TAG: _follows_tag,
+    RuleKind.ACTIVE: _is_active,
+    RuleKind.JOINED: _joined,
+}

@@ -1,0 +1,33 @@
+"""Celery's entry points to promotions."""
+
+import time
+
+from celery import shared_task
+
+from apps.events.actions import enqueue
+from apps.promotions import actions
+
+SWEEP_SECONDS = (
+    10.0  # of one run; a batch is a transaction of its own, of some tens of milliseconds
+)
+
+
+@shared_task
+def sweep_segments() -> None:
+    """Bring everybody's segments to the rules; goes on in another run when it takes longer."""
+    until = time.monotonic() + SWEEP_SECONDS
+    while actions.sweep_batch():
+        if time.monotonic() > until:
+            enqueue(actions.SWEEP_TASK)
+            return
+
+
+@shared_task
+def apply_time() -> None:
+    """Begin and end campaigns."""
+    actions.apply_time()
+
+
+@shared_task
+def purge_impressions() -> None:
+    actions.purge_impressions()

@@ -1,0 +1,172 @@
+"""Search for posts, newest first, and for accounts by name and handle. Visibility is decided after the index."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+
+from apps import replicas
+from apps.accounts.models import HANDLE_PATTERN, User
+from apps.accounts.queries import user_ids_by_handle, users_by_id
+from apps.errors import NotFound
+from apps.graph.queries import exact_relations
+from apps.pagination import Cursor, Page
+from apps.search.query_parser import TEXT_MAX_CHARACTERS, SearchQuery
+from apps.search.words import tsquery
+from apps.sql import rows_of
+from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted
+from apps.timeline.thread import visible_item
+from feedcache.ids import MAX_ID, parse_id
+
+_FOUND = """
+SELECT e.post_id FROM search_postentry e
+WHERE (e.is_public OR e.author_id = %(viewer)s) AND e.post_id > %(oldest)s AND e.post_id < %(newest)s
+"""
+_WORDS = "AND e.words @@ %(query)s::tsquery"
+_AUTHOR = "AND e.author_id = %(author)s"
+_PICTURES = "AND EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = e.post_id)"
+_POST = "AND EXISTS (SELECT 1 FROM posts_post p WHERE p.id = e.post_id AND {what})"
+_REPLY = _POST.replace("{what}", "p.reply_to_id IS NOT NULL")
+_LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
+
+
+def search_posts(
+    viewer: User | None, query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
+) -> Page[FeedItem]:
+    """A page of the posts that match a query, optionally of one author. Empty without words and author."""
+    viewer_id = viewer.pk if viewer else None
+    if query.author and author_id is None:
+        author_id = viewer_id if query.author == "me" else _author(query.author)
+        if author_id is None:
+            return Page()
+    if not query.tsquery and author_id is None:
+        return Page()
+
+    def source(position: Cursor, count: int) -> list[int]:
+        return _ids(query, viewer_id, author_id, position, count)
+
+    return fill_page(
+        source, Reader(viewer, None), cursor=_within(query, cursor), rule=without_muted
+    )
+
+
+def _within(query: SearchQuery, cursor: Cursor) -> Cursor:
+    """The cursor, narrowed by the operators `before:` and `after:`."""
+    below = [post_id for post_id in (query.below, cursor.max_id) if post_id is not None]
+    above = max(query.above, cursor.since_id or 0)
+    return replace(cursor, max_id=min(below, default=None), since_id=above or None)
+
+
+def _author(handle: str) -> int | None:
+    return user_ids_by_handle([handle]).get(handle)
+
+
+def _ids(
+    query: SearchQuery,
+    viewer_id: int | None,
+    author_id: int | None,
+    cursor: Cursor,
+    count: int,
+) -> list[int]:
+    conditions = {
+        _WORDS: bool(query.tsquery),
+        _AUTHOR: author_id is not None,
+        _PICTURES: query.with_pictures,
+        _REPLY: query.only_replies,
+        _LANGUAGE: bool(query.language),
+    }
+    order = f"ORDER BY e.post_id {'ASC' if cursor.ascending else 'DESC'} LIMIT %(count)s"
+    values: dict[str, Any] = {
+        "viewer": viewer_id,
+        "author": author_id,
+        "query": query.tsquery,
+        "language": query.language + "%",
+        "oldest": cursor.floor,
+        "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
+        "count": count,
+    }
+    applying = (sql_text for sql_text, applies in conditions.items() if applies)
+    return _candidates(viewer_id, "\n".join([_FOUND, *applying, order]), values)
+
+
+def _candidates(viewer_id: int | None, statement: str, values: Mapping[str, Any]) -> list[int]:
+    """The ids of a statement, perhaps from a replica; who may see them is decided afterwards."""
+    rows = replicas.read(viewer_id, lambda db: rows_of(statement, values, database=db))
+    return [row[0] for row in rows]
+
+
+def post_at_url(viewer: User | None, text: str) -> FeedItem | None:
+    """The post at a pasted URL, if it is one of this site that the viewer may see."""
+    match = re.fullmatch(rf"{re.escape(settings.SITE_URL)}/@\w+/(\d+)", text.strip(), re.ASCII)
+    if match is None:
+        return None
+    try:
+        return visible_item(viewer.pk if viewer else None, parse_id(match[1]))
+    except (NotFound, ValueError):
+        return None
+
+
+MAX_CANDIDATES = 200  # offset and limit select from these
+_HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
+
+# By a prefix of the handle, by words of the name, and by a similar handle (trigrams).
+_PEOPLE = """
+SELECT u.id
+FROM (
+    (SELECT id FROM accounts_user WHERE handle LIKE %(prefix)s AND %(is_handle)s ORDER BY handle LIMIT %(limit)s)
+    UNION
+    (SELECT user_id FROM search_personentry WHERE words @@ %(query)s::tsquery LIMIT %(limit)s)
+    UNION
+    (SELECT id FROM accounts_user WHERE handle %% %(handle)s AND %(is_handle)s LIMIT %(limit)s)
+) found
+JOIN accounts_user u ON u.id = found.id AND u.suspended_at IS NULL
+JOIN accounts_usercounts c ON c.user_id = u.id
+LEFT JOIN graph_followee f ON f.owner_id = %(viewer)s AND f.followee_id = u.id
+WHERE f.id IS NOT NULL OR NOT %(only_followed)s
+ORDER BY u.handle = %(handle)s DESC, u.handle LIKE %(prefix)s DESC, f.id IS NOT NULL DESC, c.followers DESC, u.id
+LIMIT %(limit)s
+"""
+
+
+def search_people(
+    viewer: User | None, text: str, *, limit: int, offset: int = 0, only_followed: bool = False
+) -> list[User]:
+    """Accounts by words of the name or a prefix of the handle; the one with exactly this handle first.
+
+    Excludes suspended accounts and those that block the viewer; accounts that the viewer blocks match by the whole
+    handle only, to unblock them.
+    """
+    term = _strip_address(text[:TEXT_MAX_CHARACTERS])
+    words, viewer_id = tsquery([term]), viewer.pk if viewer else None
+    if not words or (only_followed and viewer is None):
+        return []
+    handle = term.lower() if _HANDLE.fullmatch(term.lower()) else ""
+    values: dict[str, Any] = {
+        "prefix": handle.replace("_", r"\_") + "%",
+        "handle": handle,
+        "is_handle": bool(handle),
+        "query": words,
+        "viewer": viewer_id,
+        "only_followed": only_followed,
+        "limit": MAX_CANDIDATES,
+    }
+    ids = _candidates(viewer_id, _PEOPLE, values)
+    related = exact_relations(viewer_id, ids)
+    # an exact match of the handle is the first row
+    hidden = related.blocked_by | (related.blocking - set(_with_handle(handle, ids[:1])))
+    visible = [user_id for user_id in ids if user_id not in hidden][offset : offset + limit]
+    users = users_by_id(visible)
+    return [users[user_id] for user_id in visible if user_id in users]
+
+
+def _with_handle(handle: str, ids: list[int]) -> list[int]:
+    return [pk for pk, user in users_by_id(ids).items() if user.handle == handle]
+
+
+def _strip_address(text: str) -> str:
+    """The search term without a leading @, the site's host, and the address part of a profile's URL."""
+    term = text.strip().removeprefix(f"{settings.SITE_URL}/").removeprefix("@")
+    host = settings.SITE_URL.split("://", 1)[-1]
+    return term.removesuffix(f"@{host}").removesuffix(f"@{host.split(':')[0]}").strip()

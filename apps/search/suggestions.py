@@ -1,0 +1,86 @@
+"""Suggestions of accounts to follow: the most followed ones that the viewer does not know, without dismissed ones."""
+
+from django.utils.translation import gettext as _
+
+from apps.accounts.cache import VIEWER_SECONDS, viewer_changed
+from apps.accounts.models import User, UserCounts
+from apps.accounts.queries import ACCOUNT, account_of, cached_users, users_by_id
+from apps.errors import NotFound
+from apps.search.models import Dismissal
+from apps.sql import rows_of
+from feedcache.read_through import ReadThrough, pack_ids, unpack_ids
+
+MAX_DISMISSED = 200  # per account; beyond it the oldest are deleted
+
+# One list of all whom the viewer knows: PostgreSQL walks down the most followed to the limit. Of several lists it
+# believes that they leave hardly anybody, and sets three processes to work.
+_SUGGESTIONS = f"""
+SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
+WHERE c.posts > 0 AND u.suspended_at IS NULL AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
+    SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s
+    UNION ALL
+    SELECT owner_id FROM graph_followrequest WHERE requester_id = %(viewer)s
+    UNION ALL
+    SELECT blocked_id FROM graph_block WHERE owner_id = %(viewer)s
+    UNION ALL
+    SELECT owner_id FROM graph_block WHERE blocked_id = %(viewer)s
+    UNION ALL
+    SELECT muted_id FROM graph_mute WHERE owner_id = %(viewer)s
+    UNION ALL
+    SELECT other_id FROM search_dismissal WHERE owner_id = %(viewer)s
+)
+ORDER BY c.followers DESC, c.user_id LIMIT %(limit)s
+"""  # noqa: S608 -- constants
+
+
+# For the side column of every page, by reader and epoch: a change of what the reader knows is another epoch.
+SUGGESTED: ReadThrough[tuple[int, str], tuple[int, ...]] = ReadThrough(
+    name="suggested",
+    version=1,
+    ttl_seconds=VIEWER_SECONDS,
+    key_of=lambda key: f"{key[0]}.{key[1]}",
+    encode=pack_ids,
+    decode=unpack_ids,
+    family="content",
+    single_flight=False,
+)
+MAX_CACHED = 10
+
+
+def suggested_people(viewer: User, *, limit: int) -> list[User]:
+    """The most followed accounts that a viewer has not followed, asked to follow, blocked, muted or dismissed."""
+    if not viewer.epoch or limit > MAX_CACHED:
+        return _suggested(viewer.pk, limit)
+    key = (viewer.pk, viewer.epoch)
+    ids = SUGGESTED.get_many([key], _load_suggested).get(key, ())
+    people = cached_users(ids)
+    return [people[user_id] for user_id in ids if user_id in people][:limit]
+
+
+def _load_suggested(keys: list[tuple[int, str]]) -> dict[tuple[int, str], tuple[int, ...]]:
+    return {key: tuple(person.pk for person in _suggested(key[0], MAX_CACHED)) for key in keys}
+
+
+def _suggested(viewer_id: int, limit: int) -> list[User]:
+    return [account_of(row) for row in rows_of(_SUGGESTIONS, {"viewer": viewer_id, "limit": limit})]
+
+
+def popular_people(*, limit: int) -> list[User]:
+    """The most followed discoverable accounts, for visitors: the first rows of an index."""
+    rows = UserCounts.objects.filter(followers__gt=0, user__suspended_at=None)
+    found = rows.filter(user__is_discoverable=True).order_by("-followers", "user")
+    ids = list(found.values_list("user", flat=True)[:limit])
+    users = users_by_id(ids)
+    return [users[user_id] for user_id in ids if user_id in users]
+
+
+def dismiss_suggestion(viewer: User, other_id: int) -> None:
+    """Do not suggest an account to the viewer again. Idempotent. NotFound for an unknown account."""
+    if not users_by_id([other_id]):
+        raise NotFound(_("There is no such account."))
+    Dismissal.objects.get_or_create(owner=viewer, other_id=other_id)
+    viewer_changed(viewer.pk)
+    newest = Dismissal.objects.filter(owner=viewer).order_by("-pk")[:MAX_DISMISSED]
+    Dismissal.objects.filter(owner=viewer).exclude(
+        pk__in=list(newest.values_list("pk", flat=True))
+    ).delete()

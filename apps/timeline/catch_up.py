@@ -1,0 +1,90 @@
+"""What came to a reader's home since they left off: all of it by author, or what others reacted to most first."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.pagination import MAX_LIMIT, Cursor, id_after
+from apps.timeline.home import home_timeline
+from apps.timeline.pipeline.page import FeedItem
+from feedcache.ids import second_of
+
+MAX_PAGES = 5  # of home, of 40 posts each
+MAX_DAYS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorPosts:
+    """What one account brought to the page, newest first; reposts count for who reposted."""
+
+    author: User
+    items: list[FeedItem]
+
+    @property
+    def reactions(self) -> int:
+        return sum(map(reactions, self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """The posts of home above `since`, newest first. `older`: home goes on below them with this `max_id`.
+
+    `bound`: why they do not reach down to where the reader left off; None: they do.
+    """
+
+    since: datetime
+    items: list[FeedItem]
+    bound: Literal["days", "posts"] | None
+    older: int | None
+
+    @property
+    def by_author(self) -> list[AuthorPosts]:
+        """Who posted most first; equals by reactions, then by name."""
+        items_by_author = defaultdict[int, list[FeedItem]](list)
+        for item in self.items:
+            items_by_author[item.author.pk].append(item)
+        shares = [AuthorPosts(items[0].author, items) for items in items_by_author.values()]
+        return sorted(shares, key=lambda one: (-len(one.items), -one.reactions, one.author.handle))
+
+    @property
+    def by_reactions(self) -> list[FeedItem]:
+        """Those with most reactions first; equals newest first."""
+        return sorted(self.items, key=reactions, reverse=True)
+
+
+def reactions(item: FeedItem) -> int:
+    """Likes, reposts and replies of the post, or of the one that it reposts."""
+    counts = item.shown.counts
+    return counts.likes + counts.reposts + counts.replies
+
+
+def catch_up(viewer: User, read_id: int | None) -> CatchUp:
+    """What home has above an id, at most 200 posts and seven days; None: of seven days.
+
+    Without promoted posts; rules, filters and hidden read posts are those of home.
+    """
+    week = timezone.now() - timedelta(days=MAX_DAYS)
+    floor = id_after(week)
+    is_longer_ago = read_id is not None and read_id < floor
+    floor = max(floor, read_id or 0)
+    items: list[FeedItem] = []
+    cursor = Cursor(since_id=floor, limit=MAX_LIMIT)
+    for _page in range(MAX_PAGES):
+        page = home_timeline(viewer, cursor, promoted=False)
+        items += page.items
+        if page.older is None:
+            break
+        cursor = Cursor(max_id=page.older, since_id=floor, limit=MAX_LIMIT)
+    else:
+        return CatchUp(_moment(floor), items, "posts", cursor.max_id)
+    if is_longer_ago:
+        return CatchUp(_moment(floor), items, "days", floor + 1)
+    return CatchUp(_moment(floor), items, None, None)
+
+
+def _moment(post_id: int) -> datetime:
+    return datetime.fromtimestamp(second_of(post_id), UTC)

@@ -1,0 +1,160 @@
+"""What authors learn of the delivery of a post: how many followers it reached, when, and who is still to get it.
+
+From the ledger alone, so it says what the receipts of the chunks say. Virtual followers (of a campaign) are no
+followers: their chunks are left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
+
+from apps.accounts.models import User, UserCounts
+from apps.errors import NotAllowed, NotFound
+from apps.events.leases import State
+from apps.posts.models import Post
+from apps.timeline.fanout.dispatch import ADDRESSED
+from apps.timeline.models import FanoutChunk, FanoutJob, Mode
+from apps.timeline.thread import visible_item
+
+MAX_POINTS = 60  # of the curve
+VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorReceipt:
+    """The delivery of a post, in readers: `expected = reached + dormant + pending + failed`.
+
+    `dormant` readers had no home page ready; it is made, with the post, when they come. `mode` is empty without a job:
+    nothing was recorded yet. `curve`: seconds after publication, and how many were reached by then.
+    """
+
+    post_id: int
+    is_own: bool
+    is_addressed: bool  # to named readers, a circle or friends, not to followers
+    mode: str = ""
+    expected: int = 0
+    reached: int = 0
+    dormant: int = 0
+    pending: int = 0
+    failed: int = 0
+    finished_at: datetime | None = None  # the last receipt so far
+    curve: tuple[tuple[float, int], ...] = ()
+
+    @property
+    def seconds(self) -> float | None:
+        """From publication to the last receipt so far."""
+        return self.curve[-1][0] if self.curve else None
+
+    @property
+    def text(self) -> str:
+        """ "Reached 1,240 of 1,245 followers in 4 s; 5 will get it when they come." """
+        if not self.mode:
+            return _("There is no record of its delivery yet.")
+        if self.mode == Mode.PULL:
+            return _("Followers read it straight from the profile, when they open their page.")
+        if not self.expected:
+            return _("There was nobody to deliver it to.")
+        parts = [_reached(self)]
+        for number, words in (
+            (self.dormant, _("%(count)s will get it when they come")),
+            (self.pending, _("delivery to %(count)s is under way")),
+            (
+                self.failed,
+                _("delivery to %(count)s failed, and the people who run the site can see it"),
+            ),
+        ):
+            if number:
+                parts.append(words % {"count": _exact(number)})
+        sentence = pgettext("between parts of a sentence", "; ").join(parts)
+        return _("%(sentence)s.") % {"sentence": sentence}
+
+
+def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorReceipt:
+    """The receipt of a post, for its author, and for staff. NotFound when the viewer may not see the post.
+
+    NotAllowed for other readers.
+    """
+    if not as_staff and visible_item(viewer.pk, post_id).author.pk != viewer.pk:
+        raise NotAllowed(_("Only its author sees whom a post reached."))
+    post = Post.objects.filter(pk=post_id, deleted_at=None).first()
+    if post is None:
+        raise NotFound(_("This post isn't here."))
+    is_own, is_addressed = post.author_id == viewer.pk, post.visibility in ADDRESSED
+    job = FanoutJob.objects.filter(pk=post_id).first()
+    if job is None or (is_addressed and job.state == State.PENDING):
+        return AuthorReceipt(post_id, is_own, is_addressed)
+    chunks = FanoutChunk.objects.filter(job=post_id, is_virtual=False).order_by("finished_at", "pk")
+    rows = chunks.values_list("state", "expected", "delivered", "dormant", "finished_at")
+    numbers = {state.value: 0 for state in State}
+    reached = dormant = given_up = 0
+    finished_at, points = None, list[tuple[float, int]]()
+    for state, expected, delivered, asleep, at in rows:
+        numbers[state] += expected
+        if state == State.DONE and at is not None:
+            reached, dormant, finished_at = reached + delivered, dormant + asleep, at
+            given_up += expected - delivered - asleep
+            points.append(((at - post.created_at).total_seconds(), reached))
+    unsplit = 0
+    if job.state != State.DONE:
+        counts = UserCounts.objects.get(pk=post.author_id)
+        unsplit = max(0, counts.followers - sum(numbers.values()))
+    has_failed = job.state == State.DEAD
+    return AuthorReceipt(
+        post_id,
+        is_own,
+        is_addressed,
+        job.mode,
+        expected=sum(numbers.values()) + unsplit + job.lost,
+        reached=reached,
+        dormant=dormant,
+        pending=numbers[State.PENDING] + (0 if has_failed else unsplit),
+        failed=numbers[State.DEAD] + given_up + job.lost + (unsplit if has_failed else 0),
+        finished_at=finished_at,
+        curve=tuple(_thinned(points)),
+    )
+
+
+def _thinned(points: Sequence[tuple[float, int]]) -> list[Any]:
+    """At most `MAX_POINTS` of them, the last one included."""
+    step = -(-len(points) // MAX_POINTS) or 1
+    return list(points[::-1][::step][::-1])
+
+
+def _reached(receipt: AuthorReceipt) -> str:
+    facts = {"reached": _exact(receipt.reached), "expected": _exact(receipt.expected)}
+    if receipt.is_addressed:
+        words = ngettext(
+            "Reached the home page of %(reached)s of %(expected)s person",
+            "Reached the home pages of %(reached)s of %(expected)s people",
+            receipt.expected,
+        )
+    else:
+        words = ngettext(
+            "Reached %(reached)s of %(expected)s follower",
+            "Reached %(reached)s of %(expected)s followers",
+            receipt.expected,
+        )
+    text = words % facts
+    if not receipt.reached or receipt.seconds is None:
+        return text
+    return _("%(reached)s in %(time)s") % {"reached": text, "time": duration(receipt.seconds)}
+
+
+def duration(seconds: float) -> str:
+    """ "0.3 s", "42 s", "5 min", "3 h"."""
+    if seconds < 10:
+        return _("%(number)s s") % {"number": number_format(max(seconds, 0.1), 1)}
+    if seconds < 120:
+        return _("%(number)s s") % {"number": round(seconds)}
+    if seconds < 7200:
+        return _("%(number)s min") % {"number": round(seconds / 60)}
+    return _("%(number)s h") % {"number": round(seconds / 3600)}
+
+
+def _exact(number: int) -> str:
+    return str(number_format(number, use_l10n=True, force_grouping=True))

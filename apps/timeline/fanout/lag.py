@@ -1,0 +1,111 @@
+"""How far deliveries are behind: the age of the oldest post whose delivery is still owed.
+
+Read from PostgreSQL once a second, by the thread of `feedcache.servers.topology_listener` and by health checks; pages
+use what was read last, and ask nothing while nobody is late.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import DatabaseError, connection
+from django.db.models import QuerySet
+
+from apps.events.leases import State
+from apps.events.queries import pending_events
+from apps.graph.queries import exact_relations
+from apps.timeline import policy
+from apps.timeline.models import FanoutChunk, FanoutJob
+from feedcache.ids import author_of
+
+logger = logging.getLogger(__name__)
+
+LATE_SECONDS = 10  # a delivery takes a second or two
+MAX_POSTS = 300  # of each kind: those that wait longest
+FRESH_SECONDS = 10  # of what was read: older than that it is not known
+DELIVERY = (
+    "apps.timeline.handlers.deliver_post"  # the subscriber of an event that begins a delivery
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """Since when (Unix time) the oldest post of each author waits; of those that wait longest."""
+
+    waiting: dict[int, float] = field(default_factory=dict)
+    read_at: float = 0.0
+
+    @property
+    def seconds(self) -> int:
+        """The age of the oldest; 0 when nothing is late."""
+        return self._age(min(self.waiting.values(), default=None))
+
+    def behind_for(self, viewer_id: int) -> int:
+        """By how many seconds posts of those whom a viewer follows are behind on the viewer's page; 0 for not at all.
+
+        Posts of pulled authors do not wait for their delivery.
+        """
+        if not self.waiting:
+            return 0
+        policies = policy.cached()
+        late = {
+            author_id
+            for author_id, since in self.waiting.items()
+            if author_id not in policies.pulled and author_id != viewer_id and self._age(since)
+        }
+        if not late or policies.pulls_all:
+            return 0
+        followed = exact_relations(viewer_id, late).following
+        return self._age(min((self.waiting[author_id] for author_id in followed), default=None))
+
+    def _age(self, since: float | None) -> int:
+        age = 0 if since is None else round(time.time() - since)
+        return age if age >= LATE_SECONDS else 0
+
+
+_latest: dict[str, Lag] = {}
+
+
+def measure() -> Lag:
+    """Read it, and keep it for the pages of this process. Raises DatabaseError."""
+    waiting: dict[int, float] = {}
+    for post_id, since in _owed():
+        author_id, at = author_of(post_id), since.timestamp()
+        waiting[author_id] = min(at, waiting.get(author_id, at))
+    _latest["lag"] = Lag(waiting, time.monotonic())
+    return _latest["lag"]
+
+
+def _owed() -> Iterator[tuple[int, datetime]]:
+    """Posts whose delivery has not begun, whose lists are not split, or with chunks that are not done; the oldest."""
+    pending = {"state": State.PENDING}
+    sources: tuple[tuple[QuerySet[Any], str], ...] = (
+        (pending_events(["post_published"], DELIVERY).filter(**pending), "payload__post_id"),
+        (FanoutJob.objects.filter(**pending), "post_id"),
+        (FanoutChunk.objects.filter(**pending), "job_id"),
+    )
+    for rows, post_id in sources:
+        yield from rows.order_by("created_at").values_list(post_id, "created_at")[:MAX_POSTS]
+
+
+def latest() -> Lag:
+    """What was read last; nothing late when that is too long ago."""
+    lag = _latest.get("lag")
+    return lag if lag and time.monotonic() - lag.read_at < FRESH_SECONDS else Lag()
+
+
+def forget() -> None:
+    _latest.clear()
+
+
+def follow() -> None:
+    """Measure in a thread of the process's own, whose connection goes back to the pool."""
+    try:
+        measure()
+    except DatabaseError as error:
+        logger.warning("how late deliveries are is not known: %s", error)
+    finally:
+        connection.close()

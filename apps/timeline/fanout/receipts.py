@@ -1,0 +1,120 @@
+"""Receipts of chunks: whom a delivery reached, and a hash chain by which a changed receipt is noticed.
+
+A receipt is sealed with the seal of the one before it in the same job, so a receipt that is changed later, or is gone,
+no longer fits its neighbours (`audit.checks`). The chain notices changes of rows; it is no protection against somebody
+who computes it again.
+"""
+
+import zlib
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from apps.events import leases
+from apps.timeline.models import FanoutChunk
+
+PURGE_BATCH = 1000
+
+# What a seal is made of, beside the seal before it: the columns of a chunk, or of a receipt that is being written.
+CONTENT = """convert_to(concat_ws('|', {0}.id, {0}.job_id, {0}.first_edge, {0}.last_edge, {0}.is_virtual, {0}.expected,
+    {0}.delivered, {0}.dormant, {0}.lost, (extract(epoch FROM {0}.finished_at) * 1000000)::bigint,
+    encode({0}.digest, 'hex')), 'UTF8')"""
+
+# The chunk is locked before its job, so that of two workers with one chunk the second finds it done.
+_WRITE = f"""
+WITH receipt AS (
+    SELECT id, job_id, first_edge, last_edge, is_virtual, %(expected)s::int AS expected,
+        %(delivered)s::int AS delivered, %(dormant)s::int AS dormant, %(lost)s::int AS lost,
+        %(now)s::timestamptz AS finished_at, sha256(%(reached)s::bytea) AS digest
+    FROM timeline_fanoutchunk WHERE id = %(chunk)s AND state <> 'done' FOR UPDATE
+), job AS (
+    UPDATE timeline_fanoutjob j SET receipts = j.receipts + 1, seal = sha256(j.seal || {CONTENT.format("receipt")})
+    FROM receipt WHERE j.post_id = receipt.job_id RETURNING j.receipts, j.seal
+)
+UPDATE timeline_fanoutchunk c SET state = 'done', last_error = '', finished_at = receipt.finished_at,
+    expected = receipt.expected, delivered = receipt.delivered, dormant = receipt.dormant, lost = receipt.lost,
+    reached = %(reached)s, digest = receipt.digest, number = job.receipts, seal = job.seal
+FROM receipt, job WHERE c.id = receipt.id
+"""  # noqa: S608 -- constants
+
+
+# Of receipts that were loaded in bulk: one link of each chain.
+_SEAL = f"""
+UPDATE timeline_fanoutchunk r SET digest = sha256(r.reached),
+    seal = sha256(coalesce(before.seal, ''::bytea) || {CONTENT.format("c")})
+FROM (SELECT id, job_id, number, first_edge, last_edge, is_virtual, expected, delivered, dormant, lost, finished_at,
+    sha256(reached) AS digest FROM timeline_fanoutchunk) c
+LEFT JOIN timeline_fanoutchunk before ON before.job_id = c.job_id AND before.number = c.number - 1 AND c.number > 1
+WHERE r.id = c.id AND c.job_id = ANY(%(jobs)s) AND c.number = %(number)s
+"""  # noqa: S608 -- constants
+_SEAL_JOBS = """
+UPDATE timeline_fanoutjob j SET seal = c.seal FROM timeline_fanoutchunk c
+WHERE c.job_id = j.post_id AND c.number = j.receipts AND j.post_id = ANY(%(jobs)s)
+"""
+
+
+def seal_loaded(job_ids: list[int]) -> None:
+    """Seal receipts that were inserted with their numbers and their readers, and the jobs that count them."""
+    number = 1
+    with connection.cursor() as sql:
+        while True:
+            sql.execute(_SEAL, {"jobs": job_ids, "number": number})
+            if not sql.rowcount:
+                break
+            number += 1
+        sql.execute(_SEAL_JOBS, {"jobs": job_ids})
+
+
+def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Receipt:
+    """Of a delivery to these readers, of whom it was put on the pages of those who are `online`."""
+    return {
+        "expected": len(readers),
+        "delivered": len(online),
+        "dormant": len(readers) - len(online),
+        "reached": pack(online),
+    }
+
+
+def write(chunk: FanoutChunk, receipt: leases.Receipt) -> None:
+    """Mark a chunk as done, with its receipt at the end of its job's chain: one statement. Idempotent."""
+    values: dict[str, Any] = {
+        "expected": 0,
+        "delivered": 0,
+        "dormant": 0,
+        "lost": 0,
+        "reached": b"",
+    }
+    values |= {**receipt, "chunk": chunk.pk, "now": timezone.now()}
+    with connection.cursor() as sql:
+        sql.execute(_WRITE, values)
+
+
+def pack(reader_ids: Iterable[int]) -> bytes:
+    """Ids of readers: the gaps between them, byte planes first, deflated. Empty for nobody."""
+    ids = np.sort(np.fromiter(reader_ids, dtype="<u8"))
+    if not len(ids):
+        return b""
+    gaps = np.diff(ids, prepend=np.uint64(0)).astype("<u8")
+    return zlib.compress(gaps.view(np.uint8).reshape(-1, 8).T.tobytes())
+
+
+def unpack(packed: bytes) -> Collection[int]:
+    """The inverse of `pack`, in order."""
+    if not packed:
+        return ()
+    planes = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(8, -1)
+    found: list[int] = np.cumsum(planes.T.copy().view("<u8"), dtype=np.uint64).tolist()
+    return found
+
+
+def purge() -> int:
+    """Forget whom old deliveries reached, a batch of chunks at a time; counts stay. The number of chunks."""
+    horizon = timezone.now() - timedelta(days=settings.RECEIPT_DAYS)
+    old = FanoutChunk.objects.filter(reached__isnull=False, finished_at__lt=horizon)
+    batch = old.order_by("finished_at").values("pk")[:PURGE_BATCH]
+    return FanoutChunk.objects.filter(pk__in=batch).update(reached=None)

@@ -1,0 +1,67 @@
+"""Promoted posts on home timelines: which of them a reader may see now, and the count of what was shown.
+
+They come from the same sources as posts of followees (`apps.promotions` makes the virtual follows). Which of them pass
+is decided at every read: one without a `Promotion` is left out.
+"""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+
+from django.db import DatabaseError, connection, transaction
+
+from apps.graph.queries import relations
+from apps.promotions.actions import MAX_COUNTED, count_impressions, digest
+from apps.promotions.queries import Promotion, promotions_of, virtual_followee_ids
+from apps.timeline.pipeline.page import FeedItem
+from feedcache.ids import author_of
+from feedcache.read_through import Future
+
+logger = logging.getLogger(__name__)
+
+MAX_WAIT = "200ms"  # of a page for its count
+
+Promotions = Future[Mapping[int, Promotion]]  # by promoted account
+
+
+def no_promotions() -> Mapping[int, Promotion]:
+    """For streams, which bring nothing that is promoted."""
+    return {}
+
+
+def promotions_for(reader_id: int) -> Promotions:
+    """From PostgreSQL, in one query when it is called; none for those who follow nobody virtually."""
+
+    @cache
+    def promotions() -> Mapping[int, Promotion]:
+        return promotions_of(reader_id) if virtual_followee_ids(reader_id) else {}
+
+    return promotions
+
+
+def without_promoted(reader_id: int, post_ids: Collection[int], *, revision: int) -> set[int]:
+    """The ids without those of accounts that a reader follows only virtually."""
+    virtual = set(virtual_followee_ids(reader_id)) if post_ids else set()
+    virtual &= {author_of(post_id) for post_id in post_ids}
+    if virtual:
+        virtual -= relations(reader_id, virtual, revision=revision).following
+    return {post_id for post_id in post_ids if author_of(post_id) not in virtual}
+
+
+def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
+    """Count the promoted posts of a page that is about to be sent, once for each campaign. Never fails the page."""
+    promotions = [item.promotion for item in items if item.promotion]
+    if not promotions:
+        return
+    page_id = ",".join(str(item.id) for item in items)
+    page = digest(page_id)
+    campaigns = {one.campaign_id for one in promotions if page not in one.pages}
+    if not campaigns:  # the same page again: nothing to write
+        return
+    try:
+        with transaction.atomic():
+            with connection.cursor() as sql:
+                sql.execute("SELECT set_config('lock_timeout', %s, true)", [MAX_WAIT])
+            count_impressions(reader_id, sorted(campaigns)[:MAX_COUNTED], page_id=page_id)
+    except DatabaseError as error:
+        logger.warning("impressions of a page were not counted: %s", error)

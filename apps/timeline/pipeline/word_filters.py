@@ -1,0 +1,44 @@
+"""A reader's own filters on what is no page of a timeline: threads, single posts, notifications, answers of the API.
+
+Pages are filtered while they are filled (`pipeline.page`), so that they are as long as they should be. No cache depends
+on a filter, and a reader's own posts are never filtered.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from apps.accounts.models import User
+from apps.filters.models import FilterContext
+from apps.filters.queries import active_filters_of
+from apps.timeline.pipeline.page import FeedItem, Thread, mark, without_filtered
+
+
+def apply_filters(
+    viewer: User | None, context: FilterContext | None, items: Sequence[FeedItem]
+) -> list[FeedItem]:
+    """Items without those hidden in this context; others carry their matches. Without a context none is hidden."""
+    return without_filtered(items, active_filters_of(viewer), context)
+
+
+def mark_filtered(viewer: User | None, context: FilterContext, item: FeedItem) -> FeedItem:
+    """An item that was requested by its id: with its matches, and never hidden."""
+    return mark(item, active_filters_of(viewer), context)
+
+
+def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
+    """A thread without hidden posts; its focus is marked, and never hidden."""
+    filters = active_filters_of(viewer)
+    if not filters:
+        return thread
+    ancestors: list[FeedItem | None] = []
+    for item in thread.ancestors:
+        if item is None:
+            ancestors.append(item)
+        else:
+            ancestors += without_filtered([item], filters, FilterContext.THREAD)
+    return replace(
+        thread,
+        ancestors=ancestors,
+        focus=mark(thread.focus, filters, FilterContext.THREAD),
+        descendants=without_filtered(thread.descendants, filters, FilterContext.THREAD),
+    )

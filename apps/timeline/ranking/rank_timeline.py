@@ -1,0 +1,203 @@
+"""The rank timeline: a reader's newest raw items with the scores of a prepared algorithm, in Redis (source 003).
+
+The second of the reader's two inboxes: the home cache stays the raw one and is not read in this mode. Two keys: the
+ZSET `rt:{reader}` has the posts by position, the hash beside it the values that explain each, and a version. Both
+live for `RANK_TIMELINE_SECONDS` after they were built, so that no score is older. While they do, a task scores what
+each delivery brings; whatever it missed, every read finds missing and scores. They hold ids and figures: who may see a
+post is decided when a page of the order is read.
+"""
+
+import json
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.events.actions import enqueue
+from apps.timeline.fanout import dispatch
+from apps.timeline.models import FanoutChunk
+from apps.timeline.ranking.algorithms import (
+    Algorithm,
+    Part,
+    Scored,
+    available,
+    items_of,
+    score,
+    select,
+    weights_of,
+    without_read,
+)
+from apps.timeline.ranking.models import RankingChoice
+from feedcache.connections import RedisError, timelines
+from feedcache.redis_clients import Command, execute, is_cluster
+
+logger = logging.getLogger(__name__)
+
+VERSION = "version"  # a field of the hash
+
+Weights = Mapping[str, float]
+
+
+def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
+    """The order of what is unread of the rank timeline; scores raw items that it lacks, removes what is raw no more.
+
+    Without Redis everything is scored for this once.
+    """
+    raw = algorithm.source(viewer, settings.RANK_TIMELINE_LENGTH)
+    try:
+        cached = _read(algorithm, viewer.pk, weights)
+    except (RedisError, ValueError, TypeError) as error:
+        logger.warning("rank timeline of %s not read: %s", viewer.pk, error)
+        cached = None
+    known = cached or {}
+    missing = [post_id for post_id in raw if post_id not in known]
+    added = score(algorithm, viewer, items_of(algorithm, viewer, missing), weights)
+    removed = known.keys() - set(raw)
+    try:
+        _write(algorithm, viewer.pk, weights, added, removed=removed, replaces=cached is None)
+    except RedisError as error:
+        logger.warning("rank timeline of %s not written: %s", viewer.pk, error)
+    remaining = [scored for post_id, scored in known.items() if post_id not in removed]
+    return select(algorithm, without_read(viewer, remaining + added))
+
+
+def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
+    """Score those of the newest `RANK_ITEMS_PER_RUN` raw items that the rank timeline lacks. Twice is the same as once.
+
+    Leaves one of another algorithm or of other weights to the next read. RedisError when Redis does not answer.
+    """
+    raw = algorithm.source(viewer, settings.RANK_ITEMS_PER_RUN)
+    by_position, reasons = keys_of(viewer.pk)
+    pipeline = _pipeline()
+    pipeline.hget(reasons, VERSION)
+    pipeline.zmscore(by_position, raw or [0])
+    version, positions = pipeline.execute()
+    if version != _version(algorithm, weights).encode():
+        return
+    missing = [
+        post_id
+        for post_id, position in zip(raw, positions[: len(raw)], strict=True)
+        if position is None
+    ]
+    added = score(algorithm, viewer, items_of(algorithm, viewer, missing), weights)
+    _write(algorithm, viewer.pk, weights, added, removed=(), replaces=False)
+
+
+def score_delivered(chunk_id: int, *, after: int = 0) -> int:
+    """Score what a chunk has delivered, for its online readers whose algorithm is prepared; the number of them.
+
+    Readers in the order of their ids from `after` on, at most `RANK_READERS_PER_TASK`: a task is enqueued for the next.
+    """
+    algorithms = {name: found for name, found in available().items() if found.prepared}
+    choices = RankingChoice.objects.filter(algorithm__in=algorithms, user_id__gt=after)
+    if not choices.exists():
+        return 0
+    chunk = FanoutChunk.objects.select_related("job__post").filter(pk=chunk_id).first()
+    if chunk is None:
+        return 0
+    readers: Sequence[Any] = dispatch.readers_of(chunk.job.post, chunk)
+    choices = choices.filter(user__in=readers).order_by("user_id")
+    chosen = dict(choices.values_list("user_id", "algorithm")[: settings.RANK_READERS_PER_TASK])
+    viewers = users_by_id(_online(list(chosen)))
+    weights = {name: weights_of(algorithm) for name, algorithm in algorithms.items()}
+    for viewer in viewers.values():
+        name = chosen[viewer.pk]
+        add_newest(algorithms[name], viewer, weights[name])
+    if len(chosen) == settings.RANK_READERS_PER_TASK:
+        enqueue("apps.timeline.ranking.tasks.score_delivered", chunk_id, max(chosen))
+    return len(viewers)
+
+
+def drop(reader_id: int) -> None:
+    """RedisError when Redis does not answer; then the keys expire."""
+    timelines().unlink(*keys_of(reader_id))
+
+
+def _online(reader_ids: Sequence[int]) -> list[int]:
+    """Those who have a rank timeline."""
+    commands: list[Command] = [("EXISTS", keys_of(reader_id)[1]) for reader_id in reader_ids]
+    exists = execute(timelines(), commands) if commands else []
+    return [reader_id for reader_id, found in zip(reader_ids, exists, strict=True) if found]
+
+
+def _read(algorithm: Algorithm, reader_id: int, weights: Weights) -> dict[int, Scored] | None:
+    """The scores by post id, best first; None without a rank timeline of this algorithm and these weights.
+
+    ValueError or TypeError for garbage.
+    """
+    by_position, reasons = keys_of(reader_id)
+    pipeline = _pipeline()
+    pipeline.zrevrange(by_position, 0, -1)
+    pipeline.hgetall(reasons)
+    members, values = pipeline.execute()
+    if values.get(VERSION.encode()) != _version(algorithm, weights).encode():
+        return None
+    trimmed = values.keys() - {VERSION.encode(), *members}
+    if trimmed:
+        timelines().hdel(reasons, *trimmed)
+    return {
+        int(member): _decode(algorithm, weights, int(member), values[member])
+        for member in members
+        if member in values
+    }
+
+
+def _write(
+    algorithm: Algorithm,
+    reader_id: int,
+    weights: Weights,
+    added: Sequence[Scored],
+    *,
+    removed: Collection[int],
+    replaces: bool,
+) -> None:
+    if not (replaces or added or removed):
+        return
+    by_position, reasons = keys_of(reader_id)
+    pipeline = _pipeline()
+    if replaces:
+        pipeline.delete(by_position, reasons)
+        pipeline.hset(reasons, VERSION, _version(algorithm, weights))
+        pipeline.set(dispatch.SCORED, 1, ex=settings.RANK_TIMELINE_SECONDS)  # as long as these keys
+    if removed:
+        pipeline.zrem(by_position, *removed)
+        pipeline.hdel(reasons, *removed)
+    if added:
+        # best first: each is inserted at the head of the listpack
+        best = sorted(added, key=algorithm.position, reverse=True)
+        pipeline.zadd(by_position, {scored.post_id: algorithm.position(scored) for scored in best})
+        pipeline.hset(reasons, mapping={scored.post_id: _encode(scored) for scored in added})
+        pipeline.zremrangebyrank(by_position, 0, -settings.RANK_TIMELINE_LENGTH - 1)
+    for key in (by_position, reasons):
+        pipeline.expire(key, settings.RANK_TIMELINE_SECONDS, nx=True)
+    pipeline.execute()
+
+
+def _pipeline() -> Any:
+    """A transaction; in a cluster none, where it would fail while its slot moves. Reads expect either key to be old."""
+    return timelines().pipeline(transaction=not is_cluster(timelines()))
+
+
+def _encode(scored: Scored) -> str:
+    return json.dumps([scored.shown_id, *(part.value for part in scored.parts)])
+
+
+def _decode(algorithm: Algorithm, weights: Weights, post_id: int, text: bytes) -> Scored:
+    shown_id, *values = json.loads(text)
+    parts = (
+        Part(factor, value, weights[factor.name])
+        for factor, value in zip(algorithm.factors, values, strict=True)
+    )
+    return Scored(post_id, shown_id, tuple(parts))
+
+
+def _version(algorithm: Algorithm, weights: Weights) -> str:
+    return json.dumps([algorithm.name, weights])
+
+
+def keys_of(reader_id: int) -> tuple[str, str]:
+    """With one hash tag: one slot in a cluster."""
+    return f"rt:{{{reader_id}}}", f"rt:{{{reader_id}}}:why"

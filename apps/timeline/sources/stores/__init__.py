@@ -1,0 +1,100 @@
+"""Where the rows of the second level are: in PostgreSQL, or in Cassandra as in source 001 (`TIMELINE_STORE`).
+
+A store knows rows alone. What they prove is said by the reader's span, which is in PostgreSQL for both
+(`sources.second_level`); a span's `stamp` says in which store its rows are, and which writing of them.
+"""
+
+import os
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from typing import NamedTuple, Protocol
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.timeline.models import TimelineSpan
+
+POSTGRESQL, CASSANDRA = "postgresql", "cassandra://"
+
+
+class Covered(NamedTuple):
+    """A span, and ids inside of it in reading order."""
+
+    floor: int
+    ceiling: int
+    ids: list[int]
+
+
+# Spans that are valid now; `begins` says which of them answer a read.
+VALID_SPAN = """
+FROM timeline_timelinespan span
+JOIN accounts_usercounts c ON c.user_id = span.reader_id AND c.graph_revision = span.graph_revision
+WHERE span.reader_id = %(reader)s AND span.filled_at > %(horizon)s AND {begins}
+"""
+BEGINS_BELOW = "%(newest)s <= span.ceiling AND %(newest)s > span.floor + 1"
+BEGINS_ABOVE = "%(oldest)s >= span.floor AND %(oldest)s < span.ceiling - 1"
+ANYWHERE = "true"  # whatever the span has
+
+
+class TimelineStore(Protocol):
+    """Rows of readers and post ids. A row ends `TIMELINE_ENTRY_DAYS` after it was written last.
+
+    What is written while a span is being changed returns the span's new stamp. SourceUnavailable when the store does
+    not answer; what it was told to write may then be there or not.
+    """
+
+    def read(
+        self,
+        reader_id: int,
+        *,
+        newest: int,
+        oldest: int,
+        count: int,
+        begins: str,
+        ascending: bool = False,
+    ) -> Covered | None:
+        """Up to `count` ids of a valid span below `newest` and above `oldest`; None without such a span."""
+
+    def holds(self, span: TimelineSpan) -> bool:
+        """Whether the rows of a span are in this store."""
+
+    def add(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> None:
+        """Without a word about spans."""
+
+    def fill(self, reader_id: int, post_ids: Sequence[int], *, joins: bool) -> int | None:
+        """Add to a reader's rows; unless it joins the span, all others go. The new stamp."""
+
+    def withdraw(self, reader_id: int, author_id: int) -> int | None:
+        """Remove an author's posts from a reader's rows. The new stamp."""
+
+    def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None: ...
+
+    def drop(self, reader_ids: Collection[int]) -> None:
+        """Remove all rows of readers; after their spans."""
+
+    def push(
+        self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
+    ) -> int:
+        """Write a post for all followers between two edges; the number of rows."""
+
+
+def timeline_store() -> TimelineStore:
+    return _store_at(settings.TIMELINE_STORE, os.getpid())
+
+
+@cache
+def _store_at(url: str, _process: int) -> TimelineStore:
+    """One per process: connections and threads do not survive a fork."""
+    if url.startswith(CASSANDRA):
+        from apps.timeline.sources.stores.cassandra import CassandraStore  # noqa: PLC0415 -- only it needs the driver
+
+        return CassandraStore(url)
+    from apps.timeline.sources.stores.postgresql import PostgresqlStore  # noqa: PLC0415 -- as above
+
+    return PostgresqlStore()
+
+
+def horizon() -> datetime:
+    """What was written before has expired."""
+    return timezone.now() - timedelta(days=settings.TIMELINE_ENTRY_DAYS)

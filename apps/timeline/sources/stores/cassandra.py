@@ -1,0 +1,374 @@
+"""Rows of the second level in Cassandra: the table of source 001, whose rows end by themselves after 60 days.
+
+The table has one column more than the article's: a stamp per partition, that is per reader. Every writing that a span
+speaks of gives both the same new stamp, and a read believes its rows only when they carry the stamp of the span. So a
+store that was lost, restored from an old backup or half written is a miss, and PostgreSQL answers.
+
+All writes carry times of PostgreSQL's clock, taken while the span is locked: a row that is written after it was deleted
+is there, whichever processes did both.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from cassandra import ConsistencyLevel, DriverException
+from cassandra.auth import PlainTextAuthProvider
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
+from cassandra.concurrent import execute_concurrent
+from cassandra.connection import ConnectionException
+from cassandra.policies import (
+    DCAwareRoundRobinPolicy,
+    ExponentialReconnectionPolicy,
+    FallthroughRetryPolicy,
+    RoundRobinPolicy,
+    TokenAwarePolicy,
+)
+from cassandra.query import BatchStatement, BatchType
+from django.conf import settings
+
+from apps.deadline import seconds_left
+from apps.graph.queries import follower_ids_between
+from apps.promotions.queries import virtual_follower_ids_between
+from apps.sql import rows_of
+from apps.timeline.models import TimelineSpan
+from apps.timeline.sources.stores import VALID_SPAN, Covered, horizon
+from feedcache.breaker import Bulkhead, SourceUnavailable
+from feedcache.ids import author_of, second_of
+
+TABLE = "following_timeline"
+PORT = 9042
+ERRORS = (DriverException, NoHostAvailable, ConnectionException, OSError)
+CONNECT_SECONDS = 5.0  # in a thread of its own: no page waits for it
+WRITE_SECONDS = 2.0  # rows of PostgreSQL are locked meanwhile
+SCHEMA_SECONDS = 60.0
+PUSH_SECONDS = 15.0  # of a chunk of followers
+BATCH = 50  # rows of one partition: 3 KB, below what servers warn of
+CONCURRENCY = 64  # statements that wait for their answers
+THREADS = 8
+
+_SPAN = "SELECT span.floor, span.ceiling, span.stamp" + VALID_SPAN + "AND span.stamp IS NOT NULL"
+_DOWN = """
+SELECT article_id, stamp FROM following_timeline
+WHERE uid = ? AND (publish_time, article_id) < (?, ?) AND (publish_time, article_id) > (?, ?)
+LIMIT ?
+"""
+_STATEMENTS = {
+    "down": _DOWN,
+    "up": _DOWN.replace("LIMIT", "ORDER BY publish_time ASC, article_id ASC LIMIT"),
+    "stamp": "SELECT stamp FROM following_timeline WHERE uid = ? LIMIT 1",
+    "all": "SELECT article_id FROM following_timeline WHERE uid = ?",
+    "add": """
+INSERT INTO following_timeline (uid, publish_time, article_id) VALUES (?, ?, ?) USING TIMESTAMP ? AND TTL ?
+""",
+    "set_stamp": "INSERT INTO following_timeline (uid, stamp) VALUES (?, ?) USING TIMESTAMP ? AND TTL ?",
+    "remove": """
+DELETE FROM following_timeline USING TIMESTAMP ? WHERE uid = ? AND publish_time = ? AND article_id = ?
+""",
+    "drop": "DELETE FROM following_timeline USING TIMESTAMP ? WHERE uid = ?",
+}
+_CREATE = """
+CREATE TABLE IF NOT EXISTS {}.following_timeline (
+    uid bigint, publish_time timestamp, article_id bigint, stamp bigint static,
+    PRIMARY KEY (uid, publish_time, article_id)
+) WITH CLUSTERING ORDER BY (publish_time DESC, article_id DESC) AND default_time_to_live = {}
+"""
+_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"  # microseconds
+
+T = TypeVar("T")
+Statements = list[tuple[Any, Any]]  # prepared, and its values
+
+
+@dataclass(frozen=True)
+class Address:
+    """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1`. ValueError for anything else.
+
+    `datacenter` is the one of this site, whose nodes are asked first. `protocol_version` is agreed upon, but has to be
+    named for servers before Cassandra 3.
+    """
+
+    nodes: list[str]
+    port: int
+    keyspace: str
+    username: str
+    password: str
+    datacenter: str
+    protocol_version: int | None
+
+    @classmethod
+    def parse(cls, url: str) -> "Address":
+        parts = urlsplit(url)
+        login, _at, hosts = parts.netloc.rpartition("@")
+        username, _colon, password = login.partition(":")
+        places = [host.partition(":") for host in hosts.split(",") if host]
+        ports = {int(port) if port else PORT for _host, _colon, port in places}
+        if not all(host for host, _colon, _port in places) or len(ports) != 1:
+            raise ValueError("it names no nodes, or nodes with different ports")
+        keyspace = parts.path.strip("/")
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,47}", keyspace):
+            raise ValueError(f"{keyspace!r} is no name of a keyspace")
+        options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        address = cls(
+            nodes=[host for host, _colon, _port in places],
+            port=ports.pop(),
+            keyspace=keyspace,
+            username=unquote(username),
+            password=unquote(password),
+            datacenter=options.pop("datacenter", ""),
+            protocol_version=int(options.pop("protocol_version", 0)) or None,
+        )
+        if options:
+            raise ValueError(
+                f"{', '.join(options)}: only datacenter and protocol_version are known"
+            )
+        return address
+
+    def cluster(self) -> Any:
+        """The driver's, not connected yet; the caller shuts it down."""
+        nearby = DCAwareRoundRobinPolicy(self.datacenter) if self.datacenter else RoundRobinPolicy()
+        profile = ExecutionProfile(
+            load_balancing_policy=TokenAwarePolicy(nearby),
+            retry_policy=FallthroughRetryPolicy(),  # PostgreSQL answers instead
+            consistency_level=ConsistencyLevel.LOCAL_QUORUM,  # what was written is read
+            request_timeout=WRITE_SECONDS,
+        )
+        login = PlainTextAuthProvider(self.username, self.password) if self.username else None
+        options = {"protocol_version": self.protocol_version} if self.protocol_version else {}
+        return Cluster(
+            self.nodes,
+            port=self.port,
+            auth_provider=login,
+            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+            reconnection_policy=ExponentialReconnectionPolicy(0.5, 8.0),
+            connect_timeout=CONNECT_SECONDS,
+            control_connection_timeout=CONNECT_SECONDS,
+            **options,
+        )
+
+
+class Connected:
+    """A session, and its prepared statements."""
+
+    def __init__(self, address: Address) -> None:
+        cluster = address.cluster()
+        try:
+            self.session = cluster.connect(address.keyspace)
+            prepared = {name: self.session.prepare(text) for name, text in _STATEMENTS.items()}
+        except BaseException:
+            cluster.shutdown()
+            raise
+        self.down, self.up = prepared["down"], prepared["up"]
+        self.stamp, self.all = prepared["stamp"], prepared["all"]
+        self.add, self.set_stamp = prepared["add"], prepared["set_stamp"]
+        self.remove, self.drop = prepared["remove"], prepared["drop"]
+
+    def run(self, statements: Iterable[tuple[Any, Any]]) -> None:
+        execute_concurrent(
+            self.session, list(statements), concurrency=CONCURRENCY, raise_on_first_error=True
+        )
+
+    def run_in_partition(self, statements: Statements) -> None:
+        """The same for statements on one reader's rows, many in a request."""
+        batches = []
+        for start in range(0, len(statements), BATCH):
+            batch = BatchStatement(BatchType.UNLOGGED)
+            for statement, values in statements[start : start + BATCH]:
+                batch.add(statement, values)
+            batches.append((batch, None))
+        self.run(batches)
+
+    def stamp_of(self, reader_id: int) -> int | None:
+        row = self.session.execute(self.stamp, (reader_id,)).one()
+        stamp: int | None = row.stamp if row is not None else None
+        return stamp
+
+
+class CassandraStore:
+    def __init__(self, url: str) -> None:
+        self._address = Address.parse(url)
+        self._bulkhead = Bulkhead("cassandra", max_concurrency=THREADS)
+        self._lock = threading.Lock()
+        self._connected: Connected | None = None
+
+    def read(
+        self,
+        reader_id: int,
+        *,
+        newest: int,
+        oldest: int,
+        count: int,
+        begins: str,
+        ascending: bool = False,
+    ) -> Covered | None:
+        values = {"reader": reader_id, "newest": newest, "oldest": oldest, "horizon": horizon()}
+        spans = rows_of(_SPAN.format(begins=begins), values)
+        if not spans:
+            return None
+        floor, ceiling, stamp = spans[0]
+        below, above = min(ceiling, newest), max(floor, oldest)
+
+        def work(connected: Connected) -> list[int] | None:
+            statement = connected.up if ascending else connected.down
+            bound = (reader_id, _published(below), below, _published(above), above, count)
+            rows = list(connected.session.execute(statement, bound))
+            # without rows, and from early releases of 2.1 when they are read backwards, the stamp does not come along
+            found = (rows[0].stamp if rows else None) or connected.stamp_of(reader_id)
+            return [row.article_id for row in rows] if found == stamp else None
+
+        ids = self._call(work, seconds_left(settings.CASSANDRA_TIMEOUT_SECONDS))
+        return None if ids is None else Covered(floor, ceiling, ids)
+
+    def holds(self, span: TimelineSpan) -> bool:
+        if span.stamp is None:
+            return False
+        return (
+            self._call(lambda connected: connected.stamp_of(span.pk), WRITE_SECONDS) == span.stamp
+        )
+
+    def add(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> None:
+        self._push([(reader_id, post_id) for reader_id in reader_ids for post_id in post_ids])
+
+    def fill(self, reader_id: int, post_ids: Sequence[int], *, joins: bool) -> int:
+        now = _clock()
+
+        def work(connected: Connected) -> None:
+            rows = [_row(connected, reader_id, post_id, now) for post_id in post_ids]
+            stamp = (connected.set_stamp, (reader_id, now, now, _ttl()))
+            old = [] if joins else [(connected.drop, (now - 1, reader_id))]
+            connected.run_in_partition([*old, *rows, stamp])
+
+        self._call(work, WRITE_SECONDS)
+        return now
+
+    def withdraw(self, reader_id: int, author_id: int) -> int:
+        now = _clock()
+
+        def work(connected: Connected) -> None:
+            ids = [row.article_id for row in connected.session.execute(connected.all, (reader_id,))]
+            theirs = [post_id for post_id in ids if post_id and author_of(post_id) == author_id]
+            gone = [_removal(connected, reader_id, post_id, now) for post_id in theirs]
+            connected.run_in_partition(
+                [*gone, (connected.set_stamp, (reader_id, now, now, _ttl()))]
+            )
+
+        self._call(work, WRITE_SECONDS)
+        return now
+
+    def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None:
+        """For readers with a span: a row of others is never read before it is written again, or removed."""
+        spans = TimelineSpan.objects.filter(reader__in=reader_ids)
+        readers, now = list(spans.values_list("reader", flat=True)), _clock()
+
+        def work(connected: Connected) -> None:
+            connected.run(
+                _removal(connected, reader_id, post_id, now)
+                for reader_id in readers
+                for post_id in post_ids
+            )
+
+        if readers and post_ids:
+            self._call(work, PUSH_SECONDS)
+
+    def drop(self, reader_ids: Collection[int]) -> None:
+        now = _clock()
+        self._call(
+            lambda connected: connected.run(
+                (connected.drop, (now, reader_id)) for reader_id in reader_ids
+            ),
+            PUSH_SECONDS,
+        )
+
+    def push(
+        self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
+    ) -> int:
+        between = virtual_follower_ids_between if is_virtual else follower_ids_between
+        readers = between(author_id, first_edge=first_edge, last_edge=last_edge)
+        self._push([(int(reader_id), post_id) for reader_id in readers])
+        return len(readers)
+
+    def _push(self, rows: Sequence[tuple[int, int]]) -> None:
+        now = _clock()
+        self._call(
+            lambda connected: connected.run(_row(connected, *row, now) for row in rows),
+            PUSH_SECONDS,
+        )
+
+    def _call(self, work: Callable[[Connected], T], seconds: float) -> T:
+        try:
+            return self._bulkhead.call(lambda: work(self._connection()), seconds=seconds)
+        except ERRORS as error:
+            raise SourceUnavailable(str(error)) from error
+
+    def _connection(self) -> Connected:
+        """Made by the first call of a process; then the driver itself comes back to nodes that were away."""
+        if self._connected is None:
+            with self._lock:
+                if self._connected is None:
+                    self._connected = Connected(self._address)
+        return self._connected
+
+
+def create_tables(address: Address, *, replication: int | None = None) -> int:
+    """Create the keyspace and the table where they are missing; the number of copies of each row. One of ERRORS.
+
+    Without a number three copies, or as many as there are nodes.
+    """
+    cluster = address.cluster()
+    try:
+        session = cluster.connect()
+        nodes = [
+            host
+            for host in cluster.metadata.all_hosts()
+            if address.datacenter in {"", host.datacenter}
+        ]
+        copies = replication or min(3, len(nodes))
+        strategy = (
+            {"class": "NetworkTopologyStrategy", address.datacenter: copies}
+            if address.datacenter
+            else {"class": "SimpleStrategy", "replication_factor": copies}
+        )
+        session.execute(
+            f"CREATE KEYSPACE IF NOT EXISTS {address.keyspace} WITH replication = {strategy}",
+            timeout=SCHEMA_SECONDS,
+        )
+        session.execute(_CREATE.format(address.keyspace, _ttl()), timeout=SCHEMA_SECONDS)
+        return copies
+    finally:
+        cluster.shutdown()
+
+
+def has_tables(address: Address) -> bool:
+    """Whether the site can use this keyspace. One of ERRORS when no node answers."""
+    cluster = address.cluster()
+    try:
+        cluster.connect()
+        keyspace = cluster.metadata.keyspaces.get(address.keyspace)
+        table = keyspace.tables.get(TABLE) if keyspace is not None else None
+        return bool(table is not None and "stamp" in table.columns)
+    finally:
+        cluster.shutdown()
+
+
+def _row(connected: Connected, reader_id: int, post_id: int, now: int) -> tuple[Any, Any]:
+    return connected.add, (reader_id, _published(post_id), post_id, now, _ttl())
+
+
+def _removal(connected: Connected, reader_id: int, post_id: int, now: int) -> tuple[Any, Any]:
+    return connected.remove, (now, reader_id, _published(post_id), post_id)
+
+
+def _published(post_id: int) -> int:
+    """In milliseconds, as an id has it: rows in the order of their times are in the order of their ids."""
+    return second_of(post_id) * 1000
+
+
+def _ttl() -> int:
+    return int(settings.TIMELINE_ENTRY_DAYS * 24 * 3600)
+
+
+def _clock() -> int:
+    now: int = rows_of(_CLOCK, {})[0][0]
+    return now

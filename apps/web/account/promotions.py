@@ -1,0 +1,51 @@
+"""The settings of promoted posts: what people state about themselves, the segments they are in, and the switch."""
+
+from django.contrib import messages
+from django.http import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from apps.errors import Invalid
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    require_get_or_post,
+)
+from apps.promotions.actions import opt_in, opt_out, set_traits
+from apps.promotions.queries import choosable_traits, is_opted_out, segments_of, stated_traits
+from apps.web.forms.accounts import add_errors, render_settings
+from apps.web.forms.promotions import PromotionsForm
+
+
+@require_get_or_post
+@login_required
+def promotions(request: AuthenticatedRequest) -> HttpResponseBase:
+    user = request.user
+    stated = stated_traits(user)
+    traits = {trait.slug: trait.label for trait in [*choosable_traits(), *stated]}
+    initial = {
+        "shows_promoted": not is_opted_out(user),
+        "traits": [trait.slug for trait in stated],
+    }
+    form = PromotionsForm(
+        request.POST if request.method == "POST" else None,
+        initial=initial,
+        traits=list(traits.items()),
+    )
+    if form.is_valid():
+        is_wanted = form.cleaned_data["shows_promoted"]
+        try:
+            if not is_wanted:
+                opt_out(user)
+            set_traits(user, form.cleaned_data["traits"])
+            if is_wanted:
+                opt_in(user)
+        except Invalid as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, _("Saved."))
+            return SeeOther(request.path)
+    context = {"form": form, "segments": segments_of(user)}
+    return render_settings(
+        request, "accounts/settings_promotions.html", "promotions", context, form
+    )

@@ -1,0 +1,27 @@
+"""The page of a feed, and its next items."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from apps.http.requests import SiteRequest, viewer_of
+from apps.pagination import Page
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.promoted import count_shown
+from feedcache.stats import stage
+
+
+def render_feed(
+    request: SiteRequest,
+    template: str,
+    page: Page[FeedItem],
+    **context: Any,
+) -> HttpResponse:
+    """The page of a feed, or for htmx the next items."""
+    with stage("present"):
+        viewer = viewer_of(request)
+        if viewer is not None:
+            count_shown(viewer.pk, page.items)
+        context |= {"page": page, "has_items": bool(page.items)}
+        return render(request, "timeline/_page.html" if request.htmx else template, context)

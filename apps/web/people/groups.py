@@ -1,0 +1,179 @@
+"""Pages of lists and of circles: create, rename, fill, delete; and leave a circle."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+
+from apps.accounts.queries import user_by_handle, user_ids_named
+from apps.errors import Invalid, NotAllowed, NotFound
+from apps.graph.groups.actions import (
+    add_members,
+    change_group,
+    create_group,
+    delete_group,
+    leave_circle,
+    remove_members,
+)
+from apps.graph.groups.queries import groups_of, joined_circles, members_page, own_group
+from apps.graph.models import Circle, Group, UserList
+from apps.graph.queries import friends_count
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
+from apps.pagination import Cursor
+from apps.web.forms.accounts import add_errors, render_form
+from apps.web.forms.graph import CircleForm, CircleMembersForm, ListForm, ListMembersForm
+
+
+@dataclass(frozen=True)
+class Pages:
+    """How the pages of lists and of circles differ."""
+
+    kind: type[Group]
+    name: str  # begins the names of addresses and templates
+    index: str  # the name of the address of all of them
+    form: type[forms.Form]
+    members_form: type[forms.Form]
+    removed: Promise
+    context: dict[str, str]
+
+    def address_of(self, group_id: int) -> str:
+        return reverse(f"{self.name}_edit", args=[group_id])
+
+
+LISTS = Pages(
+    UserList,
+    "list",
+    "lists",
+    ListForm,
+    ListMembersForm,
+    gettext_lazy("@%(handle)s is out of the list."),
+    {"here": "lists"},
+)
+CIRCLES = Pages(
+    Circle,
+    "circle",
+    "settings_circles",
+    CircleForm,
+    CircleMembersForm,
+    gettext_lazy("@%(handle)s is out of the circle."),
+    {"here": "settings", "tab": "circles"},
+)
+
+
+@require_get_or_post
+@login_required
+def index(request: AuthenticatedRequest, pages: Pages) -> HttpResponseBase:
+    """The viewer's lists or circles, and a form for a new one; and the circles of others that the viewer is in."""
+    form = pages.form(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            group = create_group(pages.kind, request.user, **form.cleaned_data)
+        except Invalid as refusal:
+            add_errors(form, refusal, {pages.kind.NAME_PARAMETER: "name"})
+        else:
+            return SeeOther(pages.address_of(group.pk))
+    context: dict[str, Any] = {"groups": groups_of(pages.kind, request.user), "form": form}
+    if pages is CIRCLES:
+        context["others"] = joined_circles(request.user)
+        context["friends"] = friends_count(request.user.pk)
+    return _render(request, pages, f"{pages.name}s", context, form)
+
+
+@require_get_or_post
+@login_required
+def edit(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
+    """A form for the name and what else can be chosen, and the members."""
+    group = own_group(pages.kind, request.user, group_id)
+    form = _form_of(pages, group, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            change_group(pages.kind, request.user, group_id, **form.cleaned_data)
+        except Invalid as refusal:
+            add_errors(form, refusal, {pages.kind.NAME_PARAMETER: "name"})
+        else:
+            messages.success(request, _("Saved."))
+            return SeeOther(pages.address_of(group_id))
+    return _edit_page(request, pages, group, form, pages.members_form())
+
+
+@require_POST
+@login_required
+def add(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
+    """Add people, all who are named or none of them."""
+    group = own_group(pages.kind, request.user, group_id)
+    members_form = pages.members_form(request.POST)
+    if members_form.is_valid():
+        try:
+            ids = user_ids_named(members_form.cleaned_data["handles"])
+            add_members(pages.kind, request.user, group_id, ids)
+        except (Invalid, NotAllowed, NotFound) as refusal:
+            members_form.add_error("handles", refusal.message)
+        else:
+            return SeeOther(pages.address_of(group_id))
+    return _edit_page(request, pages, group, _form_of(pages, group), members_form)
+
+
+@require_POST
+@login_required
+def remove(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
+    person = user_by_handle(request.POST.get("handle", ""))
+    remove_members(pages.kind, request.user, group_id, [person.pk])
+    messages.success(request, str(pages.removed) % {"handle": person.handle})
+    return SeeOther(pages.address_of(group_id))
+
+
+@require_get_or_post
+@login_required
+def delete(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
+    """Ask, then delete."""
+    group = own_group(pages.kind, request.user, group_id)
+    if request.method != "POST":
+        context = {"group": group, "back": pages.address_of(group_id), "no_fab": True}
+        return render(request, f"graph/groups/{pages.name}_delete.html", context)
+    delete_group(pages.kind, request.user, group_id)
+    messages.success(request, _("Deleted."))
+    return SeeOther(reverse(pages.index))
+
+
+@require_POST
+@login_required
+def leave(request: AuthenticatedRequest, group_id: int) -> HttpResponseBase:
+    """Leave somebody else's circle."""
+    leave_circle(request.user, group_id)
+    messages.success(request, _("You have left the circle."))
+    return SeeOther(reverse(CIRCLES.index))
+
+
+def _form_of(pages: Pages, group: Group, data: Any = None) -> forms.Form:
+    return pages.form(data, initial={name: getattr(group, name) for name in pages.form.base_fields})
+
+
+def _edit_page(
+    request: AuthenticatedRequest,
+    pages: Pages,
+    group: Group,
+    form: forms.Form,
+    members_form: forms.Form,
+) -> HttpResponse:
+    members = members_page(group, Cursor.from_query(request.GET))
+    context = {"group": group, "form": form, "members_form": members_form, "page": members}
+    return _render(request, pages, pages.name, context, form, members_form)
+
+
+def _render(
+    request: AuthenticatedRequest,
+    pages: Pages,
+    template: str,
+    context: dict[str, Any],
+    *shown: forms.Form,
+) -> HttpResponse:
+    context = {**context, **pages.context, "pages": pages, "no_fab": True}
+    return render_form(request, f"graph/groups/{template}.html", context, *shown)

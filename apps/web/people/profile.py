@@ -1,0 +1,53 @@
+"""Profiles: an account and its posts."""
+
+from dataclasses import replace
+
+from django.http import HttpResponseBase
+from django.shortcuts import redirect
+from django.views.decorators.http import require_safe
+
+from apps.http.requests import SiteRequest, viewer_of
+from apps.pagination import Cursor
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.profile import ProfileFilter, pinned_items, profile_head, profile_timeline
+from apps.web.feed import render_feed
+from apps.web.templatetags.people import name_of
+
+TABS = {
+    "posts": ProfileFilter(replies=False),
+    "replies": ProfileFilter(),
+    "media": ProfileFilter(reposts=False, only_pictures=True),
+}
+
+
+@require_safe
+def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpResponseBase:
+    """An account and its posts; the pinned ones come first."""
+    viewer = viewer_of(request)
+    viewer_id = viewer.pk if viewer else None
+    head = profile_head(handle, viewer_id)
+    owner, relationship = head.owner, head.relationship
+    if handle != owner.handle:
+        return redirect(owner.url, permanent=True)
+    cursor = Cursor.from_query(request.GET, by_time=True)
+    pinned: list[FeedItem] = []
+    only = TABS[tab]
+    if tab == "posts" and cursor == Cursor():
+        pinned = pinned_items(viewer, head.pinned_ids)
+        only = replace(only, pinned=False)
+    page = profile_timeline(owner, viewer, cursor, only)
+    context = {
+        "profile": owner,
+        "here": "profile" if viewer_id == owner.pk else "",
+        "tab": tab,
+        "feed_url": request.path,
+        "pinned": pinned,
+        "has_pinned": bool(pinned),
+        "relationship": relationship,
+        "is_blocked": relationship.blocking,
+        "is_top": cursor.max_id is None,
+        "title": f"{owner.name} (@{owner.handle})",
+        "heading": name_of(owner),
+        "url": owner.url,
+    }
+    return render_feed(request, "timeline/profile.html", page, **context)

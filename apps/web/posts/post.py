@@ -1,0 +1,163 @@
+"""Pages of a post: its thread, its versions, its likes, reposts and quotes, its embed for other sites."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from csp.decorators import csp_replace
+from django.conf import settings
+from django.http import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.accounts.staff import is_permitted
+from apps.engagement.actions import read_post
+from apps.errors import NotFound
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SiteRequest,
+    login_required,
+    viewer_id_of,
+    viewer_of,
+)
+from apps.http.verification import may_act_as_staff
+from apps.pagination import Cursor, Page
+from apps.posts.queries import versions_of
+from apps.timeline.fanout.author_receipts import VIEW_RECEIPTS, duration, receipt_of
+from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.word_filters import apply_filters_to_thread
+from apps.timeline.thread import (
+    fold_replies,
+    likers,
+    quotes_timeline,
+    reposters,
+    thread,
+    visible_item,
+)
+from apps.web.people.relationships import follow_buttons
+from apps.web.plots import steps
+
+MAX_TITLE = 60  # characters of a post in the title of its page
+
+
+@require_safe
+def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
+    """A post in its thread; for htmx only the replies below it."""
+    viewer_id = viewer_id_of(request)
+    filtered = apply_filters_to_thread(viewer_of(request), thread(viewer_id, post_id))
+    if filtered.focus.author.handle != handle:
+        return redirect(filtered.focus.url)
+    focus = filtered.focus.shown
+    context: dict[str, Any] = {
+        "thread": filtered,
+        "rows": fold_replies(focus, filtered.descendants),
+    }
+    if request.htmx:
+        return render(request, "timeline/_rows.html", {**context, "place": 1})
+    viewer = viewer_of(request)
+    if request.method == "GET" and viewer:
+        read_post(viewer, focus.id)
+    if viewer and filtered.focus.flags.own:
+        context["receipt"] = receipt_of(viewer, filtered.focus.id)
+    context |= {
+        "place": len(filtered.ancestors) + 1,
+        "title": _title(focus),
+        "author": f"{focus.author.name} (@{focus.author.handle})",
+        "author_url": filtered.focus.author.url,
+        "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
+        "focus_id": focus.id,
+        "can_repost": focus.can_repost,
+        "has_more": filtered.more,
+    }
+    return render(request, "timeline/thread.html", context)
+
+
+@require_safe
+def short(request: SiteRequest, post_id: int) -> HttpResponseBase:
+    """The short address of a post leads to its page."""
+    return redirect(visible_item(viewer_id_of(request), post_id).url)
+
+
+def _title(item: FeedItem) -> str:
+    text = Truncator(item.post.content_warning or item.post.body).chars(MAX_TITLE)
+    return _("%(name)s: “%(text)s”") % {"name": item.author.name, "text": text}
+
+
+@require_safe
+@login_required
+def receipt(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpResponseBase:
+    """Whom a post reached, for its author; for staff without its text."""
+    as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
+    found = receipt_of(request.user, post_id, as_staff=as_staff)
+    item = visible_item(request.user.pk, post_id) if found.is_own else None
+    if item and item.author.handle != handle:
+        return redirect(f"{item.url}/receipt")
+    context = {
+        "receipt": found,
+        "item": item,
+        "curve": steps(found.curve) if found.reached else "",
+        "time": duration(found.seconds or 0),
+        "back_url": f"/@{handle}/{post_id}",
+    }
+    return render(request, "timeline/receipt.html", context)
+
+
+PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
+    "likes": likers,
+    "reposts": reposters,
+}
+
+
+@require_safe
+def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
+    """All versions of a post, the newest first."""
+    item = visible_item(viewer_id_of(request), post_id).shown
+    if item.author.handle != handle:
+        return redirect(f"{item.url}/history")
+    # a version shows the text as it was: neither "edited" nor a poll to vote in
+    versions = [
+        replace(item, post=replace(version, edited_ms=None, poll=None))
+        for version in reversed(versions_of(item.post))
+    ]
+    return render(request, "timeline/history.html", {"item": item, "versions": versions})
+
+
+@require_safe
+def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
+    viewer_id = viewer_id_of(request)
+    item = visible_item(viewer_id, post_id).shown
+    if item.author.handle != handle:
+        return redirect(f"{item.url}/{tab}")
+    page = PEOPLE[tab](viewer_id, post_id, Cursor.from_query(request.GET))
+    buttons = follow_buttons(viewer_id, page.items)
+    context = {"item": item, "tab": tab, "page": page, **buttons}
+    return render(request, "timeline/reactions.html", context)
+
+
+@require_safe
+def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
+    viewer_id = viewer_id_of(request)
+    item = visible_item(viewer_id, post_id).shown
+    if item.author.handle != handle:
+        return redirect(f"{item.url}/quotes")
+    page = quotes_timeline(viewer_of(request), post_id, Cursor.from_query(request.GET))
+    context = {"item": item, "tab": "quotes", "page": page, "feed_url": request.path}
+    template = "timeline/_page.html" if request.htmx else "timeline/reactions.html"
+    return render(request, template, context)
+
+
+@require_safe
+@xframe_options_exempt
+def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
+    """A public post for a frame of another site, as visitors see it."""
+    item = visible_item(None, post_id).shown
+    if item.author.handle != handle:
+        raise NotFound(_("This post isn't here."))
+    context = {"item": item, "viewer": None}
+    page = partial(render, template_name="timeline/embed.html", context=context)
+    return csp_replace({"frame-ancestors": ["*"]})(page)(request)

@@ -1,0 +1,43 @@
+"""The aggregate feed: one line for the same action of several people with the same object."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.http.requests import AuthenticatedRequest, login_required
+from apps.timeline.aggregate import Action, ActionCursor, aggregate_page
+
+MAX_FACES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`newest` stands for all of its actions; `actors` are those of all, the last one first."""
+
+    newest: Action
+    actors: list[User] = field(default_factory=list)
+
+    @property
+    def faces(self) -> list[User]:
+        return self.actors[:MAX_FACES]
+
+
+@require_safe
+@login_required
+def aggregate(request: AuthenticatedRequest) -> HttpResponse:
+    page = aggregate_page(request.user, ActionCursor.from_query(request.GET))
+    context = {"page": page, "lines": grouped(page.items), "here": "home"}
+    template = "timeline/_aggregate_page.html" if request.htmx else "timeline/aggregate.html"
+    return render(request, template, context)
+
+
+def grouped(actions: Sequence[Action]) -> list[Line]:
+    """One line for each `group_key`, in the place of its newest action."""
+    lines: dict[str, Line] = {}
+    for action in actions:
+        lines.setdefault(action.group_key, Line(action)).actors.append(action.actor)
+    return list(lines.values())

@@ -1,0 +1,33 @@
+"""What came to home since its reader left off."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from apps.errors import BadRequest
+from apps.http.requests import AuthenticatedRequest, login_required
+from apps.notifications.queries import unread_count_and_home_read_id
+from apps.timeline import catch_up as timeline
+
+ORDERS = ("author", "reactions")
+
+
+@require_safe
+@login_required
+def catch_up(request: AuthenticatedRequest) -> HttpResponse:
+    """All of it, by author or with `by=reactions` in that order."""
+    order = request.GET.get("by") or ORDERS[0]
+    if order not in ORDERS:
+        raise BadRequest(_("Choose one of the list."))
+    unread, read_id = unread_count_and_home_read_id(request.user)
+    context = {
+        "found": timeline.catch_up(request.user, read_id),
+        "order": order,
+        "read_id": read_id,
+        "days": timeline.MAX_DAYS,
+        "unread_notifications": unread,
+        "here": "home",
+        "no_fab": True,
+    }
+    return render(request, "timeline/catch_up.html", context)

@@ -1,0 +1,38 @@
+"""One's own home, compared with the tables while one watches, and to take along."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from apps.audit.own_page import check_page, page_archive
+from apps.http.requests import AuthenticatedRequest, login_required
+from apps.pagination import Cursor
+
+MAX_PAGES = 10  # one after the other by themselves; further ones by a link
+
+
+@require_safe
+@login_required
+def check(request: AuthenticatedRequest) -> HttpResponse:
+    """The page with its button, and with `page` the result of one page; htmx asks for the next by itself."""
+    context: dict[str, Any] = {"here": "home", "no_fab": True}
+    if number := request.GET.get("page"):
+        cursor = Cursor.from_query({"max_id": request.GET.get("max_id", "")})
+        context["number"] = int(number) if number.isdecimal() and len(number) < 6 else 1
+        context["check"] = check_page(request.user, cursor)
+        context["goes_on"] = context["number"] % MAX_PAGES != 0
+    template = "audit/_check_result.html" if request.htmx else "audit/check.html"
+    return render(request, template, context)
+
+
+@require_safe
+@login_required
+def download(request: AuthenticatedRequest) -> HttpResponse:
+    body = page_archive(request.user, Cursor.from_query(request.GET, by_time=True))
+    headers = {
+        "Content-Disposition": 'attachment; filename="page.zip"',
+        "Cache-Control": "private, no-store",
+    }
+    return HttpResponse(body, content_type="application/zip", headers=headers)

@@ -1,0 +1,52 @@
+"""Home as it was at a moment."""
+
+from datetime import UTC
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from apps.accounts.models import User
+from apps.http.requests import AuthenticatedRequest, login_required
+from apps.pagination import Cursor, parse_moment
+from apps.throttling import check_rate_limit
+from apps.timeline.as_of import MAX_DELETED, history_begins, home_as_of
+from apps.web.timelines.explain import of_account
+
+LOCAL_TIME = "%Y-%m-%dT%H:%M:%S"  # the format of datetime-local inputs
+
+
+@require_safe
+@login_required
+def as_of(request: AuthenticatedRequest) -> HttpResponse:
+    """The form, and with `as_of` a page."""
+    return _past_page(request, request.user, {})
+
+
+@of_account
+def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
+    """The same for another account, for staff; without the text of restricted posts."""
+    return _past_page(request, owner, {"owner": owner})
+
+
+def _past_page(
+    request: AuthenticatedRequest, reader: User, context: dict[str, Any]
+) -> HttpResponse:
+    context |= {"here": "home", "no_fab": True, "begins": history_begins()}
+    if text := request.GET.get("as_of"):
+        check_rate_limit("past", str(request.user.pk))
+        moment = parse_moment(text, "as_of")
+        query = request.GET.dict()
+        del query["as_of"]
+        past = home_as_of(reader, moment, Cursor.from_query(query))
+        context |= {
+            "moment": moment,
+            "value": moment.astimezone(UTC).strftime(LOCAL_TIME),
+            "page": past.page,
+            "rows": [{"item": item} for item in past.page.items],
+            "deleted": past.deleted,
+            "many": past.deleted >= MAX_DELETED,
+            "is_before_history": moment < context["begins"],
+        }
+    return render(request, "audit/as_of.html", context)

@@ -1,0 +1,366 @@
+"""Clients of Redis and Memcached from the settings: one pool of connections for each server and process.
+
+Time-outs are short: a cache that does not answer in time is a miss. Only this module and `redis_clients` import the
+client libraries.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import redis
+import redis.asyncio
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from pymemcache.client.base import Client
+from pymemcache.exceptions import MemcacheError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from redis.sentinel import SentinelConnectionPool
+
+from feedcache.breaker import Breaker
+from feedcache.redis_clients import (
+    CONNECT_TIMEOUT_SECONDS,
+    SCHEME,
+    SENTINEL,
+    BreakingPool,
+    Cluster,
+    RedisConnections,
+    SentinelConnections,
+    execute,
+    parse,
+    sentinel_parts,
+    sentinel_pool,
+)
+from feedcache.topology import Sizes, Tenant, Topology, configured
+
+PROBE_TIMEOUT_SECONDS = 0.3  # a staff page waits for the slowest node
+
+Redis = redis.Redis
+RedisError = redis.RedisError
+MEMCACHED_ERRORS = (MemcacheError, OSError)
+ResponseError = redis.ResponseError  # the server refused the command
+Pipeline = redis.client.Pipeline
+
+
+def configuration() -> redis.Redis:
+    """The server of REDIS_URL, which never moves: the topology, what processes report, messages to all of them."""
+    return client_at("timelines", "")
+
+
+def timelines() -> redis.Redis:
+    """Home caches; evictable, rebuilt from PostgreSQL."""
+    return client_at("timelines", tenant_of("timelines").url)
+
+
+def dedicated_configuration() -> redis.Redis:
+    """A client of the server of `configuration` with connections of its own.
+
+    For a thread that may be running while the process forks: a lock of the shared pool would stay locked in the child.
+    No breaker, since the thread holds a subscription open.
+    """
+    return _redis(settings.REDIS_URL, "listener", pool=redis.BlockingConnectionPool)
+
+
+def graph() -> redis.Redis:
+    """Relations; evictable, rebuilt from PostgreSQL."""
+    return client_at("graph", tenant_of("graph").url)
+
+
+def graph_replicas() -> list[redis.Redis]:
+    """Those of the settings; none where relations have moved away from their primary."""
+    replicas = _graph_replicas()
+    return [] if replicas and tenant_of("graph").url else replicas
+
+
+@cache
+def _graph_replicas() -> list[redis.Redis]:
+    return [_redis(url, "graph replica") for url in settings.REDIS_GRAPH_REPLICA_URLS]
+
+
+def counters() -> redis.Redis:
+    """Must not evict; rebuilt from PostgreSQL after a loss. One server, never a cluster."""
+    if settings.REDIS_COUNTERS_URL.startswith(SCHEME):
+        raise ImproperlyConfigured(
+            "REDIS_COUNTERS_URL: the counters need one server, not a cluster"
+        )
+    return client_at("counters", "")
+
+
+def existence() -> redis.Redis:
+    """Bloom filters; must not evict, rebuilt from PostgreSQL after a loss."""
+    return client_at("existence", "")
+
+
+def limits() -> redis.Redis:
+    return client_at("limits", tenant_of("limits").url)
+
+
+def sessions() -> redis.Redis:
+    """The Redis of Django's cache, for health checks; Django has its own connections."""
+    return client_at("cache", "")
+
+
+def broadcasts() -> redis.Redis:
+    """One server, never a cluster."""
+    return client_at("broadcasts", tenant_of("broadcasts").url)
+
+
+def async_broadcasts() -> Any:
+    """A client of the same server for an event loop; the caller closes it."""
+    if settings.REDIS_BROADCAST_URL.startswith(SCHEME):
+        raise ImproperlyConfigured(
+            "REDIS_BROADCAST_URL: the broadcasts need one server, not a cluster"
+        )
+    options: dict[str, Any] = {
+        "socket_timeout": settings.REDIS_TIMEOUT_SECONDS,
+        "socket_connect_timeout": settings.REDIS_TIMEOUT_SECONDS,
+        "retry": None,
+        "protocol": 2,
+    }
+    moved = tenant_of("broadcasts").url
+    url = moved or settings.REDIS_BROADCAST_URL
+    if url.startswith(SENTINEL):
+        address, name, database = sentinel_parts(url)
+        login = {"username": address.username, "password": address.password}
+        sentinel: Any = redis.asyncio.Sentinel  # the library's types end here
+        sentinels = sentinel(address.nodes, sentinel_kwargs=options)
+        return sentinels.master_for(name, db=database, **login, **options)
+    if moved:
+        options |= _login(settings.REDIS_BROADCAST_URL)
+    return redis.asyncio.Redis.from_url(url, **options)
+
+
+_SETTINGS = {
+    "timelines": "REDIS_URL",
+    "graph": "REDIS_GRAPH_URL",
+    "counters": "REDIS_COUNTERS_URL",
+    "existence": "REDIS_EXISTENCE_URL",
+    "limits": "REDIS_LIMITS_URL",
+    "cache": "REDIS_CACHE_URL",
+    "broadcasts": "REDIS_BROADCAST_URL",
+}
+
+
+@dataclass
+class _Tenants:
+    find: Callable[[str], Tenant] = lambda _name: Tenant()
+
+
+_tenants = _Tenants()
+
+
+def find_tenants_with(find: Callable[[str], Tenant]) -> None:
+    """How this process knows where a class of data is; until then at the address of the settings."""
+    _tenants.find = find
+
+
+def tenant_of(name: str) -> Tenant:
+    """Where a class of data is now, by the topology of this process. The first call may wait for it."""
+    return _tenants.find(name)
+
+
+def written(name: str) -> list[redis.Redis]:
+    """The servers to which a class of data is written now: the one that is read first; two while it moves."""
+    tenant = tenant_of(name)
+    urls = [tenant.url] if tenant.also is None else [tenant.url, tenant.also]
+    return [client_at(name, url) for url in urls]
+
+
+@cache
+def client_at(name: str, url: str) -> redis.Redis:
+    """The client of a class of data at an address; "" is that of the settings, whose login all of them use."""
+    configured: str = getattr(settings, _SETTINGS[name])
+    return _redis(url, name, login=_login(configured)) if url else _redis(configured, name)
+
+
+def _login(url: str) -> dict[str, Any]:
+    if url.startswith(SCHEME):
+        _nodes, username, password = parse(url)
+    elif url.startswith(SENTINEL):
+        address, _name, _database = sentinel_parts(url)
+        username, password = address.username, address.password
+    else:
+        options = dict(cast("Any", redis.connection).parse_url(url))
+        username, password = options.get("username"), options.get("password")
+    login = {"username": username, "password": password}
+    return {name: value for name, value in login.items() if value is not None}
+
+
+def forget_clients() -> None:
+    """The next use connects again."""
+    client_at.cache_clear()
+    _graph_replicas.cache_clear()
+
+
+def _redis(
+    url: str,
+    role: str,
+    *,
+    pool: type[redis.BlockingConnectionPool] | None = None,
+    login: Mapping[str, Any] | None = None,
+) -> redis.Redis:
+    """A client whose calls count as those of a role, but with a pool of its own."""
+    if url.startswith(SCHEME):
+        options: dict[str, Any] = {"timeout_seconds": settings.REDIS_TIMEOUT_SECONDS, "role": role}
+        return cast("redis.Redis", Cluster(url, login=login, **options))
+    counted = {} if pool else {"role": role}
+    # one retry, of broken connections only: a pooled one may be stale after a restart
+    retries: dict[str, Any] = {
+        "retry": Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
+        "retry_on_error": [redis.ConnectionError],
+    }
+    timeout = settings.REDIS_TIMEOUT_SECONDS
+    if url.startswith(SENTINEL):
+        primary = sentinel_pool(
+            SentinelConnectionPool if pool else SentinelConnections,
+            url,
+            timeout_seconds=timeout,
+            **retries,
+            **counted,
+        )
+        return redis.Redis(connection_pool=primary)
+    # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
+    connections = (pool or RedisConnections).from_url(
+        url,
+        max_connections=64,
+        timeout=timeout,
+        socket_timeout=timeout,
+        socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
+        protocol=2,
+        **(login or {}),
+        **retries,
+        **counted,
+    )
+    return redis.Redis(connection_pool=connections)
+
+
+def reset_breakers() -> None:
+    """Close all breakers, after the servers were brought back."""
+    for breaker in _breakers(
+        [*_needed_by_pages(), existence(), limits(), sessions(), broadcasts()]
+    ):
+        breaker.succeed()
+
+
+def has_open_breaker() -> bool:
+    """Whether this process skips a Redis that pages need. Asks no server."""
+    return not all(breaker.is_closed for breaker in _breakers(_needed_by_pages()))
+
+
+def _needed_by_pages() -> list[redis.Redis]:
+    return [timelines(), graph(), counters(), *graph_replicas()]
+
+
+def _breakers(servers: Iterable[redis.Redis]) -> Iterator[Breaker]:
+    for server in servers:
+        pool = getattr(server, "connection_pool", None)
+        if isinstance(pool, BreakingPool):
+            yield pool.breaker
+
+
+def configured_topology() -> Topology:
+    """The topology of the settings, in force until staff change it."""
+    sizes = Sizes(
+        main=settings.MEMCACHED_MAIN_MEGABYTES,
+        backup=settings.MEMCACHED_BACKUP_MEGABYTES,
+        l1=settings.MEMCACHED_L1_MEGABYTES,
+    )
+    return configured(
+        settings.MEMCACHED_URLS,
+        settings.MEMCACHED_BACKUP_URLS,
+        settings.MEMCACHED_L1_URLS,
+        sizes=sizes,
+    )
+
+
+def listens() -> bool:
+    """Whether this process follows changes of the topology; tests switch it off."""
+    return bool(settings.CACHE_TOPOLOGY_LISTENS)
+
+
+@contextmanager
+def memcached_at(url: str) -> Iterator[Any]:
+    """A connection of its own to any Memcached, for administration; every command waits for its reply.
+
+    Raises one of MEMCACHED_ERRORS when used, not when opened.
+    """
+    client = Client(
+        url,
+        connect_timeout=PROBE_TIMEOUT_SECONDS,
+        timeout=PROBE_TIMEOUT_SECONDS,
+        default_noreply=False,
+        no_delay=True,
+    )
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def memcached_timeout() -> float:
+    """How long a node may take to answer, in seconds."""
+    return float(settings.MEMCACHED_TIMEOUT_SECONDS)
+
+
+def key_prefix() -> bytes:
+    return bytes(settings.CACHE_KEY_PREFIX.encode())
+
+
+def refills_all_l1() -> bool:
+    """Whether loaded values go to every L1 group, not only to the one that was read."""
+    return bool(settings.CACHE_REFILL_ALL_L1)
+
+
+EXPIRE_EVERY = 16  # one in so many reads of a replica extends the time to live on the primary
+
+T = TypeVar("T")
+
+
+@cache
+def _breaker(_replica: Redis) -> Breaker:
+    return Breaker()
+
+
+def graph_reader() -> Redis:
+    """A random replica whose breaker is closed; else the primary."""
+    replicas = graph_replicas()
+    for replica in random.sample(replicas, len(replicas)):
+        if _breaker(replica).allows():
+            return replica
+    return graph()
+
+
+def read_graph(
+    read: Callable[[Redis], T | None], *, keys: Sequence[str] = (), ttl_seconds: int = 0
+) -> T | None:
+    """The result of `read` on a replica, else on the primary; None is a miss. Raises the RedisError of the primary.
+
+    `read` extends the life of its `keys` on the primary itself; for a replica this function does it now and then.
+    """
+    reader = graph_reader()
+    if reader is not graph():
+        result = _read_replica(reader, read)
+        if result is not None:
+            if keys and random.randrange(EXPIRE_EVERY) == 0:  # noqa: S311 -- not a secret
+                _expire(keys, ttl_seconds)
+            return result
+    return read(graph())
+
+
+def _read_replica(replica: Redis, read: Callable[[Redis], T | None]) -> T | None:
+    try:
+        result = read(replica)
+    except RedisError:
+        _breaker(replica).fail()
+        return None
+    _breaker(replica).succeed()
+    return result
+
+
+def _expire(keys: Sequence[str], ttl_seconds: int) -> None:
+    with suppress(RedisError):  # the read succeeded; an expired key is loaded again
+        execute(graph(), [("EXPIRE", key, ttl_seconds) for key in keys])

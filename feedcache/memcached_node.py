@@ -1,0 +1,612 @@
+"""One Memcached node: the text protocol, connections, a breaker, and which generation of its memory may be read.
+
+**Protocol.** Every request with an answer ends with a `get`, so every answer ends with END: first the result lines of
+the stores, in their order, then the values.
+
+The kind of a stored item and its expiry are in Memcached's 32 bits of flags: two bits of kind, then seconds since 2020.
+So no value can look like a tombstone, and a copy in another layer lives no longer than the original.
+
+**Generation.** The keys of a node contain a number. The node itself stores the current one under a key of its own, the
+*stamp*, which every request reads along. An answer under another stamp does not count: reads and writes are repeated
+under the new number. So all processes that use a node agree at once on what is in it.
+
+**Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
+its breaker was open) may hold something older than the other layers. It is not read until its generation has grown.
+The new generation is announced through Redis at once, for the processes that saw no failure, and written to the node by
+the first process that reaches it. The others learn of it within a second and read nothing below. Without Redis only the
+node learns of it: until it is written there, a process that saw no failure reads the old generation.
+
+**Breaker.** A node that does not answer costs one time-out, then it is skipped.
+"""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from feedcache.breaker import Breaker
+from feedcache.connections import Redis, RedisError, configuration, key_prefix, memcached_timeout
+from feedcache.redis_clients import run_script
+
+MAX_TTL_SECONDS = 30 * 24 * 3600  # Memcached reads a larger number as a date
+_ERA = 1577836800  # 2020-01-01
+
+
+class Kind(IntEnum):
+    """What a stored item is."""
+
+    VALUE = 0
+    TOMBSTONE = 1  # deleted a moment ago; nothing older may replace it
+    ABSENT = 2  # the source has no such value
+
+
+class Item(NamedTuple):
+    """A stored value; `token` is its cas number, 0 for a value that was never stored."""
+
+    data: bytes
+    flags: int = 0
+    token: int = 0
+
+    @property
+    def kind(self) -> int:
+        """A `Kind`, or 3, which is never written."""
+        return self.flags & 3
+
+    @property
+    def ends(self) -> int:
+        """The Unix second in which it expires; 0 when unknown."""
+        return (self.flags >> 2) + _ERA if self.flags >> 2 else 0
+
+
+def flags_of(kind: Kind, ends: int) -> int:
+    """`ends` is a Unix second."""
+    return max(ends - _ERA, 0) << 2 | kind
+
+
+class Incomplete(Exception):
+    """More bytes of the answer are to come."""
+
+
+class ProtocolError(Exception):
+    """The bytes do not answer the request."""
+
+
+class Answer(NamedTuple):
+    """The result lines of the stores, and the values by key."""
+
+    lines: list[bytes]
+    items: dict[bytes, Item]
+
+
+def get_request(keys: Sequence[bytes]) -> bytes:
+    """Values with their cas tokens."""
+    return b"gets %s\r\n" % b" ".join(keys)
+
+
+def store_request(
+    verb: bytes, items: Iterable[tuple[bytes, Item]], *, ttl_seconds: int, noreply: bool
+) -> bytes:
+    """`set` or `add` several values, or `cas` each with its token."""
+    end = b" noreply\r\n" if noreply else b"\r\n"
+    parts = []
+    for key, (data, flags, token) in items:
+        cas = b" %d" % token if verb == b"cas" else b""
+        parts.append(b"%s %s %d %d %d%s%s" % (verb, key, flags, ttl_seconds, len(data), cas, end))
+        parts.append(data)
+        parts.append(b"\r\n")
+    return b"".join(parts)
+
+
+def delete_request(keys: Iterable[bytes]) -> bytes:
+    """Without an answer."""
+    return b"".join(b"delete %s noreply\r\n" % key for key in keys)
+
+
+def read_answer(data: bytes, start: int, lines: int) -> tuple[Answer, int]:
+    """The answer that begins at `start`, and where the next one does. Raises Incomplete or ProtocolError."""
+    results = []
+    for _ in range(lines):
+        end = data.find(b"\r\n", start)
+        if end < 0:
+            raise Incomplete
+        results.append(data[start:end])
+        start = end + 2
+    items, end = _read_values(data, start)
+    return Answer(results, items), end
+
+
+def _read_values(data: bytes, at: int) -> tuple[dict[bytes, Item], int]:
+    items: dict[bytes, Item] = {}
+    while True:
+        end = data.find(b"\r\n", at)
+        if end < 0:
+            raise Incomplete
+        words = data[at:end].split()
+        if words == [b"END"]:
+            return items, end + 2
+        try:
+            word, key, flags, size, token = words
+            start, stop = end + 2, end + 2 + int(size)
+            items[key] = Item(data[start:stop], int(flags), int(token))
+        except ValueError:
+            raise ProtocolError(data[at : min(end, at + 100)]) from None
+        if len(data) < stop + 2:
+            raise Incomplete
+        if word != b"VALUE" or data[stop : stop + 2] != b"\r\n":
+            raise ProtocolError(data[at : min(end, at + 100)])
+        at = stop + 2
+
+
+DEFAULT_PORT = 11211
+RECEIVE_BYTES = 256 * 1024
+
+
+class Connection:
+    """Connects when it is first used. `is_proved`: the node has answered on it."""
+
+    def __init__(self, url: str) -> None:
+        self.is_proved = False
+        self._url = url
+        self._socket: socket.socket | None = None
+
+    def send(self, data: bytes, *, seconds: float) -> None:
+        """Send within `seconds`. Raises OSError."""
+        if self._socket is None:
+            self._socket = _connect(self._url, seconds)
+        self._socket.settimeout(seconds)
+        self._socket.sendall(data)
+
+    def receive(self, *, seconds: float) -> bytes:
+        """The next bytes, waiting up to `seconds`. Raises OSError."""
+        if self._socket is None:
+            raise ConnectionResetError("closed")
+        self._socket.settimeout(seconds)
+        data = self._socket.recv(RECEIVE_BYTES)
+        if not data:
+            raise ConnectionResetError("closed by the node")
+        return data
+
+    def close(self) -> None:
+        """Also when an answer may still arrive on it."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+def _connect(url: str, seconds: float) -> socket.socket:
+    """`url` is unix:/path, host:port or host; an IPv6 host is in brackets."""
+    path = url.removeprefix("unix:")
+    if path.startswith("/"):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(seconds)
+        try:
+            connection.connect(path)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+    host, separator, port = url.rpartition(":")
+    if not separator or url.endswith("]"):
+        host, port = url, str(DEFAULT_PORT)
+    connection = socket.create_connection((host.strip("[]"), int(port)), seconds)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+GENERATIONS_KEY = "memcached:generations"  # name of a node -> lowest generation that may be read
+RETRY_SECONDS = 2.0  # after Redis failed: until then no write waits for it again
+
+# KEYS: the hash. ARGV: node, minimum. Never the same number twice, even when Redis has lost the last one.
+_RAISE = """
+local have = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0') or 0
+local new = string.format('%.0f', math.max(have + 1, tonumber(ARGV[2])))
+redis.call('HSET', KEYS[1], ARGV[1], new)
+return new
+"""
+
+
+class _RedisPause:
+    until = 0.0
+
+
+_pause = _RedisPause()
+
+
+def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | None:
+    """The new lowest readable generation of a node; None when Redis does not answer.
+
+    A client passed as `by` is asked even shortly after a failure: its caller can wait.
+    """
+    if by is None and time.monotonic() < _pause.until:
+        return None
+    try:
+        raised: Any = run_script(by or configuration(), _RAISE, [GENERATIONS_KEY], [node, at_least])
+        return int(raised)
+    except (RedisError, ValueError):
+        _pause.until = time.monotonic() + RETRY_SECONDS
+        return None
+
+
+def lowest_generations(*, by: Redis) -> dict[str, int]:
+    """The lowest readable generations, by name of node. Raises RedisError."""
+    return parse_generations(by.hgetall(GENERATIONS_KEY))
+
+
+def parse_generations(fields: Any) -> dict[str, int]:
+    return {name.decode(): int(number) for name, number in fields.items() if number.isdigit()}
+
+
+ANNOUNCE_SECONDS = 0.5  # at most one announcement of a node per process in this time
+
+
+class NodeHealth:
+    """The generations of one node, and the writes that it missed, as far as this process knows."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._generation = 0  # the last stamp of the node
+        self._lowest = 0  # the lowest readable generation, as announced
+        self._missed = 0  # writes
+        self._covered = 0  # missed writes for which the lowest generation was raised
+        self._announced_at = -ANNOUNCE_SECONDS
+        self._held_until = 0.0
+        self._is_ready = False
+
+    def current(self) -> int | None:
+        """The generation to use; None before the node was probed, and again after every doubt."""
+        return self._generation if self._is_ready else None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the node may not be used yet."""
+        return time.monotonic() < self._held_until
+
+    def hold(self, seconds: float) -> None:
+        """Do not use the node for a while: meanwhile it may miss writes of processes that do not know it yet."""
+        with self._lock:
+            self._held_until = time.monotonic() + seconds
+            self._missed += 1
+            self._is_ready = False
+
+    def invalidate(self) -> None:
+        """The node must be probed again."""
+        with self._lock:
+            self._is_ready = False
+
+    def confirms(self, requested: int, stamp: int | None) -> bool:
+        """Whether an answer counts that was requested under a generation, and came with a stamp."""
+        if stamp == requested >= self._lowest:
+            return True
+        with self._lock:
+            if stamp is not None and stamp > self._generation and stamp >= self._lowest:
+                self._generation = stamp
+            elif stamp != self._generation or stamp < self._lowest:
+                self._is_ready = False
+        return False
+
+    def miss_write(self) -> None:
+        with self._lock:
+            self._missed += 1
+            self._is_ready = False
+        self.announce()
+
+    def announce(self, *, at_once: bool = False, by: Redis | None = None) -> bool:
+        """Announce missed writes to all processes, at most twice a second; the next call covers those in between.
+
+        Whether nothing is left to announce.
+        """
+        with self._lock:
+            missed, now = self._missed, time.monotonic()
+            is_soon = now - self._announced_at < ANNOUNCE_SECONDS
+            if missed == self._covered or self.is_held:
+                return (
+                    True  # this process does not read a held node, and for the others it is empty
+                )
+            if is_soon and not at_once:
+                return False
+            self._announced_at = now
+            at_least = max(self._generation + 1, _new_generation())
+        raised = raise_lowest(self._name, at_least=at_least, by=by)
+        if raised is not None:
+            self._raise_lowest(raised, missed)
+        return raised is not None
+
+    def learn(self, lowest: int) -> None:
+        """Another process announced: nothing below `lowest` may be read."""
+        if lowest > self._lowest:
+            self._raise_lowest(lowest, self._covered)
+
+    def required_generation(self, stamp: int | None) -> tuple[int, int]:
+        """The generation that a node with this stamp must have, and how many missed writes that covers."""
+        with self._lock:
+            missed, lowest = self._missed, self._lowest
+            # an empty node; if it lost only its stamp, the number must be one that was never used
+            if stamp is None:
+                return max(lowest, self._generation + 1, _new_generation()), missed
+            if missed > self._covered:  # Redis did not take the announcement
+                return max(lowest, self._generation + 1, stamp + 1), missed
+            return max(lowest, stamp), missed
+
+    def set_generation(self, generation: int, missed: int) -> None:
+        """The node has this generation now; it may be read unless another write was missed meanwhile."""
+        with self._lock:
+            self._generation = generation
+            self._covered = max(self._covered, missed)
+            self._is_ready = self._missed == self._covered and generation >= self._lowest
+
+    def _raise_lowest(self, lowest: int, covered: int) -> None:
+        with self._lock:
+            self._lowest = max(self._lowest, lowest)
+            self._covered = max(self._covered, covered)
+            if self._generation < self._lowest:
+                self._is_ready = False
+
+
+def _new_generation() -> int:
+    """A generation that was never used: the time in milliseconds."""
+    return int(time.time() * 1000)
+
+
+logger = logging.getLogger(__name__)
+
+NodeKey = tuple[str, int]  # address, and the generation of its place in the topology
+
+MIN_SECONDS = 0.002  # time for an answer that arrived while another node used up the time-out
+MAX_TRIES = 3
+
+# Makes the bytes of a request from the prefix of its keys. A request with an answer ends with a read of the stamp.
+RequestBuilder = Callable[[bytes], bytes]
+
+
+@dataclass(slots=True)
+class PendingRequest:
+    """A request sent to a node. `lines`: how many stores it has, each answered by a line."""
+
+    node: "MemcachedNode"
+    build: RequestBuilder
+    lines: int
+    generation: int
+    connection: Connection
+    is_repeatable: bool = field(kw_only=True)
+    began: float = field(default_factory=time.perf_counter, init=False)
+
+    def collect(self, deadline: float) -> Answer | None:
+        """The answer; None when the node failed or may not be used. Repeated when the generation was another."""
+        answer = self.receive(deadline)
+        for _ in range(MAX_TRIES):
+            if answer is None or self.node.is_current(answer, self.generation):
+                return answer
+            answer = self._repeat()
+        return None
+
+    def receive(self, deadline: float) -> Answer | None:
+        """The answer, whatever its generation; None when the node failed."""
+        try:
+            answer = self._read(deadline)
+        except (OSError, ProtocolError) as error:
+            self.connection.close()
+            if (
+                self.is_repeatable
+                and self.connection.is_proved
+                and isinstance(error, ConnectionError)
+            ):
+                self.node.discard_idle()  # they may be older than the node: repeat on a new one
+                self.is_repeatable = False
+                return self._repeat()
+            self.node.fail(error)
+            return None
+        except BaseException:
+            self.connection.close()
+            raise
+        self.node.release(self.connection)
+        return answer
+
+    def _repeat(self) -> Answer | None:
+        repeated = self.node.send(self.build, lines=self.lines, is_repeatable=self.is_repeatable)
+        if repeated is None:
+            return None
+        self.generation, self.connection = repeated.generation, repeated.connection
+        return self.receive(time.monotonic() + self.node.timeout)
+
+    def _read(self, deadline: float) -> Answer:
+        data = bytearray()  # grows in place: a thousand vectors arrive in many reads
+        while True:
+            seconds = max(deadline - time.monotonic(), MIN_SECONDS)
+            data += self.connection.receive(seconds=seconds)
+            if data.endswith(b"\r\n"):
+                try:
+                    return self._parse(bytes(data))
+                except Incomplete:
+                    continue
+
+    def _parse(self, data: bytes) -> Answer:
+        answer, at = read_answer(data, 0, self.lines)
+        if at != len(data):
+            raise ProtocolError(data[at : at + 100])
+        self.connection.is_proved = True
+        return answer
+
+
+class MemcachedNode:
+    """A node at a fixed place. The generation of the place in the topology is one more part of every key."""
+
+    def __init__(self, url: str, placed: int = 0, *, role: str = "") -> None:
+        self.url = url
+        self.backend = f"memcached {role}"  # in the counts of calls
+        self.key: NodeKey = (url, placed)
+        self.name = f"{url} {placed}"
+        self.timeout = memcached_timeout()
+        self.stamp_key = b"%s%d.stamp" % (key_prefix(), placed)
+        self.health = NodeHealth(self.name)
+        self._head = b"%s%d." % (key_prefix(), placed)
+        # lent and returned at the end: a single thread stays on one connection, which keeps its requests in order
+        self._idle: list[Connection] = []  # a list's append and pop are atomic
+        self._breaker = Breaker()
+        self._probing = threading.Lock()  # held during a probe
+        self._is_retired = False
+
+    @property
+    def is_answering(self) -> bool:
+        return self._breaker.is_closed
+
+    def head(self, generation: int) -> bytes:
+        """The prefix of all keys of a generation."""
+        return b"%s%d" % (self._head, generation)
+
+    def current(self) -> int | None:
+        """The generation to use now; None while the node may not be used. Probes the node when that is due."""
+        generation = self.health.current()
+        if generation is not None or self.health.is_held:
+            return generation
+        if not self._probing.acquire(timeout=self.timeout if self._breaker.is_closed else 0):
+            return None
+        try:
+            if self.health.current() is None and self._breaker.allows():
+                self._probe()
+            return self.health.current()
+        finally:
+            self._probing.release()
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def send(
+        self, build: RequestBuilder, *, lines: int = 0, is_repeatable: bool = True
+    ) -> PendingRequest | None:
+        """None when the node may not be used."""
+        generation = self.current()
+        if generation is None:
+            return None
+        return self._send(build, generation, lines=lines, is_repeatable=is_repeatable)
+
+    def send_noreply(self, build: RequestBuilder, generation: int) -> None:
+        """Send a request without an answer; it may get lost."""
+        connection = self._connected(build(self.head(generation)))
+        if connection is not None:
+            self.release(connection)
+
+    def ping(self) -> bool:
+        pending = self.send(self._stamp_request)
+        return pending is not None and pending.collect(time.monotonic() + self.timeout) is not None
+
+    def is_current(self, answer: Answer, generation: int) -> bool:
+        """Whether the node answered under `generation`; learns the node's generation when not."""
+        return self.health.confirms(generation, self.take_stamp(answer))
+
+    def take_stamp(self, answer: Answer) -> int | None:
+        """The node's generation; removed from the answer."""
+        item = answer.items.pop(self.stamp_key, None)
+        return int(item.data) if item and item.data.isdigit() else None
+
+    def miss_write(self) -> None:
+        """A write did not reach the node, or may not have: nothing older in it may be read by any process."""
+        self.health.miss_write()
+
+    def fail(self, error: Exception) -> None:
+        """The node did not answer: open the breaker."""
+        self.health.invalidate()
+        if self._breaker.fail():
+            logger.warning("memcached %s does not answer and is skipped: %s", self.url, error)
+        self.discard_idle()
+
+    # -- probe -----------------------------------------------------------------------------------
+
+    def _probe(self) -> None:
+        """Read the stamp; write a higher one when the memory may be too old. `_probing` is held."""
+        self.health.announce(at_once=True)
+        for _ in range(MAX_TRIES):
+            answer = self._exchange(self._stamp_request)
+            if answer is None:
+                return
+            item = answer.items.get(self.stamp_key)
+            stamp = self.take_stamp(answer)
+            required, missed = self.health.required_generation(stamp)
+            if stamp == required or self._write_stamp(item, required):
+                if not self._breaker.is_closed:
+                    logger.warning("memcached %s answers again, generation %s", self.url, required)
+                self._breaker.succeed()
+                self.health.set_generation(required, missed)
+                return
+
+    def _write_stamp(self, item: Item | None, generation: int) -> bool:
+        """False when another process was faster."""
+        new = (self.stamp_key, Item(b"%d" % generation, 0, item.token if item else 0))
+        verb = b"cas" if item else b"add"
+        request = store_request(verb, [new], ttl_seconds=0, noreply=False) + self._stamp_request(
+            b""
+        )
+        answer = self._exchange(lambda _head: request, lines=1)
+        return answer is not None and answer.lines == [b"STORED"]
+
+    def _stamp_request(self, _head: bytes) -> bytes:
+        return get_request([self.stamp_key])
+
+    # -- connections -----------------------------------------------------------------------------
+
+    def _exchange(self, build: RequestBuilder, *, lines: int = 0) -> Answer | None:
+        pending = self._send(build, 0, lines=lines, is_repeatable=False)
+        return pending.receive(time.monotonic() + self.timeout) if pending else None
+
+    def _send(
+        self, build: RequestBuilder, generation: int, *, lines: int, is_repeatable: bool
+    ) -> PendingRequest | None:
+        connection = self._connected(build(self.head(generation)))
+        if connection is None:
+            return None
+        return PendingRequest(
+            self, build, lines, generation, connection, is_repeatable=is_repeatable
+        )
+
+    def _connected(self, request: bytes) -> Connection | None:
+        """A connection on which the request was sent; repeated while only idle connections are broken."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = Connection(self.url)
+            try:
+                connection.send(request, seconds=self.timeout)
+            except OSError as error:
+                connection.close()
+                if not (connection.is_proved and isinstance(error, ConnectionError)):
+                    self.fail(error)
+                    return None
+                self.discard_idle()
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                return connection
+
+    def release(self, connection: Connection) -> None:
+        if self._is_retired:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def discard_idle(self) -> None:
+        while self._idle:
+            with suppress(IndexError):
+                self._idle.pop().close()
+
+    def retire(self) -> None:
+        """The node left the topology."""
+        self._is_retired = True
+        self.discard_idle()
+
+
+def sync_generations(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
+    """Announce missed writes, and learn of those that other processes announced."""
+    for node in nodes:
+        node.health.announce(by=by)
+    try:
+        lowest = lowest_generations(by=by)
+    except RedisError:
+        return  # the stamps of the nodes still hold
+    for node in nodes:
+        node.health.learn(lowest.get(node.name, 0))

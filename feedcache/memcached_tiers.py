@@ -1,0 +1,739 @@
+"""The tiers of Memcached (sources 000, 002): many small equal L1 groups, Main, and Backup behind it.
+
+A tier is a layer of nodes at fixed slots: a key belongs to one slot of a layer for ever, whatever fails. A request that
+concerns several nodes is sent to all of them before the first answer is read. Inside the module keys are bytes.
+
+A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds its
+results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup takes its place;
+when both fail nothing was written. `gets` and `cas` work on Main, else on Backup, never on L1.
+
+Without L1 there are two layers, without Backup one, without Main none: then every read is a miss, every write False.
+A failure is a miss. Which memory of a failed node may be read: see `memcached_node`. Departures from the articles, and
+why: docs/decisions/0009.
+"""
+
+import os
+import random
+import re
+import threading
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import cast
+
+from feedcache import stats
+from feedcache.connections import Redis, dedicated_configuration, refills_all_l1
+from feedcache.memcached_node import (
+    MAX_TTL_SECONDS,
+    Answer,
+    Item,
+    Kind,
+    MemcachedNode,
+    NodeKey,
+    PendingRequest,
+    RequestBuilder,
+    delete_request,
+    flags_of,
+    get_request,
+    store_request,
+    sync_generations,
+)
+from feedcache.servers.topology_listener import current, listener
+from feedcache.topology import Group, Topology
+
+Items = Mapping[bytes, Item]
+
+VALUE_MARK, LEASE_MARK = b":", b"~"  # what follows the generation in a key
+LEASE_SECONDS = 2  # Memcached counts whole seconds: a lease lives one to two
+UNKNOWN_TTL_SECONDS = 60  # of a copy of an item without an expiry
+
+
+@dataclass(slots=True)
+class Reading:
+    """The items of a layer, and the generation of each node that answered: a refill must be under the same."""
+
+    items: dict[bytes, Item] = field(default_factory=dict)
+    nodes: dict[MemcachedNode, int] = field(default_factory=dict)
+
+    def take(self, request: PendingRequest, answer: Answer) -> None:
+        self.nodes[request.node] = request.generation
+        cut = len(request.node.head(request.generation)) + 1
+        for key, item in answer.items.items():
+            self.items[key[cut:]] = item
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot and its node."""
+
+    node: MemcachedNode
+    is_read: bool = True
+
+
+class Layer:
+    """The nodes of Main, of Backup or of one L1 group."""
+
+    def __init__(self, name: str, slots: Sequence[Slot]) -> None:
+        self.name = name
+        self.slots = tuple(slots)
+
+    def slot_of(self, key: bytes) -> Slot:
+        """By a hash that is the same in every process and version."""
+        return self.slots[zlib.crc32(key) % len(self.slots)]
+
+    def by_slot(self, keys: Collection[bytes]) -> list[tuple[Slot, list[bytes]]]:
+        slots, number = self.slots, len(self.slots)
+        if not slots:
+            return []
+        if number == 1:
+            return [(slots[0], list(keys))] if keys else []
+        parts: list[list[bytes]] = [[] for _ in slots]
+        for key in keys:
+            parts[zlib.crc32(key) % number].append(key)
+        return [(slot, part) for slot, part in zip(slots, parts, strict=True) if part]
+
+    def read(self, keys: Collection[bytes]) -> Reading:
+        """The items with their cas tokens."""
+        return self.ask(keys)()
+
+    def ask(self, keys: Collection[bytes]) -> Callable[[], Reading]:
+        """Send the request of a read now; the result waits for the answers, and must be called."""
+        requests, errors = [], 0
+        for slot, part in self.by_slot(keys):
+            build = _get(slot.node, part)
+            request = slot.node.send(build) if slot.is_read else None
+            if request is None:
+                errors += len(part)
+            else:
+                requests.append((request, part))
+        return partial(self._receive, requests, len(keys), errors)
+
+    def _receive(
+        self, requests: Sequence[tuple[PendingRequest, list[bytes]]], requested: int, errors: int
+    ) -> Reading:
+        reading = Reading()
+        for request, part, answer in _collect(requests):
+            if answer is None:
+                errors += len(part)
+            else:
+                reading.take(request, answer)
+        self._count(requested, len(reading.items), errors)
+        return reading
+
+    def write(self, verb: bytes, items: Items, *, ttl_seconds: int) -> set[bytes]:
+        """Store and wait for the answers; the stored keys. A node that failed has missed a write."""
+        stored: set[bytes] = set()
+        requests = []
+        for slot, part in self.by_slot(items):
+            build = _stores(slot.node, verb, [(key, items[key]) for key in part], ttl_seconds)
+            request = slot.node.send(build, lines=len(part), is_repeatable=verb != b"cas")
+            if request is None:
+                slot.node.miss_write()
+            else:
+                requests.append((request, part))
+        for request, part, answer in _collect(requests):
+            if answer is None:
+                request.node.miss_write()
+                continue
+            pairs = zip(part, answer.lines, strict=True)
+            stored.update(key for key, line in pairs if line == b"STORED")
+        return stored
+
+    def refill(
+        self,
+        items: Items,
+        nodes: Mapping[MemcachedNode, int],
+        *,
+        release: Collection[bytes] = (),
+    ) -> None:
+        """Add items of another layer or the source without waiting, unless something newer is there; may get lost.
+
+        Only under the generation that the layer had when it was read: a write may have been missed in between. An item
+        with a token replaces exactly the one that was read with it. Leases to `release` are deleted in the same
+        request, so that no reader finds neither lease nor value.
+        """
+        for slot, part in self.by_slot(items.keys() | set(release)):
+            generation = nodes.get(slot.node)
+            if generation is None or slot.node.current() != generation:
+                continue
+            stored = [(key, items[key]) for key in part if key in items]
+            build = _refill(stored, [key for key in part if key in release])
+            slot.node.send_noreply(build, generation)
+
+    def lease(self, keys: Collection[bytes]) -> "Leases":
+        """Try to become the loader of each key, and read in the same round trip what has been stored meanwhile."""
+        leases, requests = Leases(), []
+        for slot, part in self.by_slot(keys):
+            build = _lease(slot.node, part)
+            request = slot.node.send(build, lines=len(part)) if slot.is_read else None
+            if request is not None:
+                requests.append((request, part))
+        for request, part, answer in _collect(requests):
+            if answer is not None:
+                leases.take(request, part, answer)
+        return leases
+
+    def _count(self, requested: int, found: int, errors: int) -> None:
+        tier = f"tier:{self.name}"
+        misses = requested - found - errors
+        stats.count(tier, {stats.HIT: found, stats.ERROR: errors, stats.MISS: misses})
+
+
+def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
+    """Set items in several layers, each with a time to live, without a reply for each, and wait until they are there.
+
+    Items with tokens replace exactly those that were read with them.
+    A read of the stamp closes the request to every node; all nodes work at the same time. So a reader in any process
+    finds the new item in every layer afterwards. A node that does not answer has missed a write.
+    """
+    requests = []
+    for layer, items, ttl_seconds in what:
+        for slot, part in layer.by_slot(items):
+            pairs = [(key, items[key]) for key in part]
+            verb = b"cas" if pairs[0][1].token else b"set"
+            build = _stores(slot.node, verb, pairs, ttl_seconds, noreply=True)
+            request = slot.node.send(build)
+            if request is None:
+                slot.node.miss_write()
+            else:
+                requests.append((request, part))
+    for request, _part, answer in _collect(requests):
+        if answer is None:
+            request.node.miss_write()
+
+
+@dataclass(slots=True)
+class Leases:
+    """Keys to load here, keys that another caller loads, and items stored meanwhile."""
+
+    won: set[bytes] = field(default_factory=set)
+    lost: set[bytes] = field(default_factory=set)
+    reading: Reading = field(default_factory=Reading)
+
+    def take(self, request: PendingRequest, keys: Sequence[bytes], answer: Answer) -> None:
+        for key, line in zip(keys, answer.lines, strict=True):
+            (self.won if line == b"STORED" else self.lost).add(key)
+        self.reading.take(request, answer)
+
+
+def layer_of(name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode]) -> Layer:
+    """A layer of the topology; nodes that have a client already keep it."""
+    slots = []
+    for node in group:
+        key = (node.url, node.generation)
+        slots.append(Slot(clients.get(key) or MemcachedNode(*key, role=name), is_read=node.is_read))
+    return Layer(name, slots)
+
+
+def make(kind: Kind, data: bytes, ttl_seconds: int) -> Item:
+    """An item that expires after so many seconds."""
+    return Item(data, flags_of(kind, int(time.time()) + ttl_seconds))
+
+
+def bounded(ttl_seconds: int) -> int:
+    """A time to live that Memcached does not read as a date."""
+    return max(1, min(ttl_seconds, MAX_TTL_SECONDS))
+
+
+def _collect(
+    requests: Sequence[tuple[PendingRequest, list[bytes]]],
+) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
+    """The answers to requests that are all under way; together they cost one time-out at most."""
+    timeout = max((request.node.timeout for request, _part in requests), default=0.0)
+    pending, deadline = list(requests), time.monotonic() + timeout
+    try:
+        while pending:
+            request, part = pending.pop(0)
+            answer = request.collect(deadline)
+            stats.count_call(request.node.backend, request.began, failed=answer is None)
+            yield request, part, answer
+    finally:  # after an error, unread answers must not reach the next user of a connection
+        for request, _part in pending:
+            request.connection.close()
+
+
+def _get(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        return get_request([*(prefix + VALUE_MARK + key for key in keys), node.stamp_key])
+
+    return build
+
+
+def _stores(
+    node: MemcachedNode,
+    verb: bytes,
+    items: Sequence[tuple[bytes, Item]],
+    ttl_seconds: int,
+    *,
+    noreply: bool = False,
+) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        named = [(prefix + VALUE_MARK + key, item) for key, item in items]
+        stores = store_request(verb, named, ttl_seconds=ttl_seconds, noreply=noreply)
+        return stores + get_request([node.stamp_key])
+
+    return build
+
+
+def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        now = int(time.time())
+        stores = [
+            store_request(
+                b"cas" if item.token else b"add",
+                [(prefix + VALUE_MARK + key, item)],
+                ttl_seconds=bounded(item.ends - now) if item.ends else UNKNOWN_TTL_SECONDS,
+                noreply=True,
+            )
+            for key, item in items
+        ]
+        return b"".join(stores) + delete_request(prefix + LEASE_MARK + key for key in leased)
+
+    return build
+
+
+def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        leases = [(prefix + LEASE_MARK + key, Item(b"")) for key in keys]
+        requested = store_request(b"add", leases, ttl_seconds=LEASE_SECONDS, noreply=False)
+        return requested + _get(node, keys)(prefix)
+
+    return build
+
+
+MAX_KEYS_PER_CALL = 1000
+REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone
+ABSENT = Kind.ABSENT.value
+
+_is_key = re.compile(rb"[!-~]{1,200}").fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Where `gets` read a value, and its cas number there."""
+
+    layer: Layer
+    node: MemcachedNode
+    number: int
+
+
+@dataclass(slots=True)
+class Read:
+    """`names`: the requested keys as text, by key as bytes."""
+
+    names: dict[bytes, str]
+    group: Layer | None
+    began: float = field(default_factory=time.monotonic)
+    items: dict[bytes, Item] = field(default_factory=dict)  # values, and negative entries
+    answers: list[tuple[Layer, dict[bytes, Item]]] = field(default_factory=list)
+    tokens: dict[Layer, dict[bytes, int]] = field(
+        default_factory=dict
+    )  # of items that may be replaced
+    nodes: dict[MemcachedNode, int] = field(
+        default_factory=dict
+    )  # generations at the time of the read
+
+    def take(self, layer: Layer, items: dict[bytes, Item]) -> None:
+        """Add the items that a layer returned."""
+        self.answers.append((layer, items))
+        for key, item in items.items():
+            if item.kind in (Kind.VALUE, Kind.ABSENT):
+                self.items[key] = item
+            else:
+                self.tokens.setdefault(layer, {})[key] = item.token
+
+    def refuse(self, key: bytes) -> Layer:
+        """Mark the item of a key as unusable: exactly this one may be replaced. The layer it was in."""
+        item = self.items.pop(key)
+        layer = next(layer for layer, items in reversed(self.answers) if items.get(key) is item)
+        self.tokens.setdefault(layer, {})[key] = item.token
+        return layer
+
+    def replacing(self, layer: Layer, items: Mapping[bytes, Item]) -> dict[bytes, Item]:
+        """The items for a layer: each with the token of what it may replace there, or none."""
+        tokens = self.tokens.get(layer, {})
+        return {key: Item(item.data, item.flags, tokens.get(key, 0)) for key, item in items.items()}
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether values from this read may still be stored elsewhere."""
+        return time.monotonic() - self.began < REFILL_WITHIN_SECONDS
+
+
+def named(keys: Collection[str]) -> dict[bytes, str]:
+    """Keys as bytes; keys that Memcached does not accept are left out, and so are misses."""
+    if len(keys) > MAX_KEYS_PER_CALL:
+        raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
+    return {raw: key for key in keys if _is_key(raw := key.encode())}
+
+
+TOMBSTONE_SECONDS = 10  # longer than a reader of the old value may take to refill it
+
+
+def _read_one(layer: Layer, key: bytes) -> tuple[bool, tuple[bytes, Token] | None]:
+    """Whether a layer answered, and its value."""
+    if not layer.slots:
+        return False, None
+    reading, node = layer.read([key]), layer.slot_of(key).node
+    item = reading.items.get(key)
+    if item is None or item.kind != Kind.VALUE:
+        return node in reading.nodes, None
+    return True, (item.data, Token(layer, node, item.token))
+
+
+def _tombstone() -> Item:
+    return make(Kind.TOMBSTONE, b"", TOMBSTONE_SECONDS)
+
+
+Change = Callable[[bytes], bytes]
+
+CAS_TRIES = 8
+HOLD_SECONDS = (
+    1.2  # longer than a new topology takes to reach all processes, which poll every second
+)
+
+
+class TieredCache:
+    """The tiers of one topology. Immutable; a new topology is a new object, with the clients of unchanged nodes."""
+
+    def __init__(self, topology: Topology, clients: Mapping[NodeKey, MemcachedNode]) -> None:
+        self.topology = topology
+        self.main = layer_of("main", topology.main, clients)
+        self.backup = layer_of("backup", topology.backup, clients)
+        self.groups = tuple(layer_of("l1", group, clients) for group in topology.l1)
+        self._refills_all_l1 = refills_all_l1()
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
+        """The values present. At most 1,000 keys."""
+        read = self.read(keys)
+        self.refill(read)
+        names = read.names
+        return {
+            names[key]: item.data for key, item in read.items.items() if not item.flags & ABSENT
+        }
+
+    def read(self, keys: Collection[str]) -> Read:
+        """A read for `fill` and `refill` afterwards; stores nothing yet."""
+        return self.ask(keys)()
+
+    def ask(self, keys: Collection[str]) -> Callable[[], Read]:
+        """`read`, sent to the first layer now; the result waits for the answers, and must be called."""
+        group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
+        read = Read(named(keys), group)
+        if self._refills_all_l1:
+            read.nodes |= self._generations_in_l1()
+        layers = self._layers(group)
+        first = layers[0].ask(read.names.keys()) if layers and read.names else None
+
+        def collect() -> Read:
+            if first is not None:
+                self._descend(read, read.names.keys(), layers, first)
+            return read
+
+        return collect
+
+    def read_below(self, read: Read, refused: Collection[bytes]) -> None:
+        """Read some keys again, below the layers whose items are unusable."""
+        found_in: dict[Layer, list[bytes]] = {}
+        for key in refused:
+            found_in.setdefault(read.refuse(key), []).append(key)
+        for layer, keys in found_in.items():
+            layers = self._layers(read.group)
+            self._descend(read, keys, layers[layers.index(layer) + 1 :])
+
+    def refill(self, read: Read) -> None:
+        """Store items of a lower layer in those above it that were asked, unless something newer came meanwhile."""
+        for layer, items in read.answers:
+            has_above = layer is self.backup or (read.group and layer is not read.group)
+            if not has_above or not items or not read.is_fresh:
+                continue
+            found = {key: item for key, item in items.items() if read.items.get(key) is item}
+            if found and layer is self.backup:
+                self.main.refill(read.replacing(self.main, found), read.nodes)
+            if found and read.group:
+                read.group.refill(read.replacing(read.group, found), read.nodes)
+
+    def before_change(self, keys: Collection[str]) -> Read:
+        """The result of a read of keys that cannot exist yet, asking no node. For `fill`, after new rows are committed.
+
+        Called in the transaction of the change: values and tombstones that others store from its commit on are newer,
+        and stay.
+        """
+        group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
+        read = Read(named(keys), group)
+        read.nodes |= {node: now for node in self.nodes() if (now := node.current()) is not None}
+        return read
+
+    def is_current(self, read: Read) -> bool:
+        """Whether all nodes still have the generations under which they answered, as far as this process knows."""
+        return all(node.current() == generation for node, generation in read.nodes.items())
+
+    def _generations_in_l1(self) -> dict[MemcachedNode, int]:
+        nodes = [slot.node for group in self.groups for slot in group.slots]
+        return {node: now for node in nodes if (now := node.current()) is not None}
+
+    def _layers(self, group: Layer | None) -> list[Layer]:
+        return [layer for layer in (group, self.main, self.backup) if layer and layer.slots]
+
+    def _descend(
+        self,
+        read: Read,
+        missing: Collection[bytes],
+        layers: Collection[Layer],
+        first: Callable[[], Reading] | None = None,
+    ) -> None:
+        """Ask layer after layer for missing keys; the first layer may have been asked already (`first`)."""
+        for layer in layers:
+            reading, first = (first or partial(layer.read, missing))(), None
+            read.nodes |= reading.nodes
+            read.take(layer, reading.items)
+            if len(reading.items) == len(missing) == len(read.items):
+                return  # the usual case
+            # a tombstone in L1 leads to Main; one in Main ends the search
+            ended = () if layer is read.group else read.tokens.get(layer, ())
+            missing = [key for key in missing if key not in read.items and key not in ended]
+            if not missing:
+                return
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
+        """Store committed values; whether each is in Main or Backup. At most 1,000.
+
+        For keys that contain their version, or have one writer. Values with several writers need `update`.
+        """
+        names, ttl_seconds = named(values), bounded(ttl_seconds)
+        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
+        return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
+
+    def change_many(
+        self,
+        keys: Collection[str],
+        step: Callable[[str, bytes], bytes | None],
+        *,
+        ttl_seconds: int,
+    ) -> None:
+        """Replace stored values by `step(key, value)`, unless that is None: one round trip reads, one writes.
+
+        By gets and cas on Main, on Backup while Main fails: what another writer stored meanwhile stays. The other
+        layers are set at the same time, without a comparison: for values whose readers refuse what is outdated.
+        """
+        names, ttl_seconds = named(keys), bounded(ttl_seconds)
+        base, reading = self.main, self.main.read(names)
+        if not reading.nodes:
+            base, reading = self.backup, self.backup.read(names)
+        tokens: dict[bytes, Item] = {}
+        for key, item in reading.items.items():
+            data = step(names[key], item.data) if item.kind == Kind.VALUE else None
+            if data is not None:
+                tokens[key] = make(Kind.VALUE, data, ttl_seconds)._replace(token=item.token)
+        plain = {key: item._replace(token=0) for key, item in tokens.items()}
+        layers = (self.main, self.backup, *self.groups)
+        set_everywhere(
+            [(layer, tokens if layer is base else plain, ttl_seconds) for layer in layers]
+        )
+
+    def delete_many(self, keys: Collection[str]) -> bool:
+        """No older value will be found under these keys. At most 1,000.
+
+        Stores tombstones: during their short life no reader can refill an older value.
+        """
+        return self._store(dict.fromkeys(named(keys), _tombstone()), ttl_seconds=TOMBSTONE_SECONDS)
+
+    def gets(self, key: str) -> tuple[bytes, Token] | None:
+        """A value and its token, from Main, from Backup only while Main fails; None on a miss."""
+        return next((self._gets(raw) for raw in named([key])), None)
+
+    def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
+        """Replace the value that `gets` read; False when it has changed, or the node failed."""
+        return any(
+            self._cas(raw, value, token, ttl_seconds=bounded(ttl_seconds)) for raw in named([key])
+        )
+
+    def update(self, key: str, change: Change, *, ttl_seconds: int, tries: int = CAS_TRIES) -> bool:
+        """Change a stored value, however many writers there are; when that fails, delete it and return False."""
+        for _ in range(tries):
+            found = self.gets(key)
+            if found is None:
+                break
+            value, token = found
+            if self.cas(key, change(value), token, ttl_seconds=ttl_seconds):
+                return True
+        self.delete_many([key])  # L1 may have what Main and Backup have lost
+        return False
+
+    def _store(self, items: Items, *, ttl_seconds: int) -> bool:
+        """Whether each is in Main or Backup. Items in neither are not stored in L1: tombstones replace its copies."""
+        in_main = self.main.write(b"set", items, ttl_seconds=ttl_seconds)
+        rest = {key: item for key, item in items.items() if key not in in_main}
+        in_backup = self.backup.write(b"set", rest, ttl_seconds=ttl_seconds) if rest else set()
+        stored = {key: items[key] for key in (*in_main, *in_backup)}
+        failed = dict.fromkeys(rest.keys() - in_backup, _tombstone())
+        set_everywhere(
+            [
+                (self.backup, {key: items[key] for key in in_main}, ttl_seconds),
+                *((group, stored, ttl_seconds) for group in self.groups),
+                *((group, failed, TOMBSTONE_SECONDS) for group in self.groups),
+            ]
+        )
+        return not failed
+
+    def _gets(self, key: bytes) -> tuple[bytes, Token] | None:
+        answered, value = _read_one(self.main, key)
+        if answered and value is None and self._promote(key):
+            answered, value = _read_one(self.main, key)
+        return value if answered else _read_one(self.backup, key)[1]
+
+    def _cas(self, key: bytes, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
+        """Replace a value where it was read, then in all other layers.
+
+        Of two writers that succeed one after the other, the first may reach the other layers last. So after them the
+        base is read once more: a writer that finds a later value there replaces the copies by tombstones.
+        """
+        base = token.layer
+        if base not in (self.main, self.backup) or base.slot_of(key).node is not token.node:
+            return False  # the topology changed
+        item = make(Kind.VALUE, value, ttl_seconds)
+        if not base.write(
+            b"cas", {key: item._replace(token=token.number)}, ttl_seconds=ttl_seconds
+        ):
+            return False
+        layers = (self.main, self.backup, *self.groups)
+        others = [layer for layer in layers if layer is not base]
+        set_everywhere([(layer, {key: item}, ttl_seconds) for layer in others])
+        now = base.read([key]).items.get(key)
+        if now is not None and now.data != value:
+            set_everywhere([(layer, {key: _tombstone()}, TOMBSTONE_SECONDS) for layer in others])
+        return True
+
+    def _promote(self, key: bytes) -> bool:
+        """Copy a value that only Backup has to Main, where all writers meet; whether there is a value now."""
+        item = self.backup.read([key]).items.get(key)
+        if item is None or item.kind != Kind.VALUE:
+            return False
+        ttl_seconds = bounded(item.ends - int(time.time())) if item.ends else TOMBSTONE_SECONDS
+        self.main.write(b"add", {key: item._replace(token=0)}, ttl_seconds=ttl_seconds)
+        return True
+
+    def announce_missed(self) -> bool:
+        """Announce at once which nodes missed a write of this process, before the write is acknowledged.
+
+        Asks no server when none did. False when Redis did not take the announcement.
+        """
+        announced = [node.health.announce(at_once=True) for node in self.nodes()]
+        return all(announced)
+
+    # -- for those who load ----------------------------------------------------------------------
+
+    def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
+        """Store values loaded after `read`, unless something newer came meanwhile, and release leases."""
+        if not read.is_fresh:
+            items = {}
+        for layer in (self.main, self.backup):
+            layer.refill(read.replacing(layer, items), read.nodes, release=release)
+        groups = self.groups if self._refills_all_l1 else tuple(filter(None, [read.group]))
+        for layer in groups:
+            layer.refill(read.replacing(layer, items), read.nodes)
+
+    def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
+        """Try to become the loader, on Main, else on Backup; keys that neither answers for cannot be leased."""
+        leases = Leases()
+        for layer in (self.main, self.backup):
+            rest = [key for key in keys if key not in leases.won and key not in leases.lost]
+            if rest and layer.slots:
+                answer = layer.lease(rest)
+                read.nodes |= answer.reading.nodes
+                read.take(layer, answer.reading.items)
+                leases.won |= answer.won
+                leases.lost |= answer.lost
+        return leases
+
+    # -- health ----------------------------------------------------------------------------------
+
+    @property
+    def is_configured(self) -> bool:
+        return bool(self.main.slots)
+
+    def ping(self) -> bool:
+        """Whether every node answers."""
+        return self.is_configured and all(node.ping() for node in self.nodes())
+
+    def nodes(self) -> Iterator[MemcachedNode]:
+        for layer in (self.main, self.backup, *self.groups):
+            for slot in layer.slots:
+                yield slot.node
+
+
+class _CurrentTiers:
+    """The tiers of this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.cache: TieredCache | None = None
+        self.is_following = False
+
+    def after_fork(self) -> None:
+        """In a child: the parent goes on using its connections and locks."""
+        self.lock = threading.Lock()
+        _listener_redis.cache_clear()
+        if self.cache is not None:
+            self.cache = TieredCache(self.cache.topology, {})
+
+
+_current = _CurrentTiers()
+os.register_at_fork(after_in_child=_current.after_fork)
+
+
+def tiers() -> TieredCache:
+    """The tiers for one operation, by the newest topology this process knows."""
+    if _current.is_following and _current.cache is not None:
+        return _current.cache
+    with _current.lock:
+        is_first, _current.is_following = not _current.is_following, True
+    if is_first:
+        listener().subscribe(_follow)
+        listener().every_second(sync_nodes)
+        sync_nodes()
+    topology = current()  # starts the listener
+    if _current.cache is None:
+        use_topology(topology)
+    return cast("TieredCache", _current.cache)
+
+
+def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
+    """Swap to another topology; operations under way end with the one they began with.
+
+    Nodes that stay in their places keep their clients. New nodes are not used for `hold_seconds`.
+    """
+    with _current.lock:
+        old = {node.key: node for node in _current.cache.nodes()} if _current.cache else {}
+        cache = _current.cache = TieredCache(topology, old)
+    nodes = set(cache.nodes())
+    if old and hold_seconds:
+        for node in nodes.difference(old.values()):
+            node.health.hold(hold_seconds)
+    for node in old.values():
+        if node not in nodes:
+            node.retire()
+
+
+def _follow(topology: Topology) -> None:
+    """Processes change over one after another: until all have, some would not write to a new node that others read."""
+    if _current.cache is None or topology.version > _current.cache.topology.version:
+        use_topology(topology, hold_seconds=HOLD_SECONDS)
+
+
+def sync_nodes() -> None:
+    """Once a second: exchange with other processes which nodes missed writes."""
+    if _current.cache is not None:
+        sync_generations(list(_current.cache.nodes()), by=_listener_redis())
+
+
+@cache
+def _listener_redis() -> Redis:
+    """Connections of the listener's thread alone, which may be running while the process forks."""
+    return dedicated_configuration()

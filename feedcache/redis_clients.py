@@ -1,0 +1,501 @@
+"""Clients of Redis: connections behind a circuit breaker, several commands in one round trip, Sentinel, Redis Cluster.
+
+A cluster has the interface of one server. Its address is `redis+cluster://user:password@host:port,host:port`. A
+cluster client connects when it is first used; each of its failures is a RedisError, as with one server.
+`redis+sentinel://user:password@host:port,host:port/name/0` names Sentinels, and database 0 of the primary they call
+`name`; the login is the primary's.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cache, cached_property, lru_cache
+from time import perf_counter
+from typing import Any, NamedTuple, Self, cast
+from urllib.parse import unquote
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.commands import CoreCommands
+from redis.exceptions import NoScriptError, RedisClusterException
+from redis.retry import Retry
+from redis.sentinel import Sentinel, SentinelConnectionPool
+
+from feedcache import stats
+from feedcache.breaker import Breaker
+
+SCHEME = "redis+cluster://"
+SENTINEL = "redis+sentinel://"
+CONNECT_TIMEOUT_SECONDS = 0.2
+CACHE_TIMEOUT_SECONDS = 0.2
+DEFAULT_PORT = 6379
+CONNECTIONS_PER_NODE = 64
+NODE_TIMEOUT_SECONDS = 10
+ROWS_TIMEOUT_SECONDS = 1
+MAX_PAUSE_SECONDS = 1.0  # of the breaker of a server
+
+Command = tuple[Any, ...]
+
+RedisError = redis.RedisError
+
+
+class _Monitored:
+    """Mixed into a connection class: remembers, since the connection was lent, whether the server failed, and when
+    something was sent (`perf_counter`; 0: nothing was).
+    """
+
+    did_fail = False
+    sent_at = 0.0
+
+    def connect(self, *args: Any, **options: Any) -> Any:
+        self.did_fail = True
+        result = super().connect(*args, **options)  # type: ignore[misc]  # of the class it is mixed into
+        self.did_fail = False  # also when only the first of two attempts failed
+        return result
+
+    def send_packed_command(self, *args: Any, **options: Any) -> Any:
+        self.sent_at = perf_counter()
+        return self._monitor(super().send_packed_command, *args, **options)  # type: ignore[misc]  # as above
+
+    def read_response(self, *args: Any, **options: Any) -> Any:
+        own: Any = self
+        try:
+            return self._monitor(super().read_response, *args, **options)  # type: ignore[misc]  # as above
+        except redis.ReadOnlyError as error:
+            own.disconnect()  # after a failover another server is behind the address
+            raise redis.ConnectionError(str(error)) from error
+
+    def _monitor(self, method: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return method(*args, **options)
+        except (redis.ConnectionError, redis.TimeoutError):
+            self.did_fail = True
+            raise
+
+
+class _CountsCalls:
+    """Mixed into a pool: counts each time that a connection is lent and asks something as a call of a role."""
+
+    def __init__(self, *args: Any, role: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._backend = f"redis {role}"
+        own: Any = self
+        own.connection_class = type("Monitored", (_Monitored, own.connection_class), {})
+
+    def get_connection(self, *_args: Any, **_options: Any) -> Any:
+        connection = super().get_connection()  # type: ignore[misc]  # of the class it is mixed into
+        connection.sent_at = 0.0  # what opened the connection is not a call
+        return connection
+
+    def release(self, connection: Any) -> None:
+        if connection.sent_at or connection.did_fail:
+            began = connection.sent_at or perf_counter()
+            stats.count_call(self._backend, began, failed=connection.did_fail)
+        connection.did_fail, connection.sent_at = False, 0.0
+        super().release(connection)  # type: ignore[misc]  # as above
+
+
+class CacheConnections(_CountsCalls, redis.ConnectionPool):
+    """The pool of Django's cache. Without a breaker: a delete that it skipped would leave a session that has ended."""
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> Any:
+        if not url.startswith(SENTINEL):
+            return super().from_url(url, **options)
+        return sentinel_pool(
+            SentinelCacheConnections, url, timeout_seconds=CACHE_TIMEOUT_SECONDS, role="cache"
+        )
+
+
+class BreakingPool(_CountsCalls):
+    """Mixed into a pool: stops asking a server for a moment after it failed.
+
+    A page asks Redis several times: without the breaker each request would wait for a time-out of its own.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.breaker = Breaker(max_pause_seconds=MAX_PAUSE_SECONDS)
+
+    def get_connection(self, *_args: Any, **_options: Any) -> Any:
+        """A connection; ConnectionError at once while the breaker is open."""
+        if not self.breaker.is_closed and not self.breaker.allows():
+            raise redis.ConnectionError("Redis did not answer a moment ago")
+        return super().get_connection()
+
+    def release(self, connection: Any) -> None:
+        if connection.did_fail:
+            self.breaker.fail()
+        elif not self.breaker.is_closed:
+            self.breaker.succeed()
+        super().release(connection)
+
+
+class RedisConnections(BreakingPool, redis.BlockingConnectionPool):
+    """The connections to one server."""
+
+
+class SentinelConnections(BreakingPool, SentinelConnectionPool):
+    """The connections to whichever server is the primary."""
+
+
+class SentinelCacheConnections(_CountsCalls, SentinelConnectionPool):
+    """As CacheConnections, to whichever server is the primary."""
+
+
+def sentinel_parts(url: str) -> tuple["Address", str, int]:
+    """The Sentinels with the primary's login, the primary's name, and the database; ValueError when malformed."""
+    addresses, _, path = url.removeprefix(SENTINEL).partition("/")
+    name, _, database = path.partition("/")
+    if not url.startswith(SENTINEL) or not name or not (database or "0").isdecimal():
+        raise ValueError("not redis+sentinel://host:port,host:port/name/database")
+    return parse(SCHEME + addresses), name, int(database or 0)
+
+
+def sentinel_pool(
+    pool: type[SentinelConnectionPool], url: str, *, timeout_seconds: float, **options: Any
+) -> Any:
+    """A pool of connections to the primary; the Sentinels are asked at each new connection."""
+    address, name, database = sentinel_parts(url)
+    timeouts: dict[str, Any] = {
+        "socket_timeout": timeout_seconds,
+        "socket_connect_timeout": CONNECT_TIMEOUT_SECONDS,
+        "protocol": 2,
+    }
+    sentinel: Any = Sentinel  # the library's types end here
+    # without retries: the next Sentinel is asked instead of the same one again
+    once = {**timeouts, "retry": Retry(NoBackoff(), 0)}
+    sentinels = sentinel(address.nodes, sentinel_kwargs=once)
+    login = {"username": address.username, "password": address.password}
+    return pool(name, sentinels, db=database, **login, **timeouts, **options)
+
+
+class Address(NamedTuple):
+    """The nodes that know the rest of a cluster, and the login."""
+
+    nodes: list[tuple[str, int]]
+    username: str | None = None
+    password: str | None = None
+
+    @property
+    def name(self) -> str:
+        """For staff: without the password."""
+        return ", ".join(f"{host}:{port}" for host, port in self.nodes)
+
+
+def parse(url: str) -> Address:
+    """The parts of an address; ValueError when it is malformed."""
+    if not url.startswith(SCHEME):
+        raise ValueError(f"not the address of a cluster: it does not begin with {SCHEME}")
+    login, _, addresses = url.removeprefix(SCHEME).rstrip("/").rpartition("@")
+    username, _, password = login.partition(":")
+    nodes = [_node(address) for address in addresses.split(",")]
+    return Address(nodes, unquote(username) or None, unquote(password) or None)
+
+
+def _node(address: str) -> tuple[str, int]:
+    host, separator, port = address.rpartition(":")
+    if not separator or address.endswith("]"):
+        host, port = address, str(DEFAULT_PORT)
+    if not host or not port.isdecimal():
+        raise ValueError(f"{address!r} is not host:port")
+    return host.strip("[]"), int(port)
+
+
+def _node_of(row: Sequence[str]) -> tuple[str, int]:
+    """The address in a row of CLUSTER NODES, as in 10.0.0.7:6379@16379,name."""
+    return _node(row[1].split(",")[0].split("@")[0])
+
+
+class Cluster:
+    """A cluster client that connects on first use."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout_seconds: float,
+        role: str = "",
+        login: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.address = parse(url)._replace(**(login or {}))
+        self._backend = f"redis {role}"
+        self._options: dict[str, Any] = {
+            "username": self.address.username,
+            "password": self.address.password,
+            "socket_timeout": timeout_seconds,
+            "socket_connect_timeout": 0.2,
+            "protocol": 2,
+        }
+
+    @cached_property
+    def _client(self) -> RedisCluster:
+        node: Any = ClusterNode  # the library's types end here
+        try:
+            return RedisCluster(
+                startup_nodes=[node(host, port) for host, port in self.address.nodes],
+                max_connections=CONNECTIONS_PER_NODE,
+                require_full_coverage=False,
+                retry=Retry(NoBackoff(), 1),
+                **self._options,
+            )
+        except RedisClusterException as error:
+            raise redis.ConnectionError(str(error)) from error
+
+    def masters(self) -> list[tuple[str, int]]:
+        """The masters as the first node that answers knows them. RedisError when none does."""
+        for host, port in self.address.nodes:
+            try:
+                rows = self.rows(host, port)
+            except redis.RedisError:
+                continue
+            masters = [row for row in rows if "master" in row[2].split(",")]
+            return sorted(_node_of(row) for row in masters if "noaddr" not in row[2])
+        raise redis.ConnectionError("no node of the cluster answers")
+
+    def rows(self, host: str, port: int) -> list[list[str]]:
+        """CLUSTER NODES, as a node has it. Raises RedisError."""
+        with closing(self.node(host, port, timeout_seconds=ROWS_TIMEOUT_SECONDS)) as client:
+            lines: bytes = client.execute_command("CLUSTER", "NODES")
+        return [line.split() for line in lines.decode().splitlines()]
+
+    def node(self, host: str, port: int, *, timeout_seconds: float = NODE_TIMEOUT_SECONDS) -> Any:
+        """A client of one node, for administration: a long time-out, and redirections are not followed."""
+        options = {**self._options, "socket_timeout": timeout_seconds}
+        return redis.Redis(connection_pool=redis.ConnectionPool(host=host, port=port, **options))
+
+    def pipeline(self, transaction: bool = False) -> "ClusterPipeline":  # noqa: FBT001, FBT002 -- the library's own interface
+        """Each node receives its commands together. All keys of a transaction must be in one slot."""
+        return ClusterPipeline(self, transaction=transaction)
+
+    def queue(self, commands: Sequence["Queued"], *, transaction: bool) -> Any:
+        """A pipeline of the library that holds the commands. Connects."""
+        client: Any = self._client
+        pipeline = client.pipeline(transaction=transaction)
+        for name, args, options in commands:
+            if name == "execute_command" and args[0] == "EVALSHA":
+                # else the library asks a server for the keys of every script, one round trip each
+                node = client.nodes_manager.get_node_from_slot(client.keyslot(args[3]))
+                pipeline.execute_command(*args, target_nodes=node, **options)
+            elif name == "execute_command":
+                pipeline.execute_command(*args, **options)
+            else:  # not the pipeline's own methods: some refuse what a node would do, such as RENAME within a slot
+                getattr(CoreCommands, name)(pipeline, *args, **options)
+        return pipeline
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._client, name)
+        return self._guarded(attribute) if callable(attribute) else attribute
+
+    def _guarded(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            with self.counted_call():
+                return method(*args, **options)
+
+        return call
+
+    @contextmanager
+    def counted_call(self) -> Iterator[None]:
+        """Count a call. The library's errors about a whole cluster are not RedisErrors: no caller would catch them."""
+        began, failed = perf_counter(), True
+        try:
+            yield
+            failed = False
+        except redis.ResponseError:
+            failed = False
+            raise
+        except RedisClusterException as error:
+            raise redis.ConnectionError(str(error)) from error
+        finally:
+            stats.count_call(self._backend, began, failed=failed)
+
+
+Queued = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+class ClusterPipeline:
+    """Commands for a cluster. Only `execute` talks to servers, so nothing else fails."""
+
+    def __init__(self, cluster: Cluster, *, transaction: bool) -> None:
+        self._cluster = cluster
+        self._transaction = transaction
+        self._commands: list[Queued] = []
+
+    def __getattr__(self, name: str) -> Callable[..., "ClusterPipeline"]:
+        def queue(*args: Any, **options: Any) -> ClusterPipeline:
+            self._commands.append((name, args, options))
+            return self
+
+        return queue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None: ...
+
+    def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 -- as above
+        commands, self._commands = self._commands, []
+        with self._cluster.counted_call():
+            pipeline = self._cluster.queue(commands, transaction=self._transaction)
+            answers: list[Any] = pipeline.execute(raise_on_error=raise_on_error)
+            for answer in answers:  # a lost node is an error of the pipeline, as with one server
+                if isinstance(answer, Exception) and not isinstance(answer, redis.ResponseError):
+                    raise answer
+        return answers
+
+
+_sources: dict[str, str] = {}  # digest -> Lua
+
+
+class ScriptCall(NamedTuple):
+    """A call of a Lua script, as one of the commands of `execute`. In a cluster all its keys must be in one slot."""
+
+    source: str
+    keys: Sequence[str]
+    args: Sequence[Any]
+
+
+def _evalsha(command: Command) -> Command:
+    if not isinstance(command, ScriptCall):
+        return command
+    source, keys, args = command
+    return ("EVALSHA", _digest_of(source), len(keys), *keys, *args)
+
+
+@cache
+def _digest_of(source: str) -> str:
+    digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+    _sources[digest] = source
+    return digest
+
+
+def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    """Send commands together, in one round trip per server; their results.
+
+    RedisError when one of them failed: the others may have been executed.
+    """
+    return raise_first_error(PendingCommands(client, commands).collect())
+
+
+def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    """As `execute`, in a transaction; in a cluster without, as it would fail while its slot moves."""
+    if is_cluster(client):
+        return execute(client, commands)
+    return raise_first_error(execute(client, [("MULTI",), *commands, ("EXEC",)])[-1])
+
+
+def run_script(
+    client: redis.Redis, source: str, keys: Sequence[str], args: Sequence[Any] = ()
+) -> Any:
+    return execute(client, [ScriptCall(source, keys, args)])[0]
+
+
+def raise_first_error(answers: list[Any]) -> list[Any]:
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+def _with_scripts(
+    client: redis.Redis, commands: Sequence[Command], answers: list[Any]
+) -> list[Any]:
+    """Load the scripts that Redis has lost, and repeat the commands that needed them."""
+    lost = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+    if not lost:
+        return answers
+    for digest in {commands[index][1] for index in lost}:
+        client.script_load(_sources[digest])
+    repeated = dict(zip(lost, _execute(client, [commands[index] for index in lost]), strict=True))
+    return [repeated.get(index, answer) for index, answer in enumerate(answers)]
+
+
+class PendingCommands:
+    """Commands sent to a server whose results are read later, so that several servers work at the same time.
+
+    Call `collect` or `discard` afterwards. A cluster receives its commands in `collect`.
+    """
+
+    def __init__(self, client: redis.Redis, commands: Sequence[Command]) -> None:
+        self._client: Any = client
+        self._commands = list(map(_evalsha, commands))
+        self._connection: Any = None
+        self._error: Exception | None = None
+        if not is_cluster(client):
+            self._send()
+
+    def _send(self) -> None:
+        try:
+            self._connection = self._client.connection_pool.get_connection()
+            self._connection.send_packed_command(self._connection.pack_commands(self._commands))
+        except redis.RedisError as error:
+            self._error = error
+            self.discard()
+
+    def collect(self) -> list[Any]:
+        """The results in order, errors of commands among them. RedisError when the server does not answer."""
+        if isinstance(self._error, redis.TimeoutError):
+            raise self._error
+        if self._connection is None:
+            answers = _execute(self._client, self._commands)
+        else:
+            try:
+                answers = [self._read(command) for command in self._commands]
+            except BaseException:
+                self.discard()
+                raise
+            self._client.connection_pool.release(self._connection)
+            self._connection = None
+        return _with_scripts(self._client, self._commands, answers)
+
+    def _read(self, command: Command) -> Any:
+        try:
+            return self._client.parse_response(self._connection, command[0])
+        except redis.ResponseError as error:
+            return error
+
+    def discard(self) -> None:
+        """Close the connection unless `collect` has read from it: unread results would go to its next user."""
+        if self._connection is not None:
+            self._connection.disconnect()
+            self._client.connection_pool.release(self._connection)
+            self._connection = None
+
+
+@lru_cache(maxsize=64)
+def server_of(client: redis.Redis) -> str:
+    """Identifies the server of a client: commands of clients with the same server can go together."""
+    if is_cluster(client):
+        return f"cluster {id(client)}"
+    pool: Any = client.connection_pool
+    if isinstance(pool, SentinelConnectionPool):
+        return f"sentinel {id(pool)}"
+    options: dict[str, Any] = pool.connection_kwargs
+    return repr([options.get(name) for name in ("host", "port", "path", "db", "username")])
+
+
+def is_cluster(client: redis.Redis) -> bool:
+    """Whether all keys of a command or script must be in one slot."""
+    return cluster_of(client) is not None
+
+
+def cluster_of(client: redis.Redis) -> Cluster | None:
+    """The cluster behind a client; None for a single server."""
+    own = cast("Any", client)
+    return own if isinstance(own, Cluster) else None
+
+
+def may_evict(client: redis.Redis) -> bool:
+    """Whether a server, or one of a cluster, may evict keys when its memory is full."""
+    everywhere = {"target_nodes": RedisCluster.PRIMARIES} if is_cluster(client) else {}
+    answer: dict[str, Any] = client.info("memory", **everywhere)
+    servers = answer.values() if is_cluster(client) else [answer]
+    return any(server.get("maxmemory_policy") != "noeviction" for server in servers)
+
+
+def _execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
+    pipeline = client.pipeline(transaction=False)
+    for command in commands:
+        pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # as the library has it
+    return pipeline.execute(raise_on_error=False)

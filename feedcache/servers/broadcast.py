@@ -1,0 +1,48 @@
+"""Messages to all processes that are listening now, over Redis pub/sub. A process that is not listening misses them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from feedcache.connections import RedisError, async_broadcasts, key_prefix, tenant_of, written
+
+PING_SECONDS = 2.0
+SILENCE_SECONDS = 3 * PING_SECONDS  # without even an answer to a ping: the connection is dead
+
+
+def publish(message: bytes) -> None:
+    """Raises RedisError."""
+    for client in written("broadcasts"):
+        client.publish(_channel(), message)
+
+
+async def subscribe() -> AsyncIterator[bytes | None]:
+    """Every message from now on; the first value is None and means that the subscription has begun.
+
+    Raises RedisError or OSError when the connection is lost, or the broadcasts have moved: messages may have been
+    missed, subscribe again.
+    """
+    clock = asyncio.get_running_loop().time
+    client, url = async_broadcasts(), tenant_of("broadcasts").url
+    try:
+        async with client.pubsub() as channel:
+            await channel.subscribe(_channel())
+            last_message_at = clock()
+            while clock() - last_message_at < SILENCE_SECONDS:
+                message = await channel.get_message(timeout=PING_SECONDS)
+                if tenant_of("broadcasts").url != url:
+                    raise RedisError("the broadcasts have moved to another server")
+                if message is None:
+                    await channel.ping()
+                    continue
+                last_message_at = clock()
+                if message["type"] == "subscribe":
+                    yield None
+                elif message["type"] == "message":
+                    yield message["data"]
+            raise RedisError("Redis has fallen silent")
+    finally:
+        await client.aclose()
+
+
+def _channel() -> bytes:
+    return key_prefix() + b"live"

@@ -1,0 +1,334 @@
+"""The topology that this process uses, and the thread that keeps it up to date.
+
+One daemon thread per process, started by the first `current` (or by `start`, in processes that may never call it) and
+started again in a forked child. It subscribes to a channel in the Redis of REDIS_URL and also reads the key there every
+second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. A key that is
+missing or older than this process's topology was lost: it is written again from here. A process that has just started
+also reads what is stored behind Redis (`read_stored_with`), since that Redis may have lost the newest versions. Until
+it knows either it uses no class of data that may have moved: others may have left the address of the settings.
+"""
+
+import atexit
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from feedcache import stats
+from feedcache.connections import (
+    Redis,
+    RedisError,
+    configuration,
+    configured_topology,
+    dedicated_configuration,
+    find_tenants_with,
+    listens,
+)
+from feedcache.redis_clients import execute, run_script
+from feedcache.servers import totals
+from feedcache.topology import Tenant, Topology, TopologyError, problems
+
+logger = logging.getLogger(__name__)
+
+KEY = CHANNEL = "topology"
+PROCESSES = "topology:processes"  # the names of the reports below; readers remove expired ones
+REPORT = "topology:process:{}"
+REPORT_TTL_SECONDS = 10
+LOOK_SECONDS = 1.0
+FIRST_SECONDS = 2.0  # how long the first use of Redis waits for the topology
+NOWHERE = Tenant("unix:///nowhere")  # every call fails
+SLICE_SECONDS = 0.2  # how long a wait may delay the end of the process
+
+# KEYS: the topology. ARGV: version, text, channel. An older version never replaces a newer one.
+_PUBLISH = """
+local have = redis.call('GET', KEYS[1])
+if have then
+  local good, document = pcall(cjson.decode, have)
+  local version = good and type(document) == 'table' and tonumber(document.version)
+  if version and version >= tonumber(ARGV[1]) then return 0 end
+end
+redis.call('SET', KEYS[1], ARGV[2])
+redis.call('PUBLISH', ARGV[3], ARGV[1])
+return 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A running process, as it reports itself."""
+
+    name: str
+    role: str
+    version: int
+
+
+def publish(topology: Topology, *, by: Redis | None = None) -> bool:
+    """Publish a topology unless a newer one is; whether it was written. Raises RedisError."""
+    arguments: list[int | str] = [topology.version, topology.to_json(), CHANNEL]
+    return bool(run_script(by or configuration(), _PUBLISH, [KEY], arguments))
+
+
+def published(*, by: Redis | None = None) -> Topology | None:
+    """The topology in Redis; None when missing or malformed. Raises RedisError."""
+    text: Any = (by or configuration()).get(KEY)
+    try:
+        return Topology.from_json(text) if text else None
+    except TopologyError:
+        return None
+
+
+def processes() -> list[Report]:
+    """The processes that reported within the last seconds, by name. Raises RedisError."""
+    client = configuration()
+    members: Any = client.smembers(PROCESSES)
+    names = sorted(name.decode() for name in members)
+    texts = execute(client, [("GET", REPORT.format(name)) for name in names])
+    expired = [name for name, text in zip(names, texts, strict=True) if text is None]
+    if expired:
+        client.srem(PROCESSES, *expired)
+    return [
+        Report(name, **json.loads(text))
+        for name, text in zip(names, texts, strict=True)
+        if text is not None
+    ]
+
+
+@dataclass
+class _Stored:
+    read: Callable[[], Topology | None] = lambda: None
+
+
+_stored = _Stored()
+
+
+def read_stored_with(read: Callable[[], Topology | None]) -> None:
+    """How a process that has just started reads the newest topology that is stored; None when there is none."""
+    _stored.read = read
+
+
+@dataclass
+class Listener:
+    """The topology in use and its thread."""
+
+    topology: Topology = field(default_factory=configured_topology)
+    role: str = "process"
+    _subscribers: list[Callable[[Topology], None]] = field(default_factory=list)
+    _each_second: list[Callable[[], None]] = field(default_factory=list)
+    _channels: dict[str, Callable[[bytes | None], None]] = field(default_factory=dict)
+    _thread: threading.Thread | None = None
+    _stopping: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _redis_is_down: bool = False
+    _refused_version: int = -1
+    _known: threading.Event = field(default_factory=threading.Event)
+    _has_waited: bool = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread runs, in this process."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        with self._lock:
+            if self.is_running:
+                return
+            self._stopping.clear()
+            self._thread = threading.Thread(target=self._run, name="topology", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and delete the report."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._stopping.set()
+        if thread is not threading.current_thread():
+            thread.join(LOOK_SECONDS + SLICE_SECONDS)
+
+    def tenant(self, name: str) -> Tenant:
+        """Where a class of data in Redis is. The first call waits; `NOWHERE` while neither store has told."""
+        if listens() and not self._known.is_set():
+            if not self.is_running:
+                self.start()
+            if not self._has_waited and threading.current_thread() is not self._thread:
+                self._has_waited = True
+                self._known.wait(FIRST_SECONDS)
+            if not self._known.is_set():
+                return NOWHERE
+        return self.topology.tenant(name)
+
+    def subscribe(self, callback: Callable[[Topology], None]) -> None:
+        """Call back with the topology now, and with every new one, from the thread."""
+        self._subscribers.append(callback)
+        callback(self.topology)
+
+    def every_second(self, callback: Callable[[], None]) -> None:
+        """Call back about once a second while the thread runs and Redis answers."""
+        self._each_second.append(callback)
+
+    def subscribe_channel(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
+        """Call back, from the thread, with every message of a channel; with None when messages may have been missed."""
+        self._channels[channel] = callback
+
+    def use(self, topology: Topology) -> bool:
+        """Swap to a topology that is valid and newer than the one in use; whether it was."""
+        if topology.version <= self.topology.version:
+            return False
+        if findings := problems(topology):
+            if topology.version != self._refused_version:
+                codes = ", ".join(finding.code for finding in findings)
+                logger.error("topology %s refused: %s", topology.version, codes)
+            self._refused_version = topology.version
+            return False
+        self.topology = topology
+        for callback in self._subscribers:
+            callback(topology)
+        logger.info("topology %s in use", topology.version)
+        return True
+
+    def look(self, by: Redis) -> None:
+        """Adopt the topology in Redis, restore it if it was lost, and report. Raises RedisError."""
+        topology = published(by=by)
+        self._use_stored()
+        if topology is not None:
+            self.use(topology)
+            self._known.set()
+        if self.topology.version > (topology.version if topology else 0):
+            publish(self.topology, by=by)
+        self._report(by)
+        totals.add(stats.drain(), by=by)
+        for callback in self._each_second:
+            callback()
+
+    def _use_stored(self) -> None:
+        """For a process that has just started."""
+        if self._known.is_set() or not listens():
+            return
+        try:
+            topology = _stored.read()
+        except Exception:
+            logger.exception("the stored topology was not read; it is tried again")
+            return
+        if topology is not None:
+            self.use(topology)
+        self._known.set()
+
+    def after_fork(self) -> None:
+        """In a child: the thread stayed with the parent, which may hold the lock."""
+        was_running, self._thread = self._thread is not None, None
+        self._lock, self._stopping = threading.Lock(), threading.Event()
+        was_known, self._known = self._known.is_set(), threading.Event()
+        if was_known:
+            self._known.set()
+        if was_running:
+            self.start()
+
+    def _run(self) -> None:
+        stopping, client = self._stopping, dedicated_configuration()
+        while not stopping.is_set():
+            try:
+                self._listen(client, stopping)
+            except (RedisError, OSError) as error:
+                if not self._redis_is_down:
+                    version = self.topology.version
+                    logger.warning("no news of the topology, keeping %s: %s", version, error)
+                self._redis_is_down = True
+                self._use_stored()
+            except Exception:
+                logger.exception("the topology listener stumbled and goes on")
+            stopping.wait(LOOK_SECONDS)
+
+    def _listen(self, client: Redis, stopping: threading.Event) -> None:
+        channel: Any = cast("Any", client).pubsub(ignore_subscribe_messages=True)
+        try:
+            channel.subscribe(CHANNEL)
+            while not stopping.is_set():
+                self._subscribe_others(channel)
+                self.look(client)
+                if self._redis_is_down:
+                    logger.warning("news of the topology again, at %s", self.topology.version)
+                self._redis_is_down = False
+                self._wait(channel, stopping)
+            totals.add(stats.drain(), by=client)
+            self._delete_report(client)
+        finally:
+            channel.close()
+
+    def _subscribe_others(self, channel: Any) -> None:
+        """Subscribe to the other channels of this process, also after a reconnection."""
+        for name, callback in list(self._channels.items()):
+            if name.encode() not in channel.channels:
+                channel.subscribe(name)
+                callback(None)
+
+    def _wait(self, channel: Any, stopping: threading.Event) -> None:
+        """Until a message of the topology arrives, a second is over, or the process ends; pass on other messages."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        while not stopping.is_set() and time.monotonic() < deadline:
+            message = channel.get_message(timeout=SLICE_SECONDS)
+            callback = message and self._channels.get(message["channel"].decode())
+            if callback:
+                callback(message["data"])
+            elif message:
+                return
+
+    def _report(self, client: Redis) -> None:
+        text = json.dumps({"role": self.role, "version": self.topology.version})
+        name = own_name()
+        with client.pipeline(transaction=False) as pipeline:
+            pipeline.set(REPORT.format(name), text, ex=REPORT_TTL_SECONDS)
+            pipeline.sadd(PROCESSES, name)
+            pipeline.execute()
+
+    def _delete_report(self, client: Redis) -> None:
+        name = own_name()
+        with client.pipeline(transaction=False) as pipeline:
+            pipeline.delete(REPORT.format(name))
+            pipeline.srem(PROCESSES, name)
+            pipeline.execute()
+
+
+def own_name() -> str:
+    """The name of this process in reports."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+_listener: Listener | None = None
+_creating = threading.Lock()
+
+
+def listener() -> Listener:
+    """The listener of this process; its thread may not run yet."""
+    global _listener
+    if _listener is None:
+        with _creating:
+            if _listener is None:
+                _listener = Listener()
+                os.register_at_fork(after_in_child=_listener.after_fork)
+                atexit.register(_listener.stop)
+    return _listener
+
+
+def start(role: str) -> None:
+    """Start listening, in a process with a role that staff see: web, worker, beat."""
+    own = listener()
+    own.role = role
+    if listens():
+        own.start()
+
+
+def current() -> Topology:
+    """The topology to use for one operation; the first call starts the thread."""
+    own = listener()
+    if not own.is_running and listens():
+        own.start()
+    return own.topology
+
+
+find_tenants_with(lambda name: listener().tenant(name))

@@ -1,0 +1,815 @@
+"""Has this user done that with this post (sources 000, 002: phantom)? Bloom filters in Redis, in segments by time.
+
+"No" is certain, "yes" means "ask the database". A record's segment follows from the POST's time, so one lookup answers
+and old segments expire whole. Without a complete filter, or when a chunk was lost, the answer is "unknown".
+
+**Chunks.** A segment consists of plain strings for GETBIT and BITCOUNT that fill one allocator class of Redis (64 KiB,
+header included). A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
+number of positions is a prime, so that every stride visits k different bits. At its design load a segment gets a
+further layer with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at
+once, with their last bit set, and marks never make one: a chunk without that bit was lost together with its marks.
+
+**Generations.** A filter that was lost and started again would say "no" to earlier marks. So a kind's filter has a
+random token, stored under `live` only when the filter holds every row, and lost with the store; a filter that is being
+rebuilt is stored under `building`, and marks go to both. The token is part of its keys: two generations never mix.
+`layers` says how many layers each segment has; a segment that is missing there was never marked.
+"""
+
+import hashlib
+import json
+import logging
+import secrets
+import struct
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import chain
+from math import ceil, exp, log, sqrt
+from typing import Any, NamedTuple
+
+from feedcache.connections import Redis, RedisError, existence
+from feedcache.ids import AUTHOR_BITS, EPOCH, SEQUENCE_BITS
+from feedcache.read_through import Batch, Future
+from feedcache.redis_clients import Command, ScriptCall, execute, is_cluster, run_script
+
+CHUNK_BYTES = 65_528  # with Redis' header just inside the 64 KiB class
+POSITIONS = 524_203  # the largest prime that leaves room for the last bit
+PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the chunk was lost
+EXTRA_HASHES = 5  # per further layer: it adds a thirtieth of the rate of the one before
+NEARLY = 0.995  # of the design load, so that a filter at its capacity is not beyond it
+MEASURE_EVERY = 64  # one record in so many measures the fill of its chunk
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The size of one kind of mark: bytes per record, hashes (0: the best for those bytes), records per segment."""
+
+    bytes_per_record: float = 1.2
+    hashes: int = 0
+    segment_records: int = 50_000
+    segment_seconds: int = 7 * 24 * 3600
+
+    def __post_init__(self) -> None:
+        if not 0.2 <= self.bytes_per_record <= 8 or not 0 <= self.hashes <= 32:
+            raise ValueError("0.2 to 8 bytes a record, at most 32 hashes")
+        if self.segment_records < 1 or self.segment_seconds < 1:
+            raise ValueError("a segment holds at least one record and one second")
+
+    @cached_property
+    def first_hashes(self) -> int:
+        """k of the first layer."""
+        return self.hashes or max(1, round(8 * self.bytes_per_record * log(2)))
+
+    @cached_property
+    def chunks(self) -> int:
+        """The chunks of a segment's first layer; every further layer has twice as many."""
+        return ceil(self.segment_records * self.bytes_per_record * 8 / POSITIONS)
+
+    @cached_property
+    def capacity(self) -> int:
+        """The records for which the first layer is designed."""
+        return int(self.chunks * POSITIONS / (8 * self.bytes_per_record) * NEARLY)
+
+    @cached_property
+    def full_at(self) -> float:
+        """The share of bits set at which a chunk needs another layer.
+
+        The share at the design load, plus what chance may add to the fullest of many chunks.
+        """
+        records = POSITIONS / (8 * self.bytes_per_record)
+        ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
+        return self._filled(1 + ahead)
+
+    @cached_property
+    def signature(self) -> str:
+        """Everything that decides where a bit is: filters with another signature are never read."""
+        return f"{self.bytes_per_record:g}x{self.first_hashes}x{self.chunks}x{self.segment_seconds}"
+
+    @property
+    def rate(self) -> float:
+        """The false-positive rate of a first layer at its design load."""
+        return self._filled(1) ** self.first_hashes
+
+    def _filled(self, load: float) -> float:
+        return 1 - exp(-load * self.first_hashes / (8 * self.bytes_per_record))
+
+    def hashes_of(self, layer: int) -> int:
+        return self.first_hashes + EXTRA_HASHES * layer
+
+    def chunks_of(self, layer: int) -> int:
+        return self.chunks << layer
+
+
+class Record(NamedTuple):
+    """The hash of a (user, post) pair: `start` and `stride` give its positions, `rest` its chunk."""
+
+    start: int
+    stride: int
+    rest: int
+
+    def positions(self, hashes: int) -> list[int]:
+        """Its bits in the chunk."""
+        return [(self.start + i * self.stride) % POSITIONS for i in range(hashes)]
+
+    @property
+    def measures(self) -> bool:
+        """Whether marking it also measures the fill of its chunk; the same in every process."""
+        return self.rest // 7919 % MEASURE_EVERY == 0
+
+
+def record_of(kind: str, user_id: int, post_id: int) -> Record:
+    """Stable across processes, machines and versions."""
+    pair = struct.pack("<QQ", user_id, post_id)
+    number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
+    number, start = divmod(number, POSITIONS)
+    number, stride = divmod(number, POSITIONS - 1)
+    return Record(start, stride + 1, number)
+
+
+def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
+    """About how many records set so many bits."""
+    total = POSITIONS * chunks
+    return -total / hashes * log(max(1 - bits_set / total, 1 / total))
+
+
+def capacity_report(records: int, bytes_per_record: float) -> dict[str, float]:
+    """Bytes for so many records, with a counter of one byte and a Redis key or set member each for comparison (S71)."""
+    return {
+        "filter": records * bytes_per_record,
+        "counter": records * 9.0,
+        "redis key": records * 65.0,
+    }
+
+
+NAME = "phantom:1"
+META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster
+LOCK_SECONDS = 60
+
+# Reads garbage as nil.
+_READ = """
+local function read_state(name)
+  local raw = redis.call('HGET', KEYS[1], ARGV[1] .. ':' .. name)
+  local ok, state = pcall(cjson.decode, raw or '')
+  if ok and type(state) == 'table' and type(state.layers) == 'table' then return state, raw end
+end
+"""
+
+# KEYS: meta. ARGV: field, token, segment, layers, oldest segment to keep.
+_OPEN = (
+    _READ
+    + """
+for _, name in ipairs({'live', 'building'}) do
+  local state = read_state(name)
+  if state and state.token == ARGV[2] then
+    local layers = {}
+    for segment, number in pairs(state.layers) do
+      if tonumber(segment) >= tonumber(ARGV[5]) then layers[segment] = number end
+    end
+    layers[ARGV[3]] = math.max(layers[ARGV[3]] or 0, tonumber(ARGV[4]))
+    state.layers = layers
+    redis.call('HSET', KEYS[1], ARGV[1] .. ':' .. name, cjson.encode(state))
+    return 1
+  end
+end
+return 0
+"""
+)
+
+# KEYS: meta. ARGV: field, token or '' for any. Returns the removed states.
+_DROP = (
+    _READ
+    + """
+local gone = {}
+for _, name in ipairs({'live', 'building'}) do
+  local state, raw = read_state(name)
+  if ARGV[2] == '' or (state and state.token == ARGV[2]) then
+    redis.call('HDEL', KEYS[1], ARGV[1] .. ':' .. name)
+    if raw then gone[#gone + 1] = raw end
+  end
+end
+return gone
+"""
+)
+
+# KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. 0: lost, or somebody else builds.
+_PROGRESS = (
+    _READ
+    + """
+local state = read_state('building')
+if not state or state.token ~= ARGV[2] or redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
+redis.call('EXPIRE', KEYS[2], ARGV[5])
+redis.call('HSET', KEYS[1], ARGV[1] .. ':cursor', ARGV[4])
+return 1
+"""
+)
+
+# KEYS: meta, lock. ARGV: field, token, the builder's name. Answers the old live state, or '', or 0 when it was lost.
+_FINISH = (
+    _READ
+    + """
+local state, raw = read_state('building')
+if not state or state.token ~= ARGV[2] or redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
+local _, old = read_state('live')
+redis.call('HSET', KEYS[1], ARGV[1] .. ':live', raw)
+redis.call('HDEL', KEYS[1], ARGV[1] .. ':building', ARGV[1] .. ':cursor')
+return old or ''
+"""
+)
+
+# KEYS: meta. ARGV: field, state.
+_START = (
+    _READ
+    + "if not read_state('live') then redis.call('HSET', KEYS[1], ARGV[1] .. ':live', ARGV[2]) end return 0"
+)
+
+# KEYS: lock. ARGV: the builder's name.
+_RELEASE = (
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+)
+
+# KEYS: meta, lock. Deletes keys of another type: every script would fail on them for ever.
+_CLEAR = """
+for at, kind in ipairs({'hash', 'string'}) do
+  local found = redis.call('TYPE', KEYS[at]).ok
+  if found ~= kind and found ~= 'none' then redis.call('DEL', KEYS[at]) end
+end
+return 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One filter: the token in its keys, and the layers of each segment."""
+
+    token: str
+    layers: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def parse(cls, raw: bytes | None) -> "Generation | None":
+        """None for garbage. Cached: every lookup parses the same few states."""
+        if not raw:
+            return None
+        try:
+            state = json.loads(raw)
+            layers = {
+                int(segment): int(number) for segment, number in dict(state["layers"]).items()
+            }
+            return cls(str(state["token"]), layers)
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def dump(self) -> str:
+        return json.dumps({"token": self.token, "layers": self.layers})
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The live filter of a kind, and the one being built."""
+
+    live: Generation | None = None
+    building: Generation | None = None
+
+    @property
+    def all(self) -> list[Generation]:
+        """The filters that receive marks."""
+        return [generation for generation in (self.live, self.building) if generation]
+
+
+def read_command(names: Iterable[str]) -> Command:
+    """The command whose answer `parse_states` parses."""
+    return ("HMGET", META, *(f"{name}:{part}" for name in names for part in ("live", "building")))
+
+
+def parse_states(answer: list[bytes | None]) -> list[State]:
+    parsed = [Generation.parse(raw) for raw in answer]
+    return [State(*pair) for pair in zip(parsed[::2], parsed[1::2], strict=True)]
+
+
+def read_state(name: str) -> State:
+    return parse_states(execute(existence(), [read_command([name])])[0])[0]
+
+
+def start_filter(name: str) -> None:
+    """Start an empty live filter, for marks without rows."""
+    fresh = Generation(secrets.token_hex(6)).dump()
+    run_script(existence(), _START, [META], [name, fresh])
+
+
+def clear_garbage(name: str) -> None:
+    """Delete keys of another type."""
+    run_script(existence(), _CLEAR, [META, _lock(name)], [])
+
+
+def announce_layers(
+    name: str, generation: Generation, segment: int, layers: int, oldest: int
+) -> None:
+    """Announce that a segment has so many layers, whose chunks exist already. Forgets segments older than `oldest`."""
+    args = [name, generation.token, segment, layers, oldest]
+    run_script(existence(), _OPEN, [META], args)
+
+
+def drop_filters(name: str, *, token: str = "") -> list[Generation]:
+    """Remove the filters of a kind until a rebuild, or the one with a token only; the removed ones."""
+    dropped = run_script(existence(), _DROP, [META], [name, token])
+    return [generation for generation in map(Generation.parse, dropped) if generation]
+
+
+def begin_rebuild(name: str) -> tuple[Generation, list[Generation]]:
+    """Start a rebuild: the new filter, and an abandoned one whose chunks can be deleted."""
+    fresh = Generation(secrets.token_hex(6))
+    abandoned = read_state(name).building
+    execute(
+        existence(),
+        [("HSET", META, f"{name}:building", fresh.dump()), ("HDEL", META, f"{name}:cursor")],
+    )
+    return fresh, [abandoned] if abandoned else []
+
+
+def rebuild_cursor(name: str) -> str:
+    """The builder's position, in its own format; "" at the beginning."""
+    value: bytes | None = execute(existence(), [("HGET", META, f"{name}:cursor")])[0]
+    return (value or b"").decode()
+
+
+def complete_until(name: str) -> int:
+    """The second until which the live filter is complete; 0 when unknown.
+
+    Lost, or restored from an older file, together with the marks.
+    """
+    value: bytes | None = execute(existence(), [("HGET", META, f"{name}:whole")])[0]
+    return int(value) if value and value.isdigit() else 0
+
+
+def set_complete_until(name: str, second: int) -> None:
+    execute(existence(), [("HSET", META, f"{name}:whole", second)])
+
+
+def acquire_rebuild(name: str) -> str | None:
+    """Acquire the builder's lease, a minute at a time: its token, or None while another process builds.
+
+    RedisError leaves no lease behind.
+    """
+    builder = secrets.token_hex(8)
+    try:
+        won = execute(existence(), [("SET", _lock(name), builder, "NX", "EX", LOCK_SECONDS)])[0]
+    except RedisError:  # perhaps only the answer was lost
+        with suppress(RedisError):
+            release_rebuild(name, builder)
+        raise
+    return builder if won else None
+
+
+def save_progress(name: str, generation: Generation, builder: str, reached: str) -> bool:
+    """Store the builder's position and extend its lease; False when the lease or the store was lost."""
+    args = [name, generation.token, builder, reached, LOCK_SECONDS]
+    return bool(run_script(existence(), _PROGRESS, [META, _lock(name)], args))
+
+
+def finish_rebuild(
+    name: str, generation: Generation, builder: str
+) -> tuple[bool, Generation | None]:
+    """Make the rebuilt filter live; whether it still existed, and the filter that it replaces."""
+    args = [name, generation.token, builder]
+    old = run_script(existence(), _FINISH, [META, _lock(name)], args)
+    return (False, None) if old == 0 else (True, Generation.parse(old))
+
+
+def release_rebuild(name: str, builder: str) -> None:
+    run_script(existence(), _RELEASE, [_lock(name)], [builder])
+
+
+def _lock(name: str) -> str:
+    return f"{META}:lock:{name}"
+
+
+logger = logging.getLogger(__name__)
+
+DAY = 24 * 3600
+SLACK_SECONDS = DAY  # a segment outlives the horizon a little
+COMMANDS_PER_BATCH = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """One kind of mark, compared by identity.
+
+    `has_rows`: there is a database row for each mark, so unknown marks can be looked up there.
+
+    Without rows, marks that were lost or are older than the horizon count as not marked.
+    """
+
+    kind: str
+    horizon_days: int
+    has_rows: bool
+    sizing: Sizing
+
+    @cached_property
+    def name(self) -> str:
+        """The kind and everything that decides where its marks are: another name is another filter."""
+        return f"{self.kind}:{self.sizing.signature}x{self.horizon_days}d"
+
+    @property
+    def horizon(self) -> int:
+        """The Unix second before which posts are not looked up."""
+        return int(time.time()) - self.horizon_days * DAY
+
+    def segment_of(self, second: int) -> int:
+        """The segment of a Unix second."""
+        return (second - EPOCH) // self.sizing.segment_seconds
+
+    def key(self, generation: Generation, segment: int, layer: int, chunk: int) -> str:
+        """The braces spread chunks over a cluster."""
+        return f"{NAME}:{{{self.kind}.{generation.token}.{segment}.{layer}.{chunk}}}"
+
+    def keys(self, generation: Generation, segment: int, layer: int) -> Iterator[str]:
+        """The keys of all chunks of a layer."""
+        return (
+            self.key(generation, segment, layer, chunk)
+            for chunk in range(self.sizing.chunks_of(layer))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """The estimated records of a segment, and its present false-positive rate."""
+
+    segment: int
+    layers: int
+    chunks: int
+    records: int
+    rate: float
+    bytes_used: int
+
+
+def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -> None:
+    """Make the chunks of a layer, then announce the layer: marks go to announced layers only."""
+    _make(marks, segment, marks.keys(generation, segment, layer))
+    oldest = marks.segment_of(marks.horizon - SLACK_SECONDS)
+    announce_layers(marks.name, generation, segment, layer + 1, oldest)
+
+
+def lose(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
+    """Chunks (key -> segment) are missing or garbage: drop the filter; or, without rows, make them again."""
+    logger.warning("the existence filter of %s lost %s of its chunks", marks.kind, len(lost))
+    if marks.has_rows:
+        free(marks, drop_filters(marks.name, token=generation.token))
+        return
+    _in_batches(("UNLINK", key) for key in lost)
+    for key, segment in lost.items():
+        _make(marks, segment, [key])
+
+
+def _make(marks: Marks, segment: int, keys: Iterable[str]) -> None:
+    end = EPOCH + (segment + 1) * marks.sizing.segment_seconds
+    expires = end + marks.horizon_days * DAY + SLACK_SECONDS
+    # the last bit first: Redis allocates exactly as far as the first bit that is written
+    _in_batches(
+        command
+        for key in keys
+        for command in (("SETBIT", key, PRESENT_BIT, 1), ("EXPIREAT", key, expires))
+    )
+
+
+def free(marks: Marks, dropped: Iterable[Generation]) -> None:
+    """Delete the chunks of dropped filters."""
+    _in_batches(("UNLINK", key) for generation in dropped for key in _all_keys(marks, generation))
+
+
+def fills(marks: Marks, generation: Generation) -> list[Fill]:
+    """How full each segment is, oldest first; counts every bit, for staff."""
+    return [_fill(marks, generation, segment) for segment in sorted(generation.layers)]
+
+
+def _fill(marks: Marks, generation: Generation, segment: int) -> Fill:
+    records, miss, chunks, used = 0.0, 1.0, 0, 0
+    layers = generation.layers[segment]
+    for layer in range(layers):
+        keys = list(marks.keys(generation, segment, layer))
+        answers = _in_batches(
+            command for key in keys for command in (("BITCOUNT", key), ("MEMORY", "USAGE", key))
+        )
+        bits = sum(answers[::2]) - len(keys)
+        hashes = marks.sizing.hashes_of(layer)
+        records += records_in(bits, hashes, len(keys))
+        miss *= 1 - (bits / POSITIONS / len(keys)) ** hashes
+        chunks, used = chunks + len(keys), used + sum(size or 0 for size in answers[1::2])
+    return Fill(segment, layers, chunks, round(records), 1 - miss, used)
+
+
+def _all_keys(marks: Marks, generation: Generation) -> Iterator[str]:
+    for segment, layers in generation.layers.items():
+        for layer in range(layers):
+            yield from marks.keys(generation, segment, layer)
+
+
+def _in_batches(commands: Iterable[Command]) -> list[int]:
+    everything = list(commands)
+    answers: list[int] = []
+    for at in range(0, len(everything), COMMANDS_PER_BATCH):
+        answers += execute(existence(), everything[at : at + COMMANDS_PER_BATCH])
+    return answers
+
+
+logger = logging.getLogger(__name__)
+
+MAX_TRIES = 8  # the state of the filters may change between two attempts
+MAX_GROUP = 100  # records in one call of a script; a layer takes no more than so many beyond its design load
+
+# KEYS: chunks. ARGV: for each the number of hashes, and positions. For each chunk a string: 1 or 0 for each of its
+# records; "" when it was lost.
+_CHECK = f"""
+local function check(key, step, blob)
+  if redis.pcall('GETBIT', key, {PRESENT_BIT}) ~= 1 then return '' end
+  local found = {{}}
+  for at = 1, #blob, step do
+    local all = '1'
+    for j = at, at + step - 1, 4 do
+      local bit = struct.unpack('<I4', blob, j)
+      if redis.call('GETBIT', key, bit) == 0 then all = '0' break end
+    end
+    found[#found + 1] = all
+  end
+  return table.concat(found)
+end
+local answers = {{}}
+for k, key in ipairs(KEYS) do answers[k] = check(key, 4 * tonumber(ARGV[2 * k - 1]), ARGV[2 * k]) end
+return answers
+"""
+
+# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). For each record 1 when it was there before;
+# "" when the chunk was lost, "full" when it took nothing because it holds more bits than that.
+_MARK = f"""
+if redis.pcall('GETBIT', KEYS[1], {PRESENT_BIT}) ~= 1 then return '' end
+local most = tonumber(ARGV[3])
+if most > 0 and redis.call('BITCOUNT', KEYS[1]) > most then return 'full' end
+local step, blob, found = 4 * tonumber(ARGV[1]), ARGV[2], {{}}
+for at = 1, #blob, step do
+  local all = '1'
+  for j = at, at + step - 1, 4 do
+    local bit = struct.unpack('<I4', blob, j)
+    if redis.call('SETBIT', KEYS[1], bit, 1) == 0 then all = '0' end
+  end
+  found[#found + 1] = all
+end
+return table.concat(found)
+"""
+_FULL = b"full"
+
+_SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS  # the second of a post id is above
+
+Pair = tuple[int, int]  # user id, post id
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Of the requested posts: perhaps marked, and unknown. All others certainly are not marked."""
+
+    perhaps: set[int] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
+
+
+class _PairRecord(NamedTuple):
+    pair: Pair
+    segment: int
+    hash: Record
+
+
+class _Group(NamedTuple):
+    """The records of one chunk."""
+
+    key: str
+    segment: int
+    layer: int
+    members: list[_PairRecord]
+
+
+_states: dict[str, State] = {}  # cached by this process; every lookup compares it with the store
+
+
+def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Marks, Answer]:
+    """What one user did with posts, several kinds in one round trip. Never raises: a failure is "unknown"."""
+    try:
+        client = existence()
+        for _ in range(MAX_TRIES):
+            lookup = _Lookup(client, user_id, wanted)
+            if (marked := lookup.parse(execute(client, lookup.commands))) is not None:
+                return {marks: _answer(marks, ids, marked[marks]) for marks, ids in wanted.items()}
+    except RedisError as error:
+        logger.warning("existence filters do not answer: %s", error)
+    return {marks: _answer(marks, ids, None) for marks, ids in wanted.items()}
+
+
+def queue_many(
+    batch: Batch, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
+) -> Future[dict[Marks, Answer]]:
+    """Queue `check_many` in a batch; if the cached state of the filters was outdated, it runs again afterwards."""
+    client = existence()
+    lookup = _Lookup(client, user_id, wanted)
+    answers = batch.commands(client, lookup.commands, stage=stage)
+
+    def result() -> dict[Marks, Answer]:
+        with suppress(RedisError):
+            if not answers.has_failed and (marked := lookup.parse(answers.answers)) is not None:
+                return {marks: _answer(marks, ids, marked[marks]) for marks, ids in wanted.items()}
+        return check_many(user_id, wanted)
+
+    return result
+
+
+def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
+    """Mark (user, post) pairs; those that were not marked before. Raises RedisError.
+
+    Mark a row in its transaction, after the insert: the filter is a superset of the rows. While no filter is live or
+    being built, marks of rows are left to the rebuild, which will read the rows.
+    """
+    # a little beyond the horizon: the clock of a reader may be behind
+    wanted = _since(marks.horizon - SLACK_SECONDS // 2, marks, pairs)
+    new: set[Pair] = set()
+    for _ in range(MAX_TRIES):
+        if _mark(marks, wanted, new):
+            return new
+    raise RedisError("the existence filters change faster than they can be marked")
+
+
+def _since(
+    second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
+) -> list[_PairRecord]:
+    floor = second - EPOCH
+    return [
+        _PairRecord((user, post), segment, record_of(marks.kind, user, post))
+        for user, post in pairs
+        if post >> _SECOND_SHIFT >= floor
+        for segment in [(post >> _SECOND_SHIFT) // marks.sizing.segment_seconds]
+        if segments is None or segment in segments
+    ]
+
+
+def _answer(marks: Marks, post_ids: Collection[int], marked: set[int] | None) -> Answer:
+    """`marked` None: there is no live filter."""
+    if not marks.has_rows:
+        return Answer(marked or set())
+    if marked is None:
+        return Answer(unknown=set(post_ids))
+    floor = marks.horizon - EPOCH
+    return Answer(marked, {post for post in post_ids if post >> _SECOND_SHIFT < floor})
+
+
+class _Lookup:
+    """One lookup by the cached state of the filters."""
+
+    def __init__(
+        self, client: Redis, user_id: int, wanted: Mapping[Marks, Collection[int]]
+    ) -> None:
+        self._states = {marks: _states.get(marks.name, State()) for marks in wanted}
+        self._groups: dict[Marks, list[_Group]] = {}
+        for marks, ids in wanted.items():
+            live = self._states[marks].live
+            layers = live.layers if live else {}  # pairs of unopened segments are not hashed
+            pairs = ((user_id, one) for one in ids) if layers else ()
+            records = _since(marks.horizon, marks, pairs, layers)
+            self._groups[marks] = _groups(marks, live, records)
+        groups = [(marks, group) for marks, found in self._groups.items() for group in found]
+        self.commands: list[Command] = [read_command(marks.name for marks in wanted)]
+        if is_cluster(client):  # chunks are in different slots
+            self.commands += [_check([each]) for each in groups]
+        elif groups:
+            self.commands.append(_check(groups))
+
+    def parse(self, answers: Sequence[Any]) -> dict[Marks, set[int] | None] | None:
+        """The posts whose bits are all set. None when the cached state was outdated."""
+        state, *checks = answers
+        if not _confirmed(self._states, state):
+            return None
+        left = chain.from_iterable(checks)
+        return {
+            marks: _found(marks, state.live, self._groups[marks], left)
+            for marks, state in self._states.items()
+        }
+
+
+def _found(
+    marks: Marks, live: Generation | None, groups: list[_Group], answers: Iterator[Any]
+) -> set[int] | None:
+    results = [(group, next(answers)) for group in groups]
+    if live is None:
+        return None
+    if lost := {group.key: group.segment for group, answer in results if not answer}:
+        lose(marks, live, lost)
+        return None
+    return {post for group, answer in results for _user, post in _present(group, answer)}
+
+
+def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
+    """One round trip when the segments are open. Adds new pairs; False when it must be repeated."""
+    state = _states.get(marks.name, State())
+    filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
+    commands = [read_command([marks.name])]
+    for generation, groups in filters:
+        commands += [_check_or_set(marks, generation, group) for group in groups]
+    now, *checks = execute(existence(), commands)
+    is_known = _confirmed({marks: state}, now)
+    answers = iter([answer[0] if isinstance(answer, list) else answer for answer in checks])
+    results = [[(group, next(answers)) for group in groups] for _generation, groups in filters]
+    if results:
+        new |= _new(filters[0][0], results[0])
+    if not is_known:
+        return False
+    if not filters and not marks.has_rows:
+        start_filter(marks.name)
+        return False
+    ready = [
+        _is_ready(marks, generation, records, result)
+        for (generation, _), result in zip(filters, results, strict=True)
+    ]
+    return all(ready)
+
+
+def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]:
+    """The pairs that the newest layers took and no layer held."""
+    held: set[Pair] = set()
+    taken: set[Pair] = set()
+    for group, answer in results:
+        held |= _present(group, answer)
+        if _is_newest(generation, group) and answer not in {b"", _FULL}:
+            taken |= {one.pair for one in group.members}
+    return taken - held
+
+
+def _is_ready(
+    marks: Marks,
+    generation: Generation,
+    records: list[_PairRecord],
+    results: list[tuple[_Group, Any]],
+) -> bool:
+    """Whether a filter took everything; else missing layers are opened, or the filter is dropped."""
+    if lost := {group.key: group.segment for group, answer in results if not answer}:
+        lose(marks, generation, lost)
+        return False
+    missing = {(record.segment, 0) for record in records if record.segment not in generation.layers}
+    missing |= {(group.segment, group.layer + 1) for group, answer in results if answer == _FULL}
+    for segment, layer in missing:
+        open_layer(marks, generation, segment, layer)
+    return not missing
+
+
+def _groups(
+    marks: Marks, generation: Generation | None, records: list[_PairRecord]
+) -> list[_Group]:
+    """The records of each chunk of each layer. A segment that was never opened has none."""
+    if generation is None:
+        return []
+    groups: dict[tuple[int, int, int], list[_PairRecord]] = defaultdict(list)
+    for record in records:
+        for layer in range(generation.layers.get(record.segment, 0)):
+            chunk = record.hash.rest % marks.sizing.chunks_of(layer)
+            groups[record.segment, layer, chunk].append(record)
+    return [
+        _Group(
+            marks.key(generation, segment, layer, chunk),
+            segment,
+            layer,
+            members[at : at + MAX_GROUP],
+        )
+        for (segment, layer, chunk), members in groups.items()
+        for at in range(0, len(members), MAX_GROUP)
+    ]
+
+
+def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
+    """Look up the records of several chunks; in a cluster, of one."""
+    positions = [part for marks, group in groups for part in _positions(marks, group)]
+    return ScriptCall(_CHECK, [group.key for _marks, group in groups], positions)
+
+
+def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Command:
+    if not _is_newest(generation, group):
+        return _check([(marks, group)])
+    counts = len(group.members) >= MEASURE_EVERY or any(one.hash.measures for one in group.members)
+    maximum = int(marks.sizing.full_at * POSITIONS) if counts else 0
+    return ScriptCall(_MARK, [group.key], [*_positions(marks, group), maximum])
+
+
+def _is_newest(generation: Generation, group: _Group) -> bool:
+    """Only the newest layer of a segment is marked."""
+    return group.layer + 1 == generation.layers[group.segment]
+
+
+def _positions(marks: Marks, group: _Group) -> tuple[int, bytes]:
+    hashes = marks.sizing.hashes_of(group.layer)
+    bits = [position for one in group.members for position in one.hash.positions(hashes)]
+    return hashes, struct.pack(f"<{len(bits)}I", *bits)
+
+
+def _present(group: _Group, answer: bytes) -> set[Pair]:
+    return {one.pair for one, bit in zip(group.members, answer, strict=False) if bit == ord("1")}
+
+
+def _confirmed(states: Mapping[Marks, State], answer: list[bytes | None]) -> bool:
+    """Whether the store's state of these kinds equals the cached one; caches it."""
+    now = dict(zip(states, parse_states(answer), strict=True))
+    _states.update({marks.name: state for marks, state in now.items()})
+    return now == dict(states)

@@ -1,0 +1,81 @@
+"""Replace large values in Redis without blocking it.
+
+Either by one RESTORE of a payload built by the client, in the form in which Redis stores and dumps values: it costs the
+server one copy, where adding the members one by one costs a search for each. Or by small commands under a temporary key
+that is then renamed: no client waits, none sees a part.
+"""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from struct import pack
+from typing import Any
+
+import anycrc
+import numpy as np
+
+from feedcache.connections import graph
+
+BUILDING_TTL_SECONDS = 60  # after a builder has died
+
+
+def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds: int) -> None:
+    """Replace a key. Each command is given by its name and its arguments after the key."""
+    building = f"{key}:building:{secrets.token_hex(4)}"
+    pipeline = graph().pipeline(transaction=False)
+    for name, arguments in commands:
+        pipeline.execute_command(name, building, *arguments)  # type: ignore[no-untyped-call]  # as the library has it
+        pipeline.expire(building, BUILDING_TTL_SECONDS)
+    pipeline.unlink(key)  # frees it in the background; a rename over it would block the server
+    pipeline.rename(building, key)
+    pipeline.expire(key, ttl_seconds)
+    pipeline.execute()
+
+
+INTSET, SORTED_LISTPACK = 11, 17  # the types of a set of numbers, and of a small sorted set
+
+# Servers refuse newer versions than their own, so each type has the first version with it. 9: Redis 5; 10: Redis 7.
+_VERSIONS = {INTSET: 9, SORTED_LISTPACK: 10}
+_CRC = anycrc.Model("CRC64-REDIS")
+_NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"  # how entries of a listpack begin; how it ends
+_ZERO = b"\x00\x01"
+_DIGITS = 19
+_PAIR = np.dtype(
+    [("tag", "u1"), ("member", "<i8"), ("size", "u1"), ("score", "u1"), ("score_size", "u1")]
+)
+
+
+def dump(kind: int, body: bytes) -> bytes:
+    """A value with its type, its length, the version and the checksum."""
+    data = pack(">BBI", kind, 0x80, len(body)) + body + pack("<H", _VERSIONS[kind])
+    return data + pack("<Q", _CRC.calc(data))
+
+
+def sorted_set(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
+    """A listpack of numbers of up to 19 digits, zero-padded to 19, all scores 0.
+
+    Numbers rise strictly; `last` is one more member, a short word that sorts behind every digit. At most 32,000
+    members; empty bytes without members: Redis has no empty values.
+    """
+    if not numbers and not last:
+        return b""
+    pairs = _numbers(numbers)
+    if last:
+        pairs += _text(last)
+    members = len(numbers) + bool(last)
+    head = pack("<IH", 6 + len(pairs) + len(_END), 2 * members)
+    return dump(SORTED_LISTPACK, head + pairs + _END)
+
+
+def _numbers(numbers: Sequence[int]) -> bytes:
+    if numbers and numbers[0] < 10 ** (
+        _DIGITS - 1
+    ):  # Redis does not read a leading zero as a number
+        return b"".join(_text(b"%019d" % number) for number in numbers)
+    pairs: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=_PAIR)
+    pairs["tag"], pairs["member"], pairs["size"] = _NUMBER, numbers, 9
+    pairs["score"], pairs["score_size"] = 0, 1
+    return pairs.tobytes()
+
+
+def _text(word: bytes) -> bytes:
+    return bytes([_TEXT | len(word)]) + word + bytes([1 + len(word)]) + _ZERO

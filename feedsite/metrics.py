@@ -1,0 +1,113 @@
+"""`/metrics` for Prometheus: what all processes counted since Redis was last empty (`feedcache.servers.totals`).
+
+Any process answers for all of them, on every machine, so one target is scraped. Staff may look, and programs with
+METRICS_TOKEN or at METRICS_ADDRESSES; without these settings only staff may.
+"""
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client.registry import Collector
+
+from apps.errors import NotAllowed, Unavailable
+from apps.http.requests import client_ip, viewer_of
+from apps.http.verification import may_act_as_staff
+from apps.operations.queries import ServiceLevel, service_level
+from feedcache import stats
+from feedcache.connections import RedisError
+from feedcache.servers import totals
+from feedcache.stats import Counts
+from feedsite.health import FORWARDED
+
+PERMISSION = "operations.view_cachenode"  # of staff
+
+
+@require_safe
+@never_cache
+def metrics(request: HttpRequest) -> HttpResponse:
+    """403 for everybody else, 503 while Redis does not answer."""
+    if not _may_read(request):
+        raise NotAllowed(_("Only staff may go here."))
+    try:
+        counts = totals.ever()
+    except RedisError as error:
+        raise Unavailable(
+            _("Redis does not answer: there are no figures until it does.")
+        ) from error
+    registry = CollectorRegistry()
+    registry.register(_Counted(counts))
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+def _may_read(request: HttpRequest) -> bool:
+    scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
+    if settings.METRICS_TOKEN and scheme.lower() == "bearer":
+        return constant_time_compare(token, settings.METRICS_TOKEN)
+    viewer = viewer_of(request)
+    is_staff = viewer is not None and viewer.has_perm(PERMISSION) and may_act_as_staff(request)
+    return is_staff or _is_at_allowed_address(request)
+
+
+def _is_at_allowed_address(request: HttpRequest) -> bool:
+    """Behind a proxy only as far as TRUSTED_PROXY_HOPS says: else the address would be the proxy's own."""
+    if not settings.TRUSTED_PROXY_HOPS and any(name in request.META for name in FORWARDED):
+        return False
+    address = client_ip(request)
+    return address is not None and any(
+        address in ip_network(text) for text in settings.METRICS_ADDRESSES
+    )
+
+
+class _Counted(Collector):
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+        self._level: ServiceLevel = service_level(counts)
+
+    def collect(self) -> Iterator[Metric]:
+        requests = SummaryMetricFamily(
+            "feedsite_request_duration_seconds",
+            "Answered requests and their time.",
+            labels=["class"],
+        )
+        outcomes = {
+            name: CounterMetricFamily(f"feedsite_requests_{name}", text, labels=["class"])
+            for name, text in (
+                ("slow", "Requests that took more than a second."),
+                ("failed", "Requests answered with 5xx, without those that were refused."),
+                ("refused", "Requests refused because all seats of their class were taken."),
+            )
+        }
+        for one in self._level.requests:
+            requests.add_metric([one.name], one.number, one.microseconds / 1e6)
+            for name, family in outcomes.items():
+                family.add_metric([one.name], getattr(one, name))
+        yield requests
+        yield from outcomes.values()
+        labels = ["backend", "role"]
+        calls = SummaryMetricFamily(
+            "feedsite_backend_call_duration_seconds", "Calls of the stores and their time.", labels=labels
+        )  # fmt: skip
+        failed = CounterMetricFamily(
+            "feedsite_backend_calls_failed", "Calls that a store did not answer.", labels=labels
+        )
+        for one in self._level.calls:
+            backend, _space, role = one.name.partition(" ")
+            calls.add_metric([backend, role], one.number, one.microseconds / 1e6)
+            failed.add_metric([backend, role], one.failed)
+        yield calls
+        yield failed
+        reads = CounterMetricFamily(
+            "feedsite_cache_reads", "Keys asked of the caches, by class of data or tier.", labels=["cache", "outcome"]
+        )  # fmt: skip
+        for (subject, outcome), number in sorted(self._counts.items()):
+            if not subject.startswith((stats.CALL, stats.REQUESTS)):
+                reads.add_metric([subject, outcome], number)
+        yield reads

@@ -1,0 +1,26 @@
+"""Notes after each change how far PostgreSQL's log is, so that its author finds it on replicas (`apps.replicas`)."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
+from django.http import HttpRequest, HttpResponseBase
+
+from apps import replicas
+
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+class ReadYourWritesMiddleware:
+    """Left out without replicas. By account, not by session or token: people write in an app and read on a page."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        if not settings.REPLICA_DATABASES:
+            raise MiddlewareNotUsed
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
+        if request.method not in SAFE_METHODS and request.user.is_authenticated:
+            replicas.note_write(request.user.pk)
+        return response

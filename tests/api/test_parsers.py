@@ -1,0 +1,78 @@
+"""Forms in the shape of JSON."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rest_framework.exceptions import ParseError
+
+from apps.api.parsers import nested
+
+
+@pytest.mark.parametrize(
+    ("fields", "shape"),
+    [
+        ([("a", "1"), ("b", "2")], {"a": "1", "b": "2"}),
+        ([("a", "1"), ("a", "2")], {"a": "2"}),
+        ([("a[]", "1"), ("a[]", "2")], {"a": ["1", "2"]}),
+        ([("poll[options][]", "x"), ("poll[options][]", "y"), ("poll[expires_in]", "60")],
+         {"poll": {"options": ["x", "y"], "expires_in": "60"}}),
+        ([("fields_attributes[1][name]", "b"), ("fields_attributes[0][name]", "a")],
+         {"fields_attributes": [{"name": "a"}, {"name": "b"}]}),
+        ([("k[][word]", "a"), ("k[][whole]", "1"), ("k[][word]", "b")],
+         {"k": [{"word": "a", "whole": "1"}, {"word": "b"}]}),
+        ([("a[", "1"), ("]b", "2"), ("[]", "3")], {"a[": "1", "]b": "2", "[]": "3"}),
+        ([("a[][][]", "1")], {"a": [[["1"]]]}),
+    ],
+)  # fmt: skip
+def test_names_say_the_shape(fields, shape):
+    assert nested(fields) == shape
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [("a", "1"), ("a[b]", "2")],
+        [("a[]", "1"), ("a[b]", "2")],
+        [("a[b]", "1"), ("a[]", "2")],
+        [("a[b][c][d][e][f]", "1")],
+        [("a", "\x00")],
+        [("\ud800", "1")],
+    ],
+)
+def test_contradictions_are_refused(fields):
+    with pytest.raises(ParseError):
+        nested(fields)
+
+
+steps = st.lists(st.sampled_from(["", "a", "b", "0", "1", "["]), max_size=6)
+names = steps.map(lambda some: "a" + "".join(f"[{step}]" for step in some))
+
+
+@given(st.lists(st.tuples(names, st.sampled_from("xy")), max_size=8))
+def test_any_names_give_a_shape_or_a_refusal(fields):
+    with suppress(ParseError):
+        assert isinstance(nested(fields), dict)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"client_name=a%00b"),
+        ("application/x-www-form-urlencoded", b"client_name=%ED%A0%80"),
+        ("application/x-www-form-urlencoded", b"client_name=%FF"),
+        ("application/x-www-form-urlencoded", b"client_name=a&client_name[b]=c"),
+        ("application/json", b'{"client_name": "a\\u0000b"}'),
+        ("application/json", b'{"client_name": "\\ud800"}'),
+        ("multipart/form-data; boundary=x",
+         b'--x\r\nContent-Disposition: form-data; name="client_name"\r\n\r\na\x00b\r\n--x--\r\n'),
+        ("multipart/form-data", b"x"),
+        ("multipart/form-data; boundary=x", b"--x\r\n"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/api/v1/apps", "/oauth/token"])
+def test_what_is_no_text_is_refused_in_every_form(db, client, kind, body, path):
+    answer = client.post(path, body, content_type=kind)
+    assert answer.status_code in {400, 401, 422}
+    assert answer.json()["error"]

@@ -1,0 +1,194 @@
+"""While nobody delivers, four places say how far behind: the status page, the health check, a header and the page.
+
+And pages that end early say so.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.db.models import F
+
+from apps.accounts.queries import user_by_id
+from apps.engagement.actions import bookmark_post
+from apps.events.models import Event
+from apps.filters.actions import FilterChange, KeywordChange, create_filter
+from apps.graph.actions import block_user, mute_user, unfollow_user
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import UserList
+from apps.pagination import Cursor
+from apps.posts.models import Post
+from apps.timeline import policy
+from apps.timeline.fanout import dispatch, lag
+from apps.timeline.fanout.switch import set_author_policy
+from apps.timeline.home import home_timeline
+from apps.timeline.models import FanoutChunk, FanoutJob, Policy
+from feedsite import health
+from tests.support.factories import deliver, publish
+from tests.support.faults import dead_memcached, dead_redis
+from tests.timeline.fanout.test_ledger import crowd
+
+pytestmark = pytest.mark.django_db
+HOME_API = "/api/v1/timelines/home"
+
+
+def pass_seconds(seconds):
+    """As if what is owed had been owed for so long already."""
+    for rows in (Event, FanoutJob, FanoutChunk):
+        rows.objects.filter(state="pending").update(
+            created_at=F("created_at") - timedelta(seconds=seconds)
+        )
+    lag.measure()  # as the process does each second
+    health.forget()
+
+
+def says(page_of, api_of, viewer):
+    """What the four places say, in seconds: 0 for nothing."""
+    status = page_of(None).get("/status").content.decode()
+    ready = page_of(None).get("/healthz/ready").json()
+    page, api = page_of(viewer).get("/"), api_of(viewer).get(HOME_API)
+    text = page.content.decode()
+    assert page.headers.get("X-Feed-Behind") == api.headers.get("X-Feed-Behind")
+    behind = ready["deliveries_behind_seconds"]
+    assert (f"Deliveries are {behind} s behind: new posts" in status) == bool(behind)
+    assert ("Everything works" in status) == (ready["status"] == "ready") == (not behind)
+    header = int(page.headers.get("X-Feed-Behind", 0))
+    assert (f"Deliveries are {header} s behind: posts of accounts" in text) == bool(header)
+    if behind:
+        assert ready["checks"]["deliveries"]["error"] == f"deliveries are {behind} s behind"
+    return behind, header
+
+
+def about(seconds):
+    """So many, or more: the test itself takes time."""
+    return pytest.approx(seconds + 20, abs=20)
+
+
+@pytest.fixture
+def _stopped_clock():
+    """Four places that are asked one after the other must say the same: between them no second may begin."""
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        yield
+
+
+@pytest.mark.usefixtures("_stopped_clock")
+def test_stopped_workers_are_told_of_and_then_no_more(alice, bob, carol, page_of, api_of):
+    home_timeline(bob, Cursor())
+    publish(alice)
+    lag.measure()
+    assert says(page_of, api_of, bob) == (0, 0)  # a delivery may take a moment
+    pass_seconds(30)
+    assert says(page_of, api_of, bob) == (about(30), about(30))
+    assert says(page_of, api_of, carol) == (about(30), 0)  # follows nobody who is late
+    assert says(page_of, api_of, alice) == (about(30), 0)  # her own posts do not wait
+    pass_seconds(30)
+    assert says(page_of, api_of, bob) == (about(60), about(60))
+    deliver()
+    pass_seconds(0)
+    assert says(page_of, api_of, bob) == (0, 0)
+
+
+def test_lists_that_are_not_split_and_chunks_that_wait_count_too(alice, settings):
+    settings.FANOUT_CHUNK_SIZE = 2
+    crowd(alice, 5)
+    post = publish(alice)
+    dispatch.start_job(post.pk)
+    Event.objects.all().delete()
+    pass_seconds(40)
+    assert lag.latest().seconds == about(40)  # the job
+    dispatch.run_splits(limit=1)
+    assert lag.measure().seconds == 0
+    pass_seconds(50)
+    assert lag.latest().seconds == about(50)  # its chunks
+    deliver()
+    assert lag.measure().seconds == 0
+
+
+def test_pages_are_late_for_whom_they_are(alice, bob, carol):
+    publish(alice)
+    pass_seconds(20)
+    assert lag.latest().behind_for(bob.pk) == about(20)
+    set_author_policy(alice, Policy.PULL, by="a test")
+    policy.load()
+    assert lag.latest().behind_for(bob.pk) == 0  # pulled at every read
+    set_author_policy(alice, Policy.PUSH, by="a test")
+    deliver()
+    publish(alice)
+    pass_seconds(20)
+    policy.load()
+    assert lag.latest().behind_for(bob.pk) == about(20)
+    unfollow_user(bob, alice)
+    assert lag.latest().behind_for(bob.pk) == 0
+
+
+def test_old_news_are_no_news(alice, bob, monkeypatch):
+    publish(alice)
+    pass_seconds(20)
+    monkeypatch.setattr(lag, "FRESH_SECONDS", 0)
+    assert lag.latest().seconds == 0
+
+
+@pytest.fixture
+def rivers(alice, bob, monkeypatch):
+    """Thirty posts of alice on every page of bob's, each page of one round; the addresses of pages and endpoints."""
+    monkeypatch.setattr("apps.timeline.pipeline.page.MAX_ROUNDS", 1)
+    user_list = create_group(UserList, bob, name="Waters")
+    add_members(UserList, bob, user_list.pk, [alice.pk])
+    for _ in range(30):
+        publish(alice, "a #rivers of rhubarb")
+    deliver()
+    home_timeline(bob, Cursor())
+    return {
+        "/": HOME_API,
+        "/@alice": f"/api/v1/accounts/{alice.pk}/statuses",
+        f"/lists/{user_list.pk}": f"/api/v1/timelines/list/{user_list.pk}",
+        "/tags/rivers": "/api/v1/timelines/tag/rivers",
+        "/public": "/api/v1/timelines/public",
+        "/search?q=rhubarb&type=statuses": "/api/v2/search?q=rhubarb&type=statuses",
+    }
+
+
+def ends_early(page_of, api_of, viewer, pages):
+    """Whether each page and each endpoint says that it ends early; then none says that there is nothing."""
+    told = {}
+    for page, endpoint in pages.items():
+        text = page_of(viewer).get(page).content.decode()
+        told[page] = "This page ends early" in text
+        told[endpoint] = api_of(viewer).get(endpoint).headers.get("X-Feed-Ends-Early") == "true"
+        assert 'class="empty"' not in text, page
+    return told
+
+
+def test_pages_that_end_early_say_so_and_never_that_there_is_nothing(
+    alice, bob, rivers, page_of, api_of
+):
+    assert not any(ends_early(page_of, api_of, bob, rivers).values())
+    keywords = [KeywordChange(keyword="rhubarb")]
+    everywhere = ["home", "public", "account"]
+    create_filter(bob, FilterChange("Pies", everywhere, act="hide", keywords=keywords))
+    mute_user(bob, alice)
+    page = home_timeline(user_by_id(bob.pk), Cursor())
+    assert (page.items, page.ends_early) == ([], True)
+    told = ends_early(page_of, api_of, bob, rivers)
+    assert [address for address, says_so in told.items() if not says_so] == []
+
+
+def test_bookmarks_that_end_early_say_so(alice, bob, rivers, page_of, api_of, monkeypatch):
+    pages = {"/bookmarks": "/api/v1/bookmarks"}
+    monkeypatch.setattr("apps.timeline.list.MAX_ROUNDS", 1)
+    for post in Post.objects.filter(author=alice):
+        bookmark_post(bob, post.pk)
+    assert not any(ends_early(page_of, api_of, bob, pages).values())
+    block_user(alice, bob)
+    assert all(ends_early(page_of, api_of, bob, pages).values())
+
+
+def test_without_caches_pages_are_complete_and_lack_nothing(alice, bob, rivers, page_of, api_of):
+    """Redis and Memcached are copies: what is not in them comes from PostgreSQL, so there is nothing to say."""
+    texts = {}
+    with dead_redis(), dead_memcached():
+        for page, endpoint in rivers.items():
+            answer, told = page_of(bob).get(page), api_of(bob).get(endpoint)
+            assert not [one for one in (answer, told) if "X-Feed-Degraded" in one.headers], page
+            texts[page] = answer.content.decode().count("of rhubarb")
+    assert set(texts.values()) == {20}

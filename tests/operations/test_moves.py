@@ -1,0 +1,236 @@
+"""Moving classes of data between Redis servers: the steps, what they refuse, the command, and the page."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from apps.errors import Conflict, Invalid, NotFound
+from apps.operations import actions
+from apps.operations.actions import Author
+from apps.operations.models import TopologyVersion
+from apps.operations.queries import topology_in_force
+from feedcache import connections
+from feedcache.connections import client_at, timelines
+from feedcache.servers.topology_listener import Listener
+from feedcache.topology import Tenant
+from tests.support import clusters
+from tests.support.faults import dead_redis
+from tests.support.staff import browser_of, make_staff
+
+pytestmark = pytest.mark.django_db
+CHIEF = Author("chief")
+PAGE = "/admin/operations/cachenode/redis/"
+CHANGE = "/admin/operations/cachenode/change/"
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    with clusters.server(tmp_path_factory.mktemp("other")) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def _empty(other):
+    other.ask("FLUSHALL")
+    yield
+    connections.forget_clients()
+
+
+@pytest.fixture
+def one():
+    """A process that runs."""
+    return Listener(role="worker")
+
+
+def settle(one):
+    """All processes have taken the last step, a while ago."""
+    actions.republish()
+    one.look(timelines())
+    TopologyVersion.objects.update(made_at=timezone.now() - timedelta(seconds=60))
+
+
+def text_of(response):
+    return " ".join(response.content.decode().split())
+
+
+def tenant(name="timelines"):
+    return topology_in_force().tenant(name)
+
+
+def test_three_steps(one, other):
+    assert tenant() == Tenant("")
+    actions.join_server("timelines", other.url, by=CHIEF)
+    assert tenant() == Tenant("", also=other.url)
+    settle(one)
+    actions.switch_server("timelines", by=CHIEF)
+    assert tenant() == Tenant(other.url, also="")
+    settle(one)
+    timelines().set("home:1:{7}", "an old window")
+    actions.leave_server("timelines", by=CHIEF)
+    assert tenant() == Tenant(other.url)
+    assert not client_at("timelines", "").exists("home:1:{7}"), (
+        "what would be outdated is forgotten"
+    )
+    assert [row.action for row in TopologyVersion.objects.all()] == ["move"] * 3
+
+
+def test_every_step_waits_for_every_process(one, other):
+    settle(one)
+    actions.join_server("graph", other.url, by=CHIEF)
+    TopologyVersion.objects.update(made_at=timezone.now() - timedelta(seconds=60))
+    with pytest.raises(Conflict, match="1 process has not taken the last step"):
+        actions.switch_server("graph", by=CHIEF)
+    actions.republish()
+    one.look(timelines())
+    TopologyVersion.objects.update(made_at=timezone.now())
+    with pytest.raises(Conflict, match="too recent"):
+        actions.switch_server("graph", by=CHIEF)
+    settle(one)
+    with dead_redis(), pytest.raises(Conflict, match="nobody knows"):
+        actions.switch_server("graph", by=CHIEF)
+    settle(one)
+    actions.switch_server("graph", by=CHIEF)
+    with pytest.raises(Conflict):
+        actions.leave_server("graph", by=CHIEF)
+
+
+def test_a_switch_goes_back_and_a_move_is_given_up(one, other):
+    actions.join_server("limits", other.url, by=CHIEF)
+    for expected in (Tenant(other.url, also=""), Tenant("", also=other.url)):
+        settle(one)
+        actions.switch_server("limits", by=CHIEF)
+        assert tenant("limits") == expected
+    settle(one)
+    actions.leave_server("limits", by=CHIEF)
+    assert tenant("limits") == Tenant("")
+    settle(one)
+    for step in (actions.switch_server, actions.leave_server):
+        with pytest.raises(NotFound):
+            step("limits", by=CHIEF)
+
+
+def test_what_cannot_move_is_refused_in_words(other):
+    for name in ("counters", "existence", "cache", "anything"):
+        with pytest.raises(Invalid, match="moves with a restart only"):
+            actions.join_server(name, other.url, by=CHIEF)
+    for url in ("10.0.0.1:1", "redis://me:secret@a:1/0"):
+        with pytest.raises(Invalid, match="without a login"):
+            actions.join_server("graph", url, by=CHIEF)
+    with pytest.raises(Invalid, match="does not work"):
+        actions.join_server("graph", f"redis://127.0.0.1:{clusters.free_port()}/0", by=CHIEF)
+    with pytest.raises(Conflict, match="already"):
+        actions.join_server("graph", "", by=CHIEF)
+    actions.join_server("graph", other.url, by=CHIEF)
+    with pytest.raises(Conflict, match="on its way elsewhere"):
+        actions.join_server("graph", f"redis://127.0.0.1:{other.port}/1", by=CHIEF)
+
+
+def test_a_server_with_windows_of_an_earlier_time_is_refused(other):
+    other.ask("SET", "home:1:{7}", "of an earlier time")
+    other.ask("SET", "session", "not of the class")
+    with pytest.raises(Invalid, match="1 keys"):
+        actions.join_server("timelines", other.url, by=CHIEF)
+    other.ask("DEL", "home:1:{7}")
+    actions.join_server("timelines", other.url, by=CHIEF)
+
+
+def test_memcached_rolls_back_without_redis(one, other, settled):
+    actions.flush_class("content", by=CHIEF)
+    actions.join_server("timelines", other.url, by=CHIEF)
+    actions.roll_back(1, by=CHIEF)
+    assert tenant() == Tenant("", also=other.url)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(one, monkeypatch):
+    """Steps that the only process takes at once."""
+    monkeypatch.setattr("apps.operations.management.commands.cache.SETTLE_POLL_SECONDS", 0.1)
+    monkeypatch.setattr(actions, "SETTLE_SECONDS", 0.3)
+    unsettled = actions.unsettled
+
+    def look():
+        actions.republish()
+        one.look(timelines())
+        return unsettled()
+
+    monkeypatch.setattr(actions, "unsettled", look)
+
+
+def test_the_command_takes_all_steps_with_their_progress(quick, other, capsys):
+    call_command("cache", "move", "timelines", other.url)
+    out = capsys.readouterr().out
+    assert tenant() == Tenant(other.url)
+    assert "also written to redis://" in out
+    assert "The last step is too recent. Try again in 1 s." in out
+    assert "the other server is left" in out
+    with pytest.raises(CommandError, match="already"):
+        call_command("cache", "move", "timelines", other.url)
+    call_command("cache", "move", "timelines", "settings")
+    assert tenant() == Tenant("")
+
+
+def test_the_command_goes_on_where_it_was_interrupted(quick, other, capsys):
+    actions.join_server("graph", other.url, by=CHIEF)
+    call_command("cache", "move", "graph", other.url)
+    assert tenant("graph") == Tenant(other.url)
+    actions.join_server("graph", "", by=CHIEF)
+    actions.unsettled()
+    call_command("cache", "move", "graph", other.url)
+    assert tenant("graph") == Tenant(other.url), "given up"
+    with pytest.raises(CommandError, match="moves with a restart only"):
+        call_command("cache", "move", "counters", other.url)
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def change(browser, which, **fields):
+    data = {"seen": topology_in_force().version, "confirmed": "yes", **fields}
+    return text_of(browser.post(f"{CHANGE}{which}/", data, follow=True))
+
+
+def test_the_page_moves_by_its_links(chief, one, other):
+    page = text_of(chief.get(PAGE))
+    assert page.count(">Move elsewhere</a>") == 4
+    assert "A move has three steps" in page
+    fields = {"name": "timelines", "address": other.url}
+    page = text_of(chief.post(f"{CHANGE}move/", {"seen": 0, **fields}))
+    assert f"Write “timelines” to {other.url}, too?" in page
+    assert f'href="{PAGE}"' in page
+    assert "also written to" in change(chief, "move", **fields)
+    page = text_of(chief.get(PAGE))
+    assert f"Moving: also written to {other.url}" in page
+    assert f"{CHANGE}switch/?name=timelines" in page
+    assert page.count(">Move elsewhere</a>") == 3
+    assert "too recent" in change(chief, "switch", name="timelines")
+    settle(one)
+    change(chief, "switch", name="timelines")
+    assert "Moving: also written to settings" in text_of(chief.get(PAGE))
+    settle(one)
+    change(chief, "leave", name="timelines")
+    assert tenant() == Tenant(other.url)
+    assert "errorlist" in change(chief, "switch", name="timelines")
+    page = change(chief, "move", name="timelines", address="settings")
+    assert tenant() == Tenant(other.url, also=""), page
+
+
+def test_a_page_that_may_not_move_offers_nothing(other):
+    viewer = browser_of(make_staff("operations.view_cachenode"))
+    assert ">Move elsewhere</a>" not in text_of(viewer.get(PAGE))
+    for which in ("move", "switch", "leave"):
+        assert viewer.get(f"{CHANGE}{which}/").status_code == 403
+    fields = {"seen": 0, "confirmed": "yes", "name": "graph", "address": other.url}
+    assert viewer.post(f"{CHANGE}move/", fields).status_code == 403
+    assert not TopologyVersion.objects.exists()
+
+
+def test_the_page_in_chinese(chief, other):
+    chief.cookies["lang"] = "zh-hans"
+    actions.join_server("graph", other.url, by=CHIEF)
+    text = text_of(chief.get(PAGE))
+    assert f"正在移动：同时写入 {other.url}" in text

@@ -1,0 +1,231 @@
+"""What the running site counts of itself: requests, calls of the stores, and what staff see of them."""
+
+from contextlib import ExitStack
+
+import pytest
+from django.db import OperationalError, ProgrammingError, connection, transaction
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from apps.operations.queries import service_level
+from apps.posts.models import Post
+from feedcache import stats
+from feedcache.connections import RedisError, graph, limits, timelines
+from feedcache.memcached_tiers import tiers
+from feedcache.redis_clients import PendingCommands
+from feedcache.servers import totals
+from feedcache.servers.topology_listener import Listener
+from feedsite.middleware import timing
+from feedsite.middleware.load_shedding import REFUSED
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
+from tests.support.staff import browser_of, make_staff
+
+pytestmark = pytest.mark.django_db
+PAGE = "/admin/operations/cachenode/service-level/"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted():
+    stats.drain()
+
+
+def level():
+    return service_level(stats.drain())
+
+
+def calls(backend):
+    found = {one.name: one for one in level().calls}
+    return (found[backend].number, found[backend].failed) if backend in found else (0, 0)
+
+
+def text_of(response):
+    return response.content.decode()
+
+
+# --- calls -----------------------------------------------------------------------------------------
+
+
+def test_each_statement_is_a_call_of_its_database():
+    for _ in range(3):
+        Post.objects.exists()
+    assert calls("postgresql default") == (3, 0)
+
+
+def test_a_statement_that_times_out_has_failed():
+    with connection.cursor() as sql:
+        sql.execute("SET LOCAL statement_timeout = 20")
+        stats.drain()
+        with pytest.raises(OperationalError), transaction.atomic():
+            sql.execute("SELECT pg_sleep(5)")
+    found = {one.name: one for one in level().calls}
+    assert found["postgresql default"].failed == 1
+
+
+def test_a_statement_that_postgresql_refuses_has_not():
+    with connection.cursor() as sql, pytest.raises(ProgrammingError), transaction.atomic():
+        sql.execute("SELECT * FROM no_such_table")
+    found = {one.name: one for one in level().calls}
+    assert found["postgresql default"].failed == 0
+    assert found["postgresql default"].number >= 1
+
+
+def test_what_goes_to_a_redis_at_once_is_one_call_of_its_role():
+    graph().get("x")
+    assert calls("redis graph") == (1, 0)
+    with limits().pipeline() as pipeline:
+        pipeline.get("x")
+        pipeline.get("y")
+        pipeline.execute()
+    assert calls("redis limits") == (1, 0)
+    PendingCommands(timelines(), [("GET", "x"), ("GET", "y")]).collect()
+    assert calls("redis timelines") == (1, 0)
+
+
+def test_djangos_own_cache_counts_too(client):
+    client.get("/login", HTTP_COOKIE="sessionid=abcdefghijklmnopqrstuvwxyz012345")
+    number, failed = calls("redis cache")
+    assert number >= 1
+    assert failed == 0
+
+
+def test_a_redis_that_does_not_answer_has_failed():
+    with dead_redis(), pytest.raises(RedisError):
+        timelines().get("x")
+    number, failed = calls("redis timelines")
+    assert number == failed >= 1
+
+
+def test_memcached_is_counted_by_tier(memcached):
+    keys = [f"key-{number}" for number in range(16)]  # on every node
+    assert tiers().set_many(dict.fromkeys(keys, b"1"), ttl_seconds=60)
+    stats.drain()
+    tiers().get_many([*keys, "absent"])
+    found = {one.name: one for one in level().calls}
+    assert found["memcached main"].number >= 1
+    assert found["memcached main"].failed == 0
+    assert found["memcached main"].mean_ms > 0
+    assert found["memcached backup"].number >= 1, "for the one that Main does not have"
+    with ExitStack() as stack:
+        for server in running().memcached:
+            stack.enter_context(frozen(server))
+        tiers().get_many(keys)
+    assert any(one.failed for one in level().calls if one.name == "memcached main")
+
+
+# --- requests --------------------------------------------------------------------------------------
+
+
+def answer(path, status, *, refused=False):
+    def view(request):
+        if refused:
+            request.META[REFUSED] = True
+        return HttpResponse("page", status=status)
+
+    timing.TimingMiddleware(view)(RequestFactory().get(path))
+
+
+def test_requests_are_counted_by_class_with_what_failed_and_what_was_refused():
+    answer("/home", 200)
+    answer("/home", 404)
+    answer("/home", 500)
+    answer("/search", 429)
+    answer("/search", 503)
+    answer("/search", 503, refused=True)
+    answer("/static/css/site.css", 200)
+    found = {one.name: one for one in level().requests}
+    assert set(found) == {"core", "rest"}
+    assert (found["core"].number, found["core"].failed, found["core"].refused) == (3, 1, 0)
+    assert (found["rest"].number, found["rest"].failed, found["rest"].refused) == (3, 1, 1)
+    assert found["core"].availability == pytest.approx(2 / 3)
+    assert found["rest"].availability == pytest.approx(1 / 3)
+
+
+def test_a_request_over_a_second_is_slow(monkeypatch):
+    times = iter([0.0, 0.9, 10.0, 11.1])
+    monkeypatch.setattr(timing, "perf_counter", lambda: next(times))
+    answer("/home", 200)
+    answer("/home", 200)
+    (core,) = level().requests
+    assert (core.number, core.slow, core.mean_ms) == (2, 1, pytest.approx(1000))
+
+
+def test_one_request_of_the_site_is_counted_once(client):
+    client.get("/public")
+    client.get("/healthz/live")
+    (core,) = level().requests
+    assert (core.name, core.number) == ("core", 1)
+
+
+# --- over all processes ----------------------------------------------------------------------------
+
+
+def test_processes_add_up_and_nothing_is_counted_twice():
+    listener = Listener()
+    for _ in range(2):
+        answer("/home", 200)
+        listener.look(timelines())
+    for counts in (totals.last_hour(), totals.ever()):
+        (core,) = service_level(counts).requests
+        assert core.number == 2
+    answer("/home", 200)
+    with dead_redis(), pytest.raises(RedisError):
+        listener.look(timelines())
+    listener.look(timelines())
+    (core,) = service_level(totals.ever()).requests
+    assert core.number == 1, "Redis came back empty; what was counted while it was away is there"
+
+
+# --- the page --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chief():
+    return browser_of(make_staff("operations.view_cachenode", handle="chief"))
+
+
+def test_the_page_shows_the_last_hour_and_marks_what_misses_its_target(chief):
+    totals.add(
+        {
+            ("requests:core", "calls"): 10_000, ("requests:core", "microseconds"): 420_000_000,
+            ("requests:core", "failed"): 1, ("requests:core", "slow"): 7,
+            ("requests:rest", "calls"): 100, ("requests:rest", "microseconds"): 25_000_000,
+            ("requests:rest", "refused"): 50,
+            ("call:redis graph", "calls"): 1000, ("call:redis graph", "microseconds"): 700_000,
+            ("call:postgresql default", "calls"): 10, ("call:postgresql default", "microseconds"): 81_000,
+            ("post", "hit"): 995, ("post", "miss"): 5, ("person", "hit"): 1, ("person", "miss"): 1,
+        }
+    )  # fmt: skip
+    text = " ".join(text_of(chief.get(PAGE)).split())
+    assert (
+        '<th scope="row">core reads</th> <td class="number">10000</td> <td class="number">99.990 %</td>'
+        in text
+    )
+    assert '<td class="number">7</td> <td class="number">42.0 ms</td>' in text
+    assert '<td class="number bad">50.000 %</td>' in text
+    assert '<td class="number bad">250.0 ms</td>' in text
+    assert (
+        '<th scope="row">all</th> <td class="number">10100</td> <td class="number bad">99.495 %</td>'
+        in text
+    )
+    assert '<td class="number">0.70 ms</td>' in text
+    assert '<td class="number bad">8.10 ms</td>' in text
+    assert '<th scope="row">post</th><td class="number">99.5 %</td>' in text
+    assert '<th scope="row">person</th><td class="number bad">50.0 %</td>' in text
+
+
+def test_the_page_without_figures_and_without_redis(chief):
+    empty = text_of(chief.get(PAGE))
+    assert "There were no requests." in empty or "core reads" in empty
+    with dead_redis():
+        assert "Redis does not answer" in text_of(chief.get(PAGE))
+
+
+def test_only_staff_with_the_right_see_the_page(client, alice, page_of):
+    assert client.get(PAGE).status_code == 302
+    assert page_of(alice).get(PAGE).status_code in {302, 403}
+    assert browser_of(make_staff(handle="other")).get(PAGE).status_code == 403
+
+
+def test_the_console_leads_to_the_page(chief):
+    assert PAGE in text_of(chief.get("/admin/operations/cachenode/"))

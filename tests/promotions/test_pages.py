@@ -1,0 +1,228 @@
+"""From the staff's form to the reader's card and back: labels, reasons, the switch."""
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from apps.accounts.queries import user_by_id
+from apps.audit.comparison import Sample, differences
+from apps.audit.explain import Source, explain
+from apps.graph.actions import follow_user
+from apps.promotions.actions import opt_out, state_trait, withdraw_trait
+from apps.promotions.models import Campaign, CampaignCount, Segment
+from apps.promotions.queries import is_opted_out, stated_traits
+from apps.promotions.tasks import apply_time
+from apps.timeline.home import pop_samples
+from feedsite.python_api import get_activity
+from tests.promotions.conftest import make_campaign, start, sweep, trait
+from tests.support.factories import deliver, make_user, publish
+
+pytestmark = pytest.mark.django_db
+SETTINGS = "/settings/promotions"
+REASON = "Promoted to first-year students because you said so (first-year student)."
+
+
+@pytest.fixture
+def fresher(alice, freshers):
+    state_trait(alice, "first-year-student")
+    deliver()
+    return alice
+
+
+@pytest.fixture
+def promoted(fresher, freshers, shop):
+    """A post that alice is shown."""
+    start(make_campaign(shop, freshers))
+    post = publish(shop, "New books are here.")
+    deliver()
+    return post
+
+
+def home_of(client):
+    return client.get("/").content.decode()
+
+
+def test_from_the_staffs_form_to_the_reader_and_back(chief, alice, bob, shop, page_of):
+    state_trait(alice, "first-year-student")
+    post = publish(shop, "New books are here.")
+    deliver()
+    data = {
+        "name": "Freshers", "slug": "freshers", "description": "first-year students", "is_active": "on",
+        "rules-TOTAL_FORMS": "1", "rules-INITIAL_FORMS": "0",
+        "rules-0-kind": "trait", "rules-0-trait": trait().pk,
+    }  # fmt: skip
+    assert chief.post("/admin/promotions/segment/add/", data).status_code == 302
+    sweep()
+    campaign = make_campaign(shop, Segment.objects.get(), starts=timedelta(hours=1))
+    start(campaign)
+    readers = {"alice": page_of(alice), "bob": page_of(bob)}
+    assert "New books" not in home_of(readers["alice"])
+    Campaign.objects.update(starts_at=timezone.now() - timedelta(seconds=1))
+    apply_time()
+    deliver()
+    page = home_of(readers["alice"])
+    assert "New books are here." in page
+    assert "Promoted by <bdi>The university</bdi>" in page
+    assert "Why do I see this?" in page
+    assert REASON in page
+    assert f'href="{SETTINGS}"' in page
+    assert "New books" not in home_of(readers["bob"])
+    withdraw_trait(alice, "first-year-student")
+    assert "New books" not in home_of(readers["alice"])  # before any worker
+    assert post.pk
+
+
+def test_only_on_the_home_page_and_in_the_readers_language(promoted, fresher, shop, page_of):
+    browser = page_of(fresher)
+    assert "Promoted by" in home_of(browser)
+    for address in ("/@shop", f"/@shop/{promoted.pk}", "/public"):
+        assert "Promoted by" not in browser.get(address).content.decode()
+    browser.cookies["lang"] = "zh-hans"
+    assert "由 <bdi>The university</bdi> 推广" in home_of(browser)
+
+
+def test_a_shown_page_is_counted_and_the_same_one_once(promoted, fresher, page_of, api_of):
+    for _again in range(3):
+        home_of(page_of(fresher))
+    assert CampaignCount.objects.get().impressions == 1
+    publish(fresher)
+    deliver()
+    api_of(fresher).get("/api/v1/timelines/home")  # shows none
+    assert CampaignCount.objects.get().impressions == 1
+    api_of(fresher).get("/api/v1/timelines/home?promoted=true")
+    assert CampaignCount.objects.get().impressions == 2
+    home_of(page_of(make_user()))
+    assert CampaignCount.objects.get().impressions == 2
+
+
+def test_the_api_tells_why(promoted, fresher, shop, api_of, settings):
+    program = api_of(fresher)
+    [status] = program.get("/api/v1/timelines/home?promoted=true").json()
+    assert status["feedsite"]["promotion"] == {
+        "label": "Promoted",
+        "sponsor": "The university",
+        "reason": REASON,
+        "settings_url": f"{settings.SITE_URL}{SETTINGS}",
+    }
+    for address in ("statuses/{post}", "accounts/{shop}/statuses", "timelines/public"):
+        body = program.get(f"/api/v1/{address.format(post=promoted.pk, shop=shop.pk)}").json()
+        found = body if isinstance(body, dict) else body[0]
+        assert found["feedsite"]["promotion"] is None
+
+
+@pytest.mark.parametrize("path", ["/api/v1/timelines/home", "/api/x/activity", "/api/x/ranked"])
+def test_programs_get_none_that_they_do_not_ask_for(promoted, fresher, shop, api_of, path):
+    """Clients of Mastodon do not know the label."""
+    program = api_of(fresher)
+    own = [publish(fresher, f"Number {number}.") for number in range(3)]
+    newer = publish(shop)
+    deliver()
+
+    def ids(query):
+        body = program.get(f"{path}?{query}").json()
+        return {
+            int(status["id"]) for status in (body["items"] if path.endswith("activity") else body)
+        }
+
+    everything = {promoted.pk, newer.pk, *(post.pk for post in own)}
+    assert ids("promoted=true") == everything
+    for query in ("", "promoted=false", "promoted="):
+        assert ids(query) == {post.pk for post in own}
+    assert ids("limit=3") == {post.pk for post in own}  # a full page
+    follow_user(fresher, shop)
+    deliver()
+    assert ids("") == everything
+
+
+def test_python_code_gets_none(promoted, fresher):
+    own = publish(fresher)
+    deliver()
+    assert [item.id for item in get_activity(fresher).items] == [own.pk]
+
+
+def test_the_next_page_is_of_the_same_kind(promoted, fresher, shop, api_of):
+    Campaign.objects.update(frequency_cap=100)  # pages
+    posts = [promoted, publish(shop), publish(fresher), publish(shop)]
+    deliver()
+    for path in ("/api/v1/timelines/home", "/api/x/ranked"):
+        for query, expected in (("", posts[2:3]), ("&promoted=true", posts)):
+            url, found = f"{path}?limit=1{query}", []
+            while url:
+                answer = api_of(fresher).get(url)
+                found += [int(status["id"]) for status in answer.json()]
+                links = answer.headers.get("Link", "").split(", ")
+                url = next((one[1 : one.index(">")] for one in links if 'rel="next"' in one), "")
+            assert sorted(found) == sorted(post.pk for post in expected)
+
+
+def test_the_auditor_knows_which_page_it_was(promoted, fresher, shop, api_of, settings):
+    settings.AUDIT_SAMPLE_RATE = 1
+    pop_samples(1000)
+    for query in ("", "?promoted=true"):
+        api_of(fresher).get(f"/api/v1/timelines/home{query}")
+    samples = [Sample(**values) for values in pop_samples(9)]
+    assert [(one.promoted, one.ids) for one in samples] == [(False, []), (True, [promoted.pk])]
+    assert [differences(one) for one in samples] == [[], []]
+    wrong = [replace(one, promoted=not one.promoted, at=time.time() + 60) for one in samples]
+    assert [differences(one)[0].post_id for one in wrong] == [promoted.pk, promoted.pk]
+
+
+def test_explain_says_why_to_the_reader_and_to_staff(
+    promoted, fresher, bob, chief, page_of, api_of, capsys
+):
+    sentence = f"{REASON} You do not follow @shop; paid for by The university."
+    found = explain(user_by_id(fresher.pk), promoted.pk)
+    assert (found.on_home, found.source, found.text) == (True, Source.PROMOTED, sentence)
+    page = page_of(fresher).get(f"/explain/{promoted.pk}").content.decode()
+    assert sentence.replace("@shop", '<a href="/@shop">@shop</a>') in page
+    answer = api_of(fresher).get(f"/api/x/explain/statuses/{promoted.pk}").json()
+    assert (answer["reason"], answer["text"]) == ("promoted", sentence)
+    assert (
+        sentence.replace("@shop", '<a href="/@shop">@shop</a>')
+        in chief.get("/explain/@alice").content.decode()
+    )
+    call_command("explain", "alice", str(promoted.pk))
+    assert sentence in capsys.readouterr().out
+    absent = explain(user_by_id(bob.pk), promoted.pk)
+    assert (absent.on_home, absent.source) == (False, Source.NOT_FOLLOWED)
+    opt_out(fresher)
+    assert explain(user_by_id(fresher.pk), promoted.pk).source == Source.NOT_FOLLOWED
+
+
+class TestSettings:
+    def test_the_page_says_what_is_known_and_why(self, promoted, fresher, page_of):
+        page = page_of(fresher).get(SETTINGS).content.decode()
+        assert "You are counted among first-year students because you said so" in page
+        assert page.count("checked") == 2  # the switch and the trait
+        assert "None." in page_of(make_user()).get(SETTINGS).content.decode()
+
+    def test_the_switch_ends_them(self, promoted, fresher, page_of):
+        browser = page_of(fresher)
+        answer = browser.post(SETTINGS, {"traits": ["first-year-student"]})
+        assert (answer.status_code, answer["Location"]) == (303, SETTINGS)
+        assert is_opted_out(fresher)
+        assert "New books" not in home_of(browser)
+        assert [one.slug for one in stated_traits(fresher)] == ["first-year-student"]
+        browser.post(SETTINGS, {"traits": ["first-year-student"], "shows_promoted": "on"})
+        deliver()
+        assert "New books" in home_of(browser)
+
+    def test_traits_are_stated_and_withdrawn(self, promoted, fresher, page_of):
+        browser = page_of(fresher)
+        browser.post(SETTINGS, {"traits": ["cook", "reader"], "shows_promoted": "on"})
+        assert {one.slug for one in stated_traits(fresher)} == {"cook", "reader"}
+        assert "New books" not in home_of(browser)
+        browser.post(SETTINGS, {"shows_promoted": "on"})
+        assert stated_traits(fresher) == []
+
+    def test_an_unknown_trait_is_refused(self, fresher, page_of):
+        answer = page_of(fresher).post(SETTINGS, {"traits": ["pope"], "shows_promoted": "on"})
+        assert answer.status_code == 422
+        assert [one.slug for one in stated_traits(fresher)] == ["first-year-student"]
+
+    def test_visitors_log_in_first(self, db, page_of):
+        assert page_of(None).get(SETTINGS).status_code in {302, 303}

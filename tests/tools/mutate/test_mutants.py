@@ -1,0 +1,44 @@
+"""The list of mutants fits the code and the rows; whether they are caught shows `./run mutate`."""
+
+import re
+
+import pytest
+
+from runner.checkout import ROOT
+from tools.mutate.mutants import Mutant, load
+
+MUTANTS = load()
+ROWS = dict(
+    re.findall(r"^\| (S\d+) (\|.*)$", (ROOT / "docs/requirements.md").read_text(), re.MULTILINE)
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.row} {mutant.what}")
+def test_a_mutant_changes_one_place_and_its_row_names_the_test(mutant):
+    assert (ROOT / mutant.file).read_text().count(mutant.old) == 1
+    assert mutant.old != mutant.new
+    path, *_classes, name = mutant.test.split("::")
+    assert f"`{path}::{name}`" in ROWS[mutant.row]
+
+
+# What is context in the articles, or is not built; S143 is a table.
+WITHOUT = {"S57", "S86", "S108", "S119", "S143"}
+
+
+def test_every_mechanism_has_a_mutant():
+    mechanisms = {row for row in ROWS if int(row[1:]) >= 17} - WITHOUT
+    assert mechanisms - {mutant.row for mutant in MUTANTS} == set()
+
+
+def test_no_mutant_stands_twice():
+    assert len({(mutant.file, mutant.old, mutant.new) for mutant in MUTANTS}) == len(MUTANTS)
+    rows = [int(mutant.row[1:]) for mutant in MUTANTS]
+    assert rows == sorted(rows)
+
+
+def test_a_text_that_is_not_there_once_is_an_error(tmp_path):
+    (tmp_path / "a.py").write_text("one two one")
+    mutant = Mutant("S01", "nothing", "a.py", "one", "three", "tests/test_a.py")
+    with pytest.raises(ValueError, match="2 times"):
+        mutant.apply(tmp_path)
+    assert (tmp_path / "a.py").read_text() == "one two one"

@@ -1,0 +1,95 @@
+"""Outages that other servers end: the primary of Redis behind Sentinels or of a cluster, and RabbitMQ's restart.
+
+Each is a generator that goes on in small steps, so that the other faults of the plan come and end beside it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from runner.terminal import LaunchError
+from tools.drill.faults import Fault, Kind
+from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
+from tools.scale.servers import RabbitMQ
+
+LONGEST_SECONDS = 60.0  # an outage that does not end is not what was to be drilled
+
+
+@dataclass
+class Outage:
+    """One of them, for the report."""
+
+    name: str
+    target: str
+    began: float  # since the epoch, as in the history
+    took_over_s: float | None = None  # seconds until requests were served again
+    healed_s: float | None = None  # until all servers were there again
+
+    @property
+    def served_at(self) -> float:
+        """Since the epoch; the moment itself while nobody serves."""
+        return time.time() if self.took_over_s is None else self.began + self.took_over_s
+
+    def took_over(self) -> None:
+        self.took_over_s = round(time.time() - self.began, 2)
+
+    def steps(self, fault: Fault, service: object) -> Iterator[None]:
+        """Carry it out: each step is short; the next one is to be asked for in a moment. LaunchError."""
+        yield from _bounded(self.name, OUTAGES[fault.kind](self, fault, service))
+        self.healed_s = round(time.time() - self.began, 2)
+
+
+def _sentinel(outage: Outage, _fault: Fault, redis: RedisBehindSentinels) -> Iterator[None]:
+    """The Sentinels promote the replica; the old primary comes back empty, and they make it a replica."""
+    while (old := redis.primary()) is None:
+        yield
+    old.kill()
+    # before all Sentinels know the new one: clients would be sent to an empty old primary
+    while redis.primary() in (None, old):
+        yield
+    outage.took_over()
+    old.start()
+    while not old.is_linked_replica():
+        yield
+
+
+def _cluster(outage: Outage, _fault: Fault, redis: RedisCluster) -> Iterator[None]:
+    """The replica takes the slots; the old primary comes back empty, and its file of the cluster makes it a replica."""
+    old = redis.writable()[0]
+    old.kill()
+    while not redis.is_whole():
+        yield
+    outage.took_over()
+    old.start()
+    while not (old.is_linked_replica() and redis.is_whole()):
+        yield
+
+
+def _rabbitmq(outage: Outage, fault: Fault, broker: RabbitMQ) -> Iterator[None]:
+    """Stopped as for a new version, away for as long as the fault says, and started again with what it had stored."""
+    broker.ask_to_stop()
+    while broker.child is not None and broker.child.running():
+        yield
+    broker.stop()
+    away_until = time.monotonic() + fault.seconds
+    while time.monotonic() < away_until:
+        yield
+    broker.launch()
+    while not broker.is_ready():
+        yield
+    outage.took_over()
+
+
+OUTAGES: dict[Kind, Callable[..., Iterator[None]]] = {
+    Kind.SENTINEL_FAILOVER: _sentinel,
+    Kind.CLUSTER_FAILOVER: _cluster,
+    Kind.RESTART: _rabbitmq,
+}
+
+
+def _bounded(name: str, steps: Iterator[None]) -> Iterator[None]:
+    deadline = time.monotonic() + LONGEST_SECONDS
+    for _ in steps:
+        if time.monotonic() > deadline:
+            raise LaunchError(f"the {name} did not end within {LONGEST_SECONDS:.0f} s")
+        yield

@@ -1,0 +1,179 @@
+"""I31: who follows whom is what people did, in both tables, wherever their rows lie; the journal is empty."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
+
+from apps.graph.management import shards
+from apps.graph.models import Followee, Follower, PendingFollow
+from apps.graph.queries import mirror_faults
+from tools.drill.facts import Facts
+from tools.drill.history import OK, Operation
+from tools.drill.reader import Reader
+from tools.drill.shards import ShardFaults, spread
+from tools.drill.verdict import Verdict, Verdicts
+from tools.drill.world import World
+
+# the auditor finishes what has been in the journal for a minute, and looks every ten seconds
+JOURNAL_SECONDS = 100.0
+POLL_SECONDS = 0.25
+READ = "following"  # an operation: the first page of those whom one follows
+
+Pair = tuple[int, int]  # follower, followee
+
+
+def split(servers: Sequence[str]) -> None:
+    """Make logical shards of the follow tables, and put half of them on other servers."""
+
+    def quiet(_line: str) -> None:
+        """Nobody reads what is reported."""
+
+    shards.split(report=quiet)
+    places = spread(servers)
+    for server in servers:
+        shards.add(server, report=quiet)
+        numbers = [number for number, place in places.items() if place == server]
+        for _number in shards.move(numbers, server, report=quiet):
+            pass
+
+
+def people_of_shards(world: World) -> dict[int, list[int]]:
+    """Who of those who act is in which logical shard."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT substring(tableoid::regclass::text FROM '[0-9]+$')::int, owner_id FROM graph_followee"
+            " WHERE owner_id = ANY(%s)",
+            [[person.id for person in world.people]],
+        )
+        found: dict[int, list[int]] = {}
+        for number, owner in sorted(cursor.fetchall()):
+            found.setdefault(number, []).append(owner)
+        return found
+
+
+def journal(verdicts: Verdicts) -> None:
+    """Whatever was cut in the middle of a follow is finished by the site itself."""
+    verdict = verdicts["I31"]
+    verdict.checked += 1
+    deadline = time.monotonic() + JOURNAL_SECONDS
+    while left := PendingFollow.objects.count():
+        if time.monotonic() > deadline:
+            told = f"{left} follows are still in the journal after {JOURNAL_SECONDS:.0f} s"
+            verdict.violate(told, lost=left)
+            break
+        time.sleep(POLL_SECONDS)
+
+
+def moves(verdicts: Verdicts, faults: ShardFaults) -> int:
+    """Each move is done, `manage shards check` finds nothing. How many changes were made while shards were copied."""
+    verdict = verdicts["I31"]
+    for moved in faults.moved:
+        verdict.checked += 1
+        if moved.error:
+            verdict.violate(f"a move failed: {moved}")
+    for problem in shards.problems():
+        verdict.violate(f"`manage shards check`: {problem}")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM shard_change_position_seq"
+        )
+        [noted] = cursor.fetchone()
+    return int(noted)
+
+
+def replica(verdicts: Verdicts, faults: ShardFaults) -> float | None:
+    """I20: the replica has everything again. The seconds that it took."""
+    verdict = verdicts["I20"]
+    verdict.checked += 1
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_current_wal_lsn()::text")
+        [position] = cursor.fetchone()
+    seconds = faults.catch_up(position)
+    if seconds is None:
+        verdict.violate("the replica does not catch up")
+    return seconds
+
+
+def follows(verdicts: Verdicts, facts: Facts, world: World, at: float) -> None:
+    """Both tables are mirrors without duplicates, their counts are right, and each follow is what was acknowledged.
+
+    `at`: when the tables are read, in seconds since the epoch.
+    """
+    verdict = verdicts["I31"]
+    followees = list(Followee.objects.values_list("owner_id", "followee_id"))
+    followers = list(Follower.objects.values_list("follower_id", "owner_id"))
+    for name, rows in (("Followee", followees), ("Follower", followers)):
+        verdict.checked += len(rows)
+        for pair, number in Counter(rows).items():
+            if number > 1:
+                verdict.violate(f"{_told(pair)} {number} times in {name}")
+    for pair in set(followees) ^ set(followers):
+        verdict.violate(f"{_told(pair)} in one table only", lost=1)
+    for name, number in mirror_faults().items():
+        if number:
+            verdict.violate(f"{number} {name}")
+    judge(verdict, facts, world.follows, set(followees), at)
+
+
+def judge(verdict: Verdict, facts: Facts, initial: set[Pair], rows: set[Pair], at: float) -> None:
+    """Compare the rows with what people were told."""
+    for pair, register in facts.follows.items():
+        verdict.checked += 1
+        if (pair in rows) not in register.possible(at, at):
+            _differs(verdict, pair, is_there=pair in rows)
+    for pair in (initial ^ rows) - facts.follows.keys():
+        _differs(verdict, pair, is_there=pair in rows)
+
+
+def _differs(verdict: Verdict, pair: Pair, *, is_there: bool) -> None:
+    if is_there:
+        verdict.violate(f"{_told(pair)}, which was ended, or never begun")
+    else:
+        verdict.violate(f"{_told(pair)} no longer, which nobody ended", lost=1)
+
+
+def lists_read(
+    verdicts: Verdicts, facts: Facts, initial: set[Pair], operations: Iterable[Operation]
+) -> None:
+    """Each list of followed people that was read during the run, moves included, has all of them and nobody else."""
+    verdict = verdicts["I31"]
+    starts: dict[int, set[int]] = {}
+    for follower, followee in initial | facts.follows.keys():
+        starts.setdefault(follower, set()).add(followee)
+    for one in operations:
+        if one.name != READ or one.outcome != OK or one.found["next"]:
+            continue
+        shown = set(one.found["ids"])
+        if len(shown) < len(one.found["ids"]):
+            verdict.violate(f"n={one.number} the list of {one.actor} shows somebody twice")
+        for other in starts.get(one.actor, set()) | shown:
+            verdict.checked += 1
+            pair, register = (one.actor, other), facts.follows.get((one.actor, other))
+            possible = register.possible(one.begin, one.end) if register else {pair in initial}
+            if (other in shown) not in possible:
+                told = "shows" if other in shown else "lacks"
+                lost = int(other not in shown)
+                verdict.violate(f"n={one.number} the list of {one.actor} {told} {other}", lost=lost)
+
+
+def lists_shown(verdicts: Verdicts, world: World, reader: Reader) -> None:
+    """Both lists of everybody, as the API shows them at the end, are the rows of the other table."""
+    verdict = verdicts["I31"]
+    following = set(Follower.objects.values_list("follower_id", "owner_id"))
+    for person in world.people:
+        for name, mirror in (
+            ("following", [there for here, there in following if here == person.id]),
+            ("followers", [here for here, there in following if there == person.id]),
+        ):
+            verdict.checked += 1
+            shown = reader.people(person, name)
+            if sorted(shown) != sorted(mirror):
+                lacks, extra = set(mirror) - set(shown), set(shown) - set(mirror)
+                told = f"{name} of {person.id} lacks {sorted(lacks)[:5]}, shows {sorted(extra)[:5]} too many"
+                verdict.violate(told, lost=len(lacks))
+
+
+def _told(pair: Pair) -> str:
+    return f"{pair[0]} follows {pair[1]}"

@@ -1,0 +1,95 @@
+"""`./run mutate`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
+
+from tools.mutate.mutants import Mutant, load
+from tools.mutate.run import Result, Verdict, copies, run, unmutated_failures
+
+DESCRIPTION = """\
+Takes one mechanism after another away, in a copy of the checkout, and runs the test that its row of
+docs/requirements.md names: a mutant that no test catches shows that nothing would notice."""
+EXAMPLES = """\
+examples:
+  ./run mutate                  every mutant, in about ten minutes on two idle cores
+  ./run mutate --list           what would be changed, without running anything
+  ./run mutate --row S72 S98    the mutants of some rows
+  ./run mutate --row S72 -v     with what pytest printed
+"""
+COLOURS = {Verdict.CAUGHT: "green", Verdict.SURVIVED: "red", Verdict.BROKEN: "yellow"}
+
+
+def main(command_line: Sequence[str]) -> int:
+    """0 when every mutant was caught, else 1; 2 when a row is unknown."""
+    options = _parser().parse_args(command_line)
+    console = Console(highlight=False)
+    mutants = load()
+    unknown = sorted(set(options.row) - {mutant.row for mutant in mutants})
+    if unknown:
+        console.print(f"No mutant for {', '.join(unknown)}; ./run mutate --list shows the rows.")
+        return 2
+    mutants = [mutant for mutant in mutants if not options.row or mutant.row in options.row]
+    if options.list:
+        console.print(_table(mutants))
+        return 0
+    return _run(mutants, options.processes, console, verbose=options.verbose)
+
+
+def _run(mutants: Sequence[Mutant], processes: int, console: Console, *, verbose: bool) -> int:
+    with copies(processes) as checkouts:
+        console.print("The tests without a mutant ...")
+        if failures := unmutated_failures(checkouts, mutants):
+            console.print(failures, markup=False)
+            console.print("A test that fails as it is catches nothing: mend it first.")
+            return 1
+        columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task("mutants", total=len(mutants))
+            results = run(checkouts, mutants, processes, lambda _result: progress.advance(task))
+    console.print(_table(mutants, results))
+    for result in results:
+        if verbose or result.verdict == Verdict.BROKEN:
+            console.print(f"\n{result.mutant.row} {result.mutant.what}: {result.verdict}")
+            console.print(result.output, markup=False)
+    caught = sum(result.verdict == Verdict.CAUGHT for result in results)
+    console.print(f"{caught} of {len(results)} mutants caught")
+    return 0 if caught == len(results) else 1
+
+
+def _table(mutants: Sequence[Mutant], results: Sequence[Result] = ()) -> Table:
+    table = Table("row", "mutant", "test", "caught")
+    verdicts = {result.mutant: result.verdict for result in results}
+    for mutant in mutants:
+        verdict = verdicts.get(mutant)
+        shown = f"[{COLOURS[verdict]}]{verdict}" if verdict else ""
+        table.add_row(mutant.row, mutant.what, mutant.test.removeprefix("tests/"), shown)
+    return table
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run mutate",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
+    parser.add_argument("--row", nargs="+", default=[], metavar="S72", help="these rows only")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="tests at once (default: the cores)",
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="print what pytest printed")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""`./run scale`: the site on every engine that it can grow onto, as far as the machine has them."""

@@ -1,0 +1,84 @@
+"""Entry point of `./run scale`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from runner.terminal import LaunchError
+
+EXAMPLES = """\
+examples:
+  ./run scale                      every engine, one after the other: three to five minutes
+  ./run scale replica rabbitmq     only these
+  ./run scale --list               their names
+
+Each is one line: "works", "refused" with the message of the system check, "not to be had" and why, or "fails".
+"""
+
+
+def main(command_line: list[str]) -> int:
+    """Run the flow on each engine; 1 when one fails, 2 when nothing could be run."""
+    from tools.scale.engines import ENGINES  # noqa: PLC0415 -- after packages are there
+
+    options = _parser(list(ENGINES)).parse_args(command_line)
+    console = Console(highlight=False)
+    if options.list:
+        for name, (title, _engine) in ENGINES.items():
+            console.print(f"{name:<10} {title}")
+        return 0
+    try:
+        return 1 if _run(options.engines or list(ENGINES), console) else 0
+    except LaunchError as error:
+        console.print(f"Nothing could be run: {error}")
+        return 2
+
+
+def _run(names: Sequence[str], console: Console) -> bool:
+    """Whether one failed."""
+    from tools.scale.engines import ENGINES  # noqa: PLC0415 -- --help needs no Django
+    from tools.scale.site import common_servers, verdict  # noqa: PLC0415 -- as above
+
+    failed = False
+    with console.status("starting the common servers") as status, common_servers() as common:
+        for name in names:
+            title, engine = ENGINES[name]
+
+            def step(doing: str, title: str = title) -> None:
+                status.update(f"{title}: {doing}")
+
+            found = verdict(name, engine, common, step)
+            failed |= found.startswith("fails")
+            console.print(f"{title:<50} {found}", soft_wrap=True)
+    return failed
+
+
+def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./run scale",
+        description="Starts each engine that the site can grow onto and that this machine has, and lets two people"
+        " follow, publish, read, page down, like and listen on it. Exit status 1 when one fails.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "engines", nargs="*", type=_engine, metavar="ENGINE", help=f"of {', '.join(names)}"
+    )
+    parser.add_argument("--list", action="store_true", help="the engines")
+    return parser
+
+
+def _engine(name: str) -> str:
+    from tools.scale.engines import ENGINES  # noqa: PLC0415 -- as above
+
+    if name not in ENGINES:
+        raise argparse.ArgumentTypeError(
+            f"there is no engine {name!r}; ./run scale --list names them"
+        )
+    return name
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

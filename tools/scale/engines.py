@@ -1,0 +1,152 @@
+"""The engines: each starts its servers beside the common ones, and yields the settings that make the site use them."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+
+from runner.preparation import manage_command
+from runner.services.group import Services
+from runner.services.postgres import NAME, THROWAWAY, Postgres
+from runner.services.redis import Redis
+from tools.scale import cassandra as servers
+from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster, started
+from tools.scale.servers import (
+    NotToBeHad,
+    Standby,
+    pgbouncer,
+    rabbitmq,
+)
+
+Settings = dict[str, str]
+CLUSTERED = ("REDIS_URL", "REDIS_GRAPH_URL", "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL")
+ROLES = (*CLUSTERED, "REDIS_COUNTERS_URL", "REDIS_CACHE_URL", "REDIS_BROADCAST_URL")
+
+
+@contextmanager
+def common(_services: Services, _directory: Path) -> Iterator[Settings]:
+    yield {}
+
+
+@contextmanager
+def shard(_services: Services, directory: Path) -> Iterator[Settings]:
+    directory.mkdir()
+    server = Postgres(directory / "data", directory, directory, options=THROWAWAY)
+    server.start()
+    try:
+        [url] = server.settings().values()
+        settings = {"TIMELINE_SHARD_URLS": url, "TIMELINE_SHARDS": "default,shard1"}
+        migrate = manage_command("migrate", "--database", "shard1", "--verbosity", "0")
+        subprocess.run(migrate, env={**os.environ, **settings}, check=True)
+        yield settings
+    finally:
+        server.stop()
+
+
+@contextmanager
+def follows(_services: Services, directory: Path) -> Iterator[Settings]:
+    """On a copy of the database, for the engines that come after. The author (1) is followed across servers."""
+    from django.db import connection  # noqa: PLC0415 -- once Django is set up
+
+    directory.mkdir()
+    server = Postgres(directory / "data", directory, directory, options=THROWAWAY)
+    server.start()
+    try:
+        connection.close()
+        connection.close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL; a copy needs it unused
+        given = urlsplit(os.environ["DATABASE_URL"])
+        with psycopg.connect(given._replace(path="/postgres").geturl(), autocommit=True) as session:
+            session.execute(f"CREATE DATABASE follows TEMPLATE {NAME}")
+        settings = {
+            "DATABASE_URL": given._replace(path="/follows").geturl(),
+            "GRAPH_SHARD_URLS": f"east={server.settings()['DATABASE_URL']}",
+        }
+        for arguments in (
+            ("split", "--range", "2"),
+            ("add", "east"),
+            ("move", "1", "--to", "east"),
+        ):
+            command = manage_command("shards", *arguments)
+            subprocess.run(
+                command, env={**os.environ, **settings}, check=True, stdout=subprocess.DEVNULL
+            )
+        yield settings
+    finally:
+        server.stop()
+
+
+@contextmanager
+def replica(_services: Services, directory: Path) -> Iterator[Settings]:
+    server = Standby(directory, os.environ["DATABASE_URL"])
+    server.start()
+    try:
+        yield {"REPLICA_DATABASE_URLS": server.settings()["DATABASE_URL"]}
+    finally:
+        server.stop()
+
+
+@contextmanager
+def pooler(services: Services, directory: Path) -> Iterator[Settings]:
+    if services.postgres is None:
+        raise NotToBeHad("PostgreSQL was given from outside")
+    with pgbouncer(directory, host=str(services.postgres.sockets), database=NAME) as url:
+        yield {"DATABASE_URL": url, "DATABASE_POOLER": "transaction"}
+
+
+@contextmanager
+def cluster(services: Services, directory: Path) -> Iterator[Settings]:
+    with started(RedisCluster(directory, _redis(services).program)) as url:
+        yield dict.fromkeys(CLUSTERED, url)
+
+
+@contextmanager
+def clustered_counters(services: Services, directory: Path) -> Iterator[Settings]:
+    with started(RedisCluster(directory, _redis(services).program)) as url:
+        yield {"REDIS_COUNTERS_URL": url}
+
+
+@contextmanager
+def sentinel(services: Services, directory: Path) -> Iterator[Settings]:
+    with started(RedisBehindSentinels(directory, _redis(services).program)) as url:
+        yield dict.fromkeys(ROLES, f"{url}/0")
+
+
+@contextmanager
+def broker(_services: Services, directory: Path) -> Iterator[Settings]:
+    with rabbitmq(directory) as server:
+        yield {"CELERY_BROKER_URL": server.url}
+
+
+@contextmanager
+def cassandra(_services: Services, directory: Path) -> Iterator[Settings]:
+    servers.install()
+    with servers.cassandra(directory) as node:
+        settings = {"TIMELINE_STORE": node.url, "CASSANDRA_TIMEOUT_SECONDS": "5"}
+        create = manage_command("cassandra", "--verbosity", "0")
+        subprocess.run(create, env={**os.environ, **settings}, check=True)
+        yield settings
+
+
+def _redis(services: Services) -> Redis:
+    if services.redis is None:
+        raise NotToBeHad("Redis was given from outside: there is no program to start")
+    return services.redis
+
+
+Engine = Callable[[Services, Path], AbstractContextManager[Settings]]
+ENGINES: Mapping[str, tuple[str, Engine]] = {
+    "common": ("one PostgreSQL, one Redis", common),
+    "shard": ("second PostgreSQL for readers' replicas of posts", shard),
+    "follows": ("second PostgreSQL for half of the follows", follows),
+    "replica": ("streaming replica of PostgreSQL", replica),
+    "pgbouncer": ("PgBouncer in transaction mode", pooler),
+    "cluster": ("Redis Cluster of three nodes", cluster),
+    "counters": ("Redis Cluster for the counters", clustered_counters),
+    "sentinel": ("Redis behind Sentinel, all roles", sentinel),
+    "rabbitmq": ("RabbitMQ as the broker", broker),
+    "cassandra": ("Cassandra as the second level", cassandra),
+}
