@@ -1,5 +1,6 @@
 """The verbs that run tools: test, check, bench, capacity, drill, fuzz, house, mutate, scale, vitals."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -69,6 +70,9 @@ TEST_HELP = """\
 
 The first two run in one process more than there are cores, up to {processes}; -n 1 takes one.
 """
+TESTS_FAILED = 1  # pytest's exit code; others say that it could not run them
+LAST_FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"
+MAX_SECOND_TURNS = 5  # more is no accident
 SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s
 
 
@@ -152,9 +156,30 @@ def check() -> int:
         else "\nAll checks before the tests passed"
     )
     # The tests come last, so that their summary is the last thing on the screen.
-    command = [*_module("pytest"), *pytest_arguments([ALL])]
-    tests = subprocess.run(command, cwd=ROOT, env=_environment(), check=False).returncode
-    return 1 if failed or tests else 0
+    return 1 if failed or not _tests_pass() else 0
+
+
+def _tests_pass() -> bool:
+    """Run every test; a few that fail beside the others get a second turn on their own, and are named.
+
+    Clocks that are set and machines that stand still for seconds fail one test in thousands: docs/decisions/0118.
+    """
+    if (code := _pytest(pytest_arguments([ALL]))) != TESTS_FAILED:
+        return code == 0
+    failed = sorted(json.loads(LAST_FAILED.read_text()))
+    if len(failed) > MAX_SECOND_TURNS:
+        return False
+    say(f"\nOnce more, on their own, {len(failed)} that failed beside the others:")
+    if _pytest(["--last-failed", "--last-failed-no-failures", "none"]):
+        return False
+    say("\nPassed on their own only; each is a fault to look for, in the test or in the site:")
+    say("\n".join(f"  {name}" for name in failed))
+    return True
+
+
+def _pytest(arguments: list[str]) -> int:
+    command = [*_module("pytest"), *arguments]
+    return subprocess.run(command, cwd=ROOT, env=_environment(), check=False).returncode
 
 
 def _tests_on_image_python() -> list[str]:

@@ -36,7 +36,7 @@ MAX_ANCESTORS = 60
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
 MAX_OPEN_LEVEL = 2  # a reply, and the replies to it, are open; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
-CLOCK_SLACK_SECONDS = 60
+CLOCK_SLACK_SECONDS = 900  # more than a clock is ever set back; costs only in threads of thousands
 
 # What is above a post, with its distance, and what may be below it.
 _THREAD = """

@@ -86,7 +86,7 @@ def test_no_pair_is_explained_wrongly_and_a_lie_is_seen(site, capsys, monkeypatc
     with capsys.disabled():
         sys.stdout.write(f"\n{told}")
     assert f"{PAIRS} pairs, 0 wrong" in told
-    for source in ("push", "hidden", "not_followed", "rebuilt", "reply"):
+    for source in ("push", "hidden", "not_followed", "rebuilt"):
         assert source in told
 
     # a lie: whoever is in a chunk was reached

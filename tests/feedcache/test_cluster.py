@@ -2,6 +2,7 @@
 
 import inspect
 import threading
+from itertools import pairwise
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -85,10 +86,13 @@ def test_a_page_asks_every_node_once(on_cluster):
     filters.mark_many(marks, [(1, one) for one in ids])
     assert existence_tests.ask(marks, 1, ids).perhaps == set(ids)
     clients = [node.client() for node in on_cluster]
-    reads = [[client.info("stats")["total_reads_processed"] for client in clients]]
-    existence_tests.ask(marks, 1, ids)
-    reads.append([client.info("stats")["total_reads_processed"] for client in clients])
-    assert [after - before - 1 for before, after in zip(*reads, strict=True)] == [1, 1, 1]
+    reads = []
+    for _turn in range(5):
+        reads.append([client.info("stats")["total_reads_processed"] for client in clients])
+        existence_tests.ask(marks, 1, ids)
+    # each turn's own question is one read; a node may read what was sent at once in two pieces
+    turns = [[b - a - 1 for a, b in zip(*pair, strict=True)] for pair in pairwise(reads)]
+    assert [min(node) for node in zip(*turns, strict=True)] == [1, 1, 1]
     for client in clients:
         client.close()
 

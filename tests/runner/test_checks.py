@@ -1,5 +1,6 @@
 """Which Python the checks take besides their own."""
 
+import json
 import sys
 
 import pytest
@@ -63,3 +64,28 @@ def test_without_a_choice_the_quick_tests_run_and_with_all_every_test():
 def test_what_is_chosen_runs_as_it_was_chosen(chosen):
     assert checks.pytest_arguments(chosen) == chosen
     assert checks.pytest_arguments(["--all", *chosen]) == chosen
+
+
+@pytest.mark.parametrize(
+    ("codes", "failed", "passes", "turns"),
+    [
+        ([0], 0, True, 1),
+        ([1, 0], 2, True, 2),
+        ([1, 1], 2, False, 2),
+        ([1], checks.MAX_SECOND_TURNS + 1, False, 1),  # no accident
+        ([2], 0, False, 1),  # interrupted
+    ],
+)
+def test_a_few_failures_get_a_second_turn(
+    monkeypatch, tmp_path, capsys, codes, failed, passes, turns
+):
+    asked = []
+    kept = tmp_path / "lastfailed"
+    kept.write_text(json.dumps({f"tests/test_{number}.py": True for number in range(failed)}))
+    monkeypatch.setattr(checks, "LAST_FAILED", kept)
+    monkeypatch.setattr(
+        checks, "_pytest", lambda arguments: asked.append(arguments) or codes.pop(0)
+    )
+    assert checks._tests_pass() is passes
+    assert len(asked) == turns
+    assert ("Passed on their own only" in capsys.readouterr().out) is (passes and turns == 2)
