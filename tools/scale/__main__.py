@@ -42,7 +42,7 @@ def _run(names: Sequence[str], console: Console) -> bool:
 
     failed = False
     with console.status("starting the common servers") as status, common_servers() as common:
-        for name in names:
+        for name in sorted(names, key=list(ENGINES).index):
             title, engine = ENGINES[name]
 
             def step(doing: str, title: str = title) -> None:

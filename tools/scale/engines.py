@@ -5,9 +5,6 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
-
-import psycopg
 
 from runner.preparation import manage_command
 from runner.services.group import Services
@@ -48,38 +45,6 @@ def shard(_services: Services, directory: Path) -> Iterator[Settings]:
 
 
 @contextmanager
-def follows(_services: Services, directory: Path) -> Iterator[Settings]:
-    """On a copy of the database, for the engines that come after. The author (1) is followed across servers."""
-    from django.db import connection  # noqa: PLC0415 -- once Django is set up
-
-    directory.mkdir()
-    server = Postgres(directory / "data", directory, directory, options=THROWAWAY)
-    server.start()
-    try:
-        connection.close()
-        connection.close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL; a copy needs it unused
-        given = urlsplit(os.environ["DATABASE_URL"])
-        with psycopg.connect(given._replace(path="/postgres").geturl(), autocommit=True) as session:
-            session.execute(f"CREATE DATABASE follows TEMPLATE {NAME}")
-        settings = {
-            "DATABASE_URL": given._replace(path="/follows").geturl(),
-            "GRAPH_SHARD_URLS": f"east={server.settings()['DATABASE_URL']}",
-        }
-        for arguments in (
-            ("split", "--range", "2"),
-            ("add", "east"),
-            ("move", "1", "--to", "east"),
-        ):
-            command = manage_command("shards", *arguments)
-            subprocess.run(
-                command, env={**os.environ, **settings}, check=True, stdout=subprocess.DEVNULL
-            )
-        yield settings
-    finally:
-        server.stop()
-
-
-@contextmanager
 def replica(_services: Services, directory: Path) -> Iterator[Settings]:
     server = Standby(directory, os.environ["DATABASE_URL"])
     server.start()
@@ -100,7 +65,7 @@ def pooler(services: Services, directory: Path) -> Iterator[Settings]:
 @contextmanager
 def cluster(services: Services, directory: Path) -> Iterator[Settings]:
     with started(RedisCluster(directory, _redis(services).program)) as url:
-        yield dict.fromkeys(CLUSTERED, url)
+        yield {"REDIS_COUNTERS_URL": os.environ["REDIS_URL"], **dict.fromkeys(CLUSTERED, url)}
 
 
 @contextmanager
@@ -131,6 +96,28 @@ def cassandra(_services: Services, directory: Path) -> Iterator[Settings]:
         yield settings
 
 
+@contextmanager
+def follows(_services: Services, directory: Path) -> Iterator[Settings]:
+    """The last engine, as the tables stay split. The author (1) is followed across servers."""
+    directory.mkdir()
+    server = Postgres(directory / "data", directory, directory, options=THROWAWAY)
+    server.start()
+    try:
+        settings = {"GRAPH_SHARD_URLS": f"east={server.settings()['DATABASE_URL']}"}
+        for arguments in (
+            ("split", "--range", "2"),
+            ("add", "east"),
+            ("move", "1", "--to", "east"),
+        ):
+            command = manage_command("shards", *arguments)
+            subprocess.run(
+                command, env={**os.environ, **settings}, check=True, stdout=subprocess.DEVNULL
+            )
+        yield settings
+    finally:
+        server.stop()
+
+
 def _redis(services: Services) -> Redis:
     if services.redis is None:
         raise NotToBeHad("Redis was given from outside: there is no program to start")
@@ -138,10 +125,10 @@ def _redis(services: Services) -> Redis:
 
 
 Engine = Callable[[Services, Path], AbstractContextManager[Settings]]
+# In the order in which they run: all share one database and its caches.
 ENGINES: Mapping[str, tuple[str, Engine]] = {
     "common": ("one PostgreSQL, one Redis", common),
     "shard": ("second PostgreSQL for readers' replicas of posts", shard),
-    "follows": ("second PostgreSQL for half of the follows", follows),
     "replica": ("streaming replica of PostgreSQL", replica),
     "pgbouncer": ("PgBouncer in transaction mode", pooler),
     "cluster": ("Redis Cluster of three nodes", cluster),
@@ -149,4 +136,5 @@ ENGINES: Mapping[str, tuple[str, Engine]] = {
     "sentinel": ("Redis behind Sentinel, all roles", sentinel),
     "rabbitmq": ("RabbitMQ as the broker", broker),
     "cassandra": ("Cassandra as the second level", cassandra),
+    "follows": ("second PostgreSQL for half of the follows", follows),
 }
