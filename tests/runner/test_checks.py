@@ -83,9 +83,12 @@ def test_a_few_failures_get_a_second_turn(
     kept = tmp_path / "lastfailed"
     kept.write_text(json.dumps({f"tests/test_{number}.py": True for number in range(failed)}))
     monkeypatch.setattr(checks, "LAST_FAILED", kept)
-    monkeypatch.setattr(
-        checks, "_pytest", lambda arguments: asked.append(arguments) or codes.pop(0)
-    )
+
+    def pytest_turn(arguments):
+        asked.append(arguments)
+        return codes.pop(0)
+
+    monkeypatch.setattr(checks, "_pytest", pytest_turn)
     assert checks._tests_pass() is passes
     assert len(asked) == turns
     assert ("Passed on their own only" in capsys.readouterr().out) is (passes and turns == 2)
