@@ -48,9 +48,19 @@ def check_settings(**_signal: Any) -> None:
 
 
 @worker_init.connect
+def prepare_worker(**_signal: Any) -> None:
+    """Start no thread here: this process forks its children, at the start and whenever one dies.
+
+    A child that is forked while a thread holds the lock of a connection pool waits for that lock
+    for ever, and takes no task.
+    """
+    topology_listener.listener().role = "worker"  # for pools that do not fork
+    freeze_gc()
+
+
 @worker_process_init.connect
 def follow_topology(**_signal: Any) -> None:
-    """The worker and each of its children."""
+    """Each child of the worker."""
     topology_listener.start("worker")
     freeze_gc()
 
