@@ -3,7 +3,9 @@
 import mmap
 import os
 import socket
+import threading
 import time
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from tools.bench.progress import OvertimeError, within
 from tools.bench.site import trips
 from tools.bench.site.clock import megabytes_of, seconds_of
 from tools.bench.site.graph import make_graph, read_graph
-from tools.bench.site.load import Ask
+from tools.bench.site.load import MISSING, Ask, program, put_load
 from tools.bench.site.visitor import Visitor, bearer, in_turn, percentile
 
 
@@ -31,6 +33,21 @@ def test_a_process_that_is_gone_took_nothing():
 def test_a_request_is_one_line_for_the_script():
     ask = Ask("/api/v1/timelines/home", ("Authorization", "Bearer rill_x"))
     assert ask.line == "GET /api/v1/timelines/home Authorization Bearer rill_x"
+
+
+def test_a_load_is_what_wrk_says_of_it(tmp_path, monkeypatch):
+    if program(tmp_path) is None:
+        pytest.skip(MISSING)
+    monkeypatch.chdir(tmp_path)  # an empty folder is served
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_what: None)
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        asks = [Ask("/"), Ask("/nowhere")]
+        load = put_load(server.server_port, asks, tmp_path, seconds=1, connections=2)
+        server.shutdown()
+    assert load.requests > 2
+    assert load.errors > 0, "half of them are not found"
+    assert 0 < load.p50 <= load.p95 <= load.p99 <= load.maximum < 20_000
 
 
 def test_memory_is_that_of_the_whole_tree():

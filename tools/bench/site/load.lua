@@ -17,7 +17,7 @@ end
 function done(summary, latency, _requests)
    local errors = summary.errors
    io.write(string.format(
-      '{"requests": %d, "microseconds": %d, "bytes": %d, "p50": %d, "p95": %d, "p99": %d, "most": %d, "failures": '
+      '{"requests": %d, "microseconds": %d, "bytes": %d, "p50": %d, "p95": %d, "p99": %d, "maximum": %d, "failures": '
          .. '{"connecting": %d, "reading": %d, "writing": %d, "status": %d, "waiting": %d}}\n',
       summary.requests, summary.duration, summary.bytes,
       latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max,

@@ -86,5 +86,5 @@ def put_load(
         seconds=said["microseconds"] / 1e6,
         failures=said["failures"],
         size=round(said["bytes"] / max(said["requests"], 1)),
-        **{name: said[name] / 1000 for name in ("p50", "p95", "p99", "most")},
+        **{name: said[name] / 1000 for name in ("p50", "p95", "p99", "maximum")},
     )
