@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from feedcache import ids
@@ -16,6 +16,7 @@ def test_parts_are_read_off_the_id(part):
     assert (ids.second_of(post_id), ids.author_of(post_id), ids.sequence_of(post_id)) == part
 
 
+@example([(ids.FIRST_SECOND, 1, 1), (ids.FIRST_SECOND, 2, 0), (ids.FIRST_SECOND + 1, 1, 0)])
 @given(st.lists(parts, min_size=2, max_size=50))
 def test_ids_sort_by_time_author_sequence_as_number_and_as_text(many):
     made = [ids.compose(*part) for part in many]

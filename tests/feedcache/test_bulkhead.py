@@ -60,8 +60,12 @@ def test_without_a_seat_nobody_waits(gate):
     first = threading.Thread(target=lambda: source.call(hang, seconds=60))
     first.start()
     assert began.wait(10)
+    # Whoever waited for the seat would get it then, and be answered.
+    seat_is_free = threading.Timer(10, gate.set)
+    seat_is_free.start()
     with pytest.raises(SourceUnavailable):
         source.call(lambda: 1, seconds=60)
+    seat_is_free.cancel()
     gate.set()
     first.join()
     assert source.call(lambda: 1, seconds=60) == 1

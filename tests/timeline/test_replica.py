@@ -2,6 +2,7 @@
 
 import time
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import pytest
 from django.db import OperationalError, connection, connections
@@ -132,12 +133,12 @@ def test_the_subscriber_it_waits_for_exists():
 
 
 def test_a_refresh_is_one_query_on_one_shard_where_naive_pull_asks_them_all(shards):
-    authors, reader = crowd(30), make_user()
-    follow_all(reader, authors)
+    authors, readers = crowd(30), crowd(len(shards))
+    for reader in readers:
+        follow_all(reader, authors)
     for author in authors:
         recent(author, 5, days=author.pk % 20 + 1)
     maintain_second_level()
-    mine = replica.shard_of(reader.pk)
     ids = [one.pk for one in authors]
 
     def naive():
@@ -160,8 +161,11 @@ def test_a_refresh_is_one_query_on_one_shard_where_naive_pull_asks_them_all(shar
 
     wanted = truth(ids)[:40]
     assert asked(naive) == (wanted, dict.fromkeys(shards, 1))
-    found, queries = asked(lambda: replica.newest(reader.pk, ids, Cursor(), 40))
-    assert (found, queries) == (wanted, {**dict.fromkeys(shards, 0), mine: 1})
+    for reader in readers:
+        mine = shards[reader.pk % len(shards)]
+        found, queries = asked(partial(replica.newest, reader.pk, ids, Cursor(), 40))
+        assert (found, queries) == (wanted, {**dict.fromkeys(shards, 0), mine: 1})
+    assert len({replica.shard_of(reader.pk) for reader in readers}) == len(shards)
 
 
 def test_vectors_replicas_and_sql_give_the_same_ids(shards, monkeypatch):
