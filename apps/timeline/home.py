@@ -91,7 +91,8 @@ def home_timeline(
         preloaded=preloaded,
         batch=batch,
     )
-    if cursor.max_id is None and (behind := lag.latest().behind_for(viewer.pk)):
+    revision = viewer.counts.graph_revision
+    if cursor.max_id is None and (behind := lag.latest().behind_for(viewer.pk, revision=revision)):
         deadline.note_behind(behind)
     sample_home(viewer.pk, cursor, page, exclude_read=exclude_read, promoted=promoted)
     return page

@@ -9,14 +9,13 @@ from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
-from apps.events import actions as events
 from apps.posts.models import Post, Visibility
-from apps.timeline.fanout import dispatch
 from feedcache import stats
 from feedcache.connections import configured_topology
 from feedcache.memcached_tiers import use_topology
 from feedcache.topology import Node, Topology
 from tools.bench.measure import Spread
+from tools.bench.population import deliver_owed
 from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes
 
@@ -83,8 +82,7 @@ def _write(who: APIClient, chance: random.Random, posts: list[Post]) -> None:
         _expect(who.post("/api/v1/statuses", {"status": f"At {chance.random():.6f}."}).status_code)
     else:
         _expect(who.post(f"/api/v1/statuses/{chance.choice(posts).pk}/favourite").status_code)
-    while events.run_due(limit=100) or dispatch.run_due(limit=100):
-        pass
+    deliver_owed()
 
 
 def _expect(status: int) -> None:

@@ -14,20 +14,19 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.accounts.tasks import maintain_counts as maintain_user_counts
 from apps.engagement.tasks import maintain_filters
-from apps.events import actions as events
 from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft
 from apps.posts.tasks import maintain_counts
 from apps.timeline import policy as policies
 from apps.timeline import publishing
-from apps.timeline.fanout import cost, dispatch, switch
+from apps.timeline.fanout import cost, switch
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import memcached_at, timelines
 from tools.bench.measure import Spread
 from tools.bench.policies import PARTS
-from tools.bench.population import make_follower, write_posts
+from tools.bench.population import deliver_owed, make_follower, write_posts
 from tools.bench.progress import doing
 from tools.bench.report import Line
 from tools.bench.servers import memcached_addresses
@@ -162,10 +161,9 @@ def _change_to(policy: Policy, cast: _Cast) -> None:
 
 
 def _publish(author: User) -> None:
-    """Publish a post, and do what the workers would do until it is delivered."""
+    """Publish a post, and deliver it."""
     publishing.publish(author, Draft(body="A few words to all who follow."))
-    while events.run_due(limit=100) or dispatch.run_due(limit=100):
-        pass
+    deliver_owed()
 
 
 def _visitors(cast: _Cast, dice: random.Random) -> Iterator[User]:

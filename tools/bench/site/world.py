@@ -24,7 +24,7 @@ from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from apps.posts.tasks import maintain_counts
 from feedcache.structures import bloom
-from tools.bench.population import add_posts, make_follower
+from tools.bench.population import add_posts, deliver_owed, make_follower
 from tools.bench.progress import doing
 from tools.bench.site.graph import graph, load_graph
 
@@ -170,7 +170,8 @@ def analyse() -> None:
 
 
 def settle() -> None:
-    """What a worker would have done by now: counts and existence filters in Redis."""
+    """What workers would have done by now: deliveries, and counts and existence filters in Redis."""
+    deliver_owed()
     deadline = time.monotonic() + FILTERS_SECONDS
     for tend in (maintain_counts, tend_user_counts):
         tend()

@@ -15,16 +15,15 @@ from django.conf import settings
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.events import actions as events
 from apps.pagination import Cursor
 from apps.timeline import policy as policies
-from apps.timeline.fanout import dispatch, switch
+from apps.timeline.fanout import switch
 from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
 from feedcache.connections import timelines
 from tools.bench.measure import Spread
-from tools.bench.population import make_follower, write_posts
+from tools.bench.population import deliver_owed, make_follower, write_posts
 from tools.bench.report import Line
 from tools.bench.timeline import people
 from tools.bench.timeline.fanout import publish_for
@@ -72,18 +71,13 @@ def _delivery(author: User) -> Taken:
     taken = []
     for _round in range(WARM + ROUNDS):
         publish_for(author)
-        taken.append(_time(_work_off))
+        taken.append(_time(deliver_owed))
     return _least(taken[WARM:])
 
 
 def _least(taken: Sequence[Taken]) -> Taken:
     """Of each the least: what disturbs a round only adds to it."""
     return Taken(*(min(getattr(one, name) for one in taken) for name in KINDS))
-
-
-def _work_off() -> None:
-    while events.run_due(limit=100) or dispatch.run_due(limit=100):
-        pass
 
 
 def _time(work: Callable[[], object]) -> Taken:
@@ -134,7 +128,7 @@ def _pages() -> list[Line]:
     asked = _page(bystander)
     for author in authors[:most]:
         switch.set_author_policy(author, Policy.ONLINE, by="bench")
-    _work_off()
+    deliver_owed()
     policies.load()
     alone = _page(bystander)
     found = {
