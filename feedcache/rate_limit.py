@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from feedcache.connections import RedisError, written
+from feedcache.read_through import Batch, Future
 from feedcache.redis_clients import ScriptCall, execute
 
 MAX_LOCAL_SUBJECTS = 20_000  # of one limit, in one process
@@ -102,7 +103,7 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
 
     Cost 0 only looks; a negative cost gives back.
     """
-    commands = [ScriptCall(_COUNT, [limit.key], [cost, limit.seconds]) for limit in rate_limits]
+    commands = [_count_call(limit, cost) for limit in rate_limits]
     first, *others = written("limits")
     try:
         replies = execute(first, commands)
@@ -110,17 +111,39 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
             with suppress(RedisError):
                 replies = list(map(max, replies, execute(other, commands)))
     except RedisError:
-        counted = [local.count(limit, cost) for limit in rate_limits]
-    else:
-        counted = [(used, max(milliseconds, 0) / 1000) for used, milliseconds in replies]
-        for limit, (used, resets_in) in zip(rate_limits, counted, strict=True):
-            local.note(limit, used, resets_in)
-    return [
-        _result(limit.limit, used, resets_in, cost)
-        for limit, (used, resets_in) in zip(rate_limits, counted, strict=True)
-    ]
+        return [_count_here(limit, cost) for limit in rate_limits]
+    return [_result(limit, reply, cost) for limit, reply in zip(rate_limits, replies, strict=True)]
 
 
-def _result(limit: int, used: int, resets_in: float, cost: int) -> RateLimitResult:
-    allowed = used <= limit if cost else used < limit
-    return RateLimitResult(allowed, remaining=max(limit - used, 0), resets_in=resets_in)
+def queue_count(batch: Batch, limit: Limit) -> Future[RateLimitResult]:
+    """Count 1 against a limit as a part of a batch; while limits move between servers, after it."""
+    client, *others = written("limits")
+    if others:
+        return lambda: count_each([limit])[0]
+    queued = batch.commands(client, [_count_call(limit, 1)])
+
+    def result() -> RateLimitResult:
+        return _count_here(limit, 1) if queued.has_failed else _result(limit, queued.answers[0], 1)
+
+    return result
+
+
+def _count_call(limit: Limit, cost: int) -> ScriptCall:
+    return ScriptCall(_COUNT, [limit.key], [cost, limit.seconds])
+
+
+def _result(limit: Limit, reply: tuple[int, int], cost: int) -> RateLimitResult:
+    used, milliseconds = reply
+    resets_in = max(milliseconds, 0) / 1000
+    local.note(limit, used, resets_in)
+    return _evaluated(limit, used, resets_in, cost)
+
+
+def _count_here(limit: Limit, cost: int) -> RateLimitResult:
+    used, resets_in = local.count(limit, cost)
+    return _evaluated(limit, used, resets_in, cost)
+
+
+def _evaluated(limit: Limit, used: int, resets_in: float, cost: int) -> RateLimitResult:
+    allowed = used <= limit.limit if cost else used < limit.limit
+    return RateLimitResult(allowed, max(limit.limit - used, 0), resets_in)

@@ -91,15 +91,16 @@ class ReadThrough(Generic[K, V]):
             return {}
         return ReadThroughCall(self, cache, cache.read(names), names, load, accept).run()
 
-    def get_checked(self, key: K, load: Callable[[list[K]], dict[K, V]]) -> V | None:
+    def get_checked(
+        self, key: K, load: Callable[[list[K]], dict[K, V]], batch: "Batch | None" = None
+    ) -> V | None:
         """The value of a key if the revision check of the same round trip allows reading it, loading it when missing.
 
-        None when it does not exist, and without Memcached or Redis.
+        None when it does not exist, and without Memcached or Redis. Executes the batch, with what it holds already.
         """
-        batch = Batch()
+        batch = batch or Batch()
         found = batch.get_many(self, [key], lambda keys: load(keys) if batch.is_current else {})
-        batch.send(check_revisions=True)
-        batch.collect()
+        batch.execute(check_revisions=True)
         return found().get(key) if batch.is_current else None
 
     def set_many(self, values: dict[K, V]) -> bool:
@@ -486,7 +487,7 @@ class Batch:
     def __init__(self) -> None:
         self.cache: TieredCache = tiers()
         self.read: Read | None = None
-        self.is_current = False  # as `send` has checked
+        self.is_current = False  # as `execute` has checked
         self._reads: list[_QueuedRead] = []
         self._servers: dict[str, tuple[Redis, list[QueuedCommands]]] = {}
         self._pending: list[tuple[PendingCommands, list[QueuedCommands]]] = []
@@ -516,17 +517,16 @@ class Batch:
         self._servers.setdefault(server_of(client), (client, []))[1].append(queued)
         return queued
 
-    def execute(self) -> None:
-        """Send everything, wait for all answers, and load values that Memcached did not have."""
-        self.send()
-        self.collect()
-
-    def send(self, *, check_revisions: bool = False) -> None:
-        """Send everything; call `collect` afterwards.
+    def execute(self, *, check_revisions: bool = False) -> None:
+        """Send everything, wait for all answers, and load values that Memcached did not have.
 
         `check_revisions`: afterwards `is_current` says whether Memcached is current, including the values of this
         batch; False without Memcached or Redis.
         """
+        self._send(check_revisions=check_revisions)
+        self._collect()
+
+    def _send(self, *, check_revisions: bool) -> None:
         if check_revisions:
             commands = [("HGETALL", GENERATIONS_KEY), ("GET", topology_listener.KEY)]
             self._revision_check = self.commands(configuration(), commands)
@@ -537,8 +537,7 @@ class Batch:
         names = [name for queued in self._reads for name in queued.names]
         self._collect_read = self.cache.ask(names)
 
-    def collect(self) -> None:
-        """Wait for all answers, and load values that Memcached did not have."""
+    def _collect(self) -> None:
         try:
             read = self.read = self._collect_read()
             stats.spend([queued.stage for queued in self._reads], perf_counter() - self._began)

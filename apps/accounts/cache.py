@@ -16,13 +16,14 @@ from apps.accounts.counts_store import CountsTable, TableCounts
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.events.live import announce
-from feedcache.read_through import CachedDecoder, ReadThrough, pack, unpack
+from feedcache.read_through import Batch, CachedDecoder, ReadThrough, pack, unpack
 from feedcache.structures.counters.service import CounterStore, Field, IdBuckets, Schema
 
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 1024  # at most 2 KB of bio and 8 KB of lines
 BATCH_SIZE = 1000
+MAX_ACCOUNTS = 4  # of a card, as its counts change
 MAX_DECODED = 4096  # cards of about 2 KB each, with everything derived from them
 
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
@@ -61,7 +62,9 @@ class Card:
     suspended_at: datetime | None
     created_at: datetime
     last_open_post_id: int
-    derived: dict[Any, Any] = field(default_factory=dict)  # as `User.derived`
+    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # as `User.derived`
+    # accounts made of it, by their counts
+    accounts: dict[tuple[int, ...], User] = field(default_factory=dict, compare=False)
 
 
 _CARD_FIELDS = tuple(column.name for column in fields(Card))
@@ -81,7 +84,7 @@ def _decode(data: bytes) -> Card:
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     *plain, suspended, created, last_open_post_id = values
     if (
-        len(values) != len(_CARD_FIELDS) - 1
+        len(values) != len(_COLUMNS) + 1
         or not isinstance(plain[0], int)
         or not isinstance(plain[1], str)
     ):
@@ -101,11 +104,17 @@ def _card_of(user: User) -> Card:
 
 
 def _user_of(card: Card, counts: tuple[int, ...]) -> User:
-    """The account of a card with its counts; its other fields are deferred."""
+    """The account of a card with its counts, to be read only: pages share it. Its other fields are deferred."""
+    user = card.accounts.get(counts)
+    if user is not None:
+        return user
     user = User.from_db(DEFAULT_DB_ALIAS, _COLUMNS, _columns_of(card))
     columns = [card.id, *counts, card.last_open_post_id]
     user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, columns)
     user.derived = card.derived
+    if len(card.accounts) >= MAX_ACCOUNTS:
+        card.accounts.clear()
+    card.accounts[counts] = user
     return user
 
 
@@ -232,9 +241,9 @@ def _load_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
     return viewers
 
 
-def cached_viewer(user_id: int) -> Viewer | None:
-    """None for an unknown account, and while the caches cannot prove that they are current."""
-    return VIEWERS.get_checked(user_id, _load_viewers)
+def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
+    """None for an unknown account, and while the caches cannot prove that they are current. Executes the batch."""
+    return VIEWERS.get_checked(user_id, _load_viewers, batch)
 
 
 def forget_viewers(user_ids: Collection[int]) -> None:

@@ -1,4 +1,4 @@
-"""Authenticates API requests and checks the scopes of their tokens, in one query."""
+"""Authenticates API requests, checks the scopes of their tokens, and counts them, in one round trip when warm."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
@@ -8,11 +8,13 @@ from rest_framework.request import Request
 
 from apps.accounts.models import User
 from apps.accounts.staff import is_permitted
+from apps.api.throttling import note_counted, queue_request
 from apps.errors import NotAllowed
 from apps.http import requests
 from apps.http.verification import may_act_as_staff
-from apps.oauth.queries import Bearer, bearer_of
+from apps.oauth.queries import Bearer, bearer_of, remembered_user_id
 from apps.scopes import needed_scopes
+from feedcache.read_through import Batch
 
 TOKEN_MAX_CHARACTERS = 200
 
@@ -29,9 +31,15 @@ class BearerAuthentication(BaseAuthentication):
         scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
-        bearer = bearer_of(token) if 0 < len(token) <= TOKEN_MAX_CHARACTERS else None
+        if not 0 < len(token) <= TOKEN_MAX_CHARACTERS:
+            raise AuthenticationFailed(_("The access token is invalid."))
+        batch = Batch()
+        counted = queue_request(batch, request, remembered_user_id(token))
+        bearer = bearer_of(token, batch)
         if bearer is None:
             raise AuthenticationFailed(_("The access token is invalid."))
+        if counted:
+            note_counted(request, counted)
         _require_scope(request, bearer)
         return bearer.user or AnonymousUser(), bearer
 

@@ -4,7 +4,7 @@ Requests with a good token count against their account or application; all other
 bad token, against their IP address. Refused requests count too.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 from rest_framework.request import Request
@@ -15,7 +15,8 @@ from apps.http.interfaces import InterfaceClass, class_of
 from apps.http.requests import client_address
 from apps.oauth.queries import Bearer
 from apps.throttling import rate_limit, require_allowed
-from feedcache.rate_limit import count_each
+from feedcache.rate_limit import RateLimitResult, count_each, queue_count
+from feedcache.read_through import Batch, Future
 
 RATE_LIMIT = "feedsite.rate_limit"  # key of the environment: name and result of the limit
 
@@ -25,7 +26,9 @@ class ApiThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """True, or raises TooMany."""
-        if isinstance(request.user, User):
+        if RATE_LIMIT in request.META:  # counted while the token was looked up
+            require_allowed([request.META[RATE_LIMIT][1]])
+        elif isinstance(request.user, User):
             count_request(request, "api", str(request.user.pk))
         elif isinstance(request.auth, Bearer):
             count_request(request, "api", request.auth.key)
@@ -41,8 +44,32 @@ def count_by_address(request: HttpRequest | Request) -> None:
 
 def count_request(request: HttpRequest | Request, name: str, subject: str) -> None:
     """Count against the limit of the request's class. TooMany, once the result is in the request's environment."""
-    if (interface := class_of(request)) != InterfaceClass.CORE:
-        name = f"{name}_{interface}"
+    name = _limit_name(request, name)
     result = count_each([rate_limit(name, subject)])[0]
     request.META[RATE_LIMIT] = name, result
     require_allowed([result])
+
+
+class Counted(NamedTuple):
+    """A count that was queued: the name of the limit, and the result once the batch was executed."""
+
+    name: str
+    result: Future[RateLimitResult]
+
+
+def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counted | None:
+    """Count a request of the account that its token was of a moment ago, as a part of a batch; None without one."""
+    if user_id is None:
+        return None
+    name = _limit_name(request, "api")
+    return Counted(name, queue_count(batch, rate_limit(name, str(user_id))))
+
+
+def note_counted(request: Request, counted: Counted) -> None:
+    """The token is still of that account: the count is the request's."""
+    request.META[RATE_LIMIT] = counted.name, counted.result()
+
+
+def _limit_name(request: HttpRequest | Request, name: str) -> str:
+    interface = class_of(request)
+    return name if interface == InterfaceClass.CORE else f"{name}_{interface}"

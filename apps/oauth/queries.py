@@ -14,6 +14,7 @@ from apps.accounts.queries import ACCOUNT, IS_ACTIVE, WITH_COUNTS, account_of, p
 from apps.oauth.models import Application
 from apps.scopes import covered_by
 from apps.sql import Columns, rows_of
+from feedcache.read_through import Batch
 
 # Tells tokens of applications from personal ones, for secret scanners too.
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- a public prefix
@@ -88,14 +89,21 @@ class _Checked:
 _checked: dict[str, _Checked] = {}  # by digest
 
 
-def bearer_of(token: str) -> Bearer | None:
+def remembered_user_id(token: str) -> int | None:
+    """Whose token it was when this process met it last; `bearer_of` says whether it still is."""
+    known = _checked.get(_digest(token))
+    return known.user_id if known else None
+
+
+def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
     """The bearer of a token; None when it is unknown, expired, or of a suspended account.
 
-    In one query, and in none once this process knows the token and its user is cached (docs/decisions/0116).
+    In one query, and in none once this process knows the token and its user is cached (docs/decisions/0116). What
+    the batch holds is executed in the same round trip, if the process remembers the token.
     """
-    digest = sha256(token.encode()).hexdigest()
+    digest = _digest(token)
     known = _checked.get(digest)
-    viewer = cached_viewer(known.user_id) if known else None
+    viewer = cached_viewer(known.user_id, batch) if known else None
     if known and viewer and viewer.epoch == known.epoch:
         if known.expires is not None and known.expires <= timezone.now():
             return None
@@ -112,6 +120,10 @@ def bearer_of(token: str) -> Bearer | None:
         epoch = viewer.epoch if viewer else ""  # read before the token
         _checked[digest] = _Checked(epoch, bearer.user.pk, replace(bearer, user=None), expires)
     return bearer
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode()).hexdigest()
 
 
 def _personal(digest: str) -> tuple[Bearer | None, None]:

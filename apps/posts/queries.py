@@ -7,7 +7,6 @@ every read, and about everything while the caches may be stale.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -198,11 +197,11 @@ def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostConte
     return current | open_contents(versions) | load_contents(restricted)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ViewerContext:
     """What a page must know of its viewer, read in the same batch as its ids; nothing of it outlives the page.
 
-    `viewer_id` is None for visitors. Empty until it has been read.
+    `viewer_id` is None for visitors.
     """
 
     viewer_id: int | None
@@ -212,33 +211,28 @@ class ViewerContext:
     muted: NewestIds = field(default_factory=NewestIds)  # threads
 
 
-@contextmanager
-def viewer_context_of(
-    viewer_id: int | None, *, batch: Batch | None = None
-) -> Iterator[ViewerContext]:
-    """A context that the end of the block fills, read together with what the block reads.
-
-    `batch` holds what else is to be read of the viewer; it is executed.
-    """
-    context, batch = ViewerContext(viewer_id), batch or Batch()
-    viewers = [] if viewer_id is None else [viewer_id]
+def read_viewer_context(viewer_id: int | None, batch: Batch | None = None) -> ViewerContext:
+    """Reads it together with what the batch holds already, checking the revisions of Memcached's nodes."""
+    batch = batch or Batch()
+    if viewer_id is None:
+        batch.execute(check_revisions=True)
+        return ViewerContext(None, batch.is_current)
 
     def if_fresh(load: Callable[[list[int]], dict[int, T]]) -> Callable[[list[int]], dict[int, T]]:
         return lambda user_ids: load(user_ids) if batch.is_current else {}  # stale: not used
 
+    viewers = [viewer_id]
     revisions = batch.get_many(GRAPH_REVISION, viewers, if_fresh(load_graph_revisions))
     reposted = batch.get_many(REPOSTED, viewers, if_fresh(load_reposted))
     muted = batch.get_many(MUTED_THREADS, viewers, if_fresh(load_muted_threads))
-    batch.send(check_revisions=True)
-    try:
-        yield context
-    finally:
-        batch.collect()
-        context.is_fresh = batch.is_current
-        if viewer_id is not None:
-            context.revision = revisions().get(viewer_id, 0)
-            context.reposted = reposted().get(viewer_id, NewestIds())
-            context.muted = muted().get(viewer_id, NewestIds())
+    batch.execute(check_revisions=True)
+    return ViewerContext(
+        viewer_id,
+        batch.is_current,
+        revisions().get(viewer_id, 0),
+        reposted().get(viewer_id, NewestIds()),
+        muted().get(viewer_id, NewestIds()),
+    )
 
 
 @dataclass(frozen=True, slots=True)

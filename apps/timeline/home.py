@@ -58,9 +58,11 @@ from feedcache.read_through import Batch, Future
 from feedcache.structures.home_window import (
     WindowRange,
     WindowReads,
+    WindowsQuery,
     late_arrivals,
     merge_down,
     merge_up,
+    queue_windows,
     read_windows,
     read_windows_up,
 )
@@ -84,7 +86,7 @@ def home_timeline(
         ask_recent_follows(batch, viewer.pk, viewer.counts.graph_revision),
     )
     page = fill_page(
-        candidates(viewer, preloaded=preloaded),
+        candidates(viewer, preloaded=preloaded, queued=_queue_ranges(batch, viewer.pk, cursor)),
         Reader(viewer, FilterContext.HOME),
         cursor=cursor,
         rule=without_read(rule) if exclude_read else rule,
@@ -108,14 +110,43 @@ def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) 
     return apply_filters(viewer, FilterContext.HOME, items)
 
 
-def candidates(viewer: User, *, preloaded: Preloaded | None = None) -> Source:
+@dataclass(frozen=True, slots=True)
+class _QueuedRanges:
+    """The first read of a page's home cache, in the batch that reads the viewer's context."""
+
+    cursor: Cursor
+    count: int
+    policies: policy.PoliciesInForce
+    reads: Future[WindowReads]
+
+
+def _queue_ranges(batch: Batch, reader_id: int, cursor: Cursor) -> _QueuedRanges | None:
+    """None for pages that are read upwards: few are."""
+    if cursor.ascending:
+        return None
+    policies, count = policy.cached(), cursor.limit + 1
+    query = _query_under(policies, reader_id, cursor, count)
+    return _QueuedRanges(cursor, count, policies, queue_windows(batch, query))
+
+
+def _query_under(
+    policies: policy.PoliciesInForce, reader_id: int, cursor: Cursor, count: int
+) -> WindowsQuery:
+    kinds = HOME.of(policies.generation), INBOX
+    return WindowsQuery(
+        kinds, reader_id, cursor.max_id, cursor.floor, count, extra_key=policy.VERSION_KEY
+    )
+
+
+def candidates(
+    viewer: User, *, preloaded: Preloaded | None = None, queued: _QueuedRanges | None = None
+) -> Source:
     """The source of a viewer's home: posts of followees and, pulled at every read, of followed tags.
 
     Puts the contents of posts below the home cache into `preloaded`.
     """
-    followed = partial(
-        home_ids, viewer.pk, revision=viewer.counts.graph_revision, preloaded=preloaded
-    )
+    revision = viewer.counts.graph_revision
+    followed = partial(home_ids, viewer.pk, revision=revision, preloaded=preloaded, queued=queued)
     if not viewer.counts.followed_tags:
         return followed
 
@@ -133,6 +164,7 @@ def home_ids(
     *,
     revision: int | None = None,
     preloaded: Preloaded | None = None,
+    queued: _QueuedRanges | None = None,
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order.
 
@@ -141,7 +173,7 @@ def home_ids(
     """
     ascending = cursor.ascending
     read = read_windows_up if ascending else read_windows
-    ranges, policies = _cached_ranges(reader_id, cursor, count, read)
+    ranges, policies = _cached_ranges(reader_id, cursor, count, read, queued)
     if None in ranges and _rebuild_missing(reader_id, ranges):
         ranges, policies = _cached_ranges(reader_id, cursor, count, read)
     present = [part for part in ranges if part is not None]
@@ -167,32 +199,30 @@ def home_ids(
 
 
 def _cached_ranges(
-    reader_id: int, cursor: Cursor, count: int, read: Callable[..., WindowReads] = read_windows
+    reader_id: int,
+    cursor: Cursor,
+    count: int,
+    read: Callable[[WindowsQuery], WindowReads] = read_windows,
+    queued: _QueuedRanges | None = None,
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
     """The range in the home window and in the inbox, None for a missing one; with the policies of the same moment.
 
     While all authors are pulled the range of the home window is empty: it misses pushes.
     """
 
-    def windows_under(policies: policy.PoliciesInForce) -> WindowReads:
-        return read(
-            (HOME.of(policies.generation), INBOX),
-            reader_id,
-            oldest=cursor.floor,
-            newest=cursor.max_id,
-            count=count,
-            extra_key=policy.VERSION_KEY,
-        )
-
-    batch = windows_under(policies := policy.cached())
+    if queued and (queued.cursor, queued.count) == (cursor, count):
+        policies, windows = queued.policies, queued.reads()
+    else:
+        policies = policy.cached()
+        windows = read(_query_under(policies, reader_id, cursor, count))
     for _reload in range(MAX_POLICY_RELOADS):
-        if not batch.answered or policies.is_current(batch.extra):
+        if not windows.answered or policies.is_current(windows.extra):
             break
         policies = policy.load()  # the windows must be at least as new as the policies
-        batch = windows_under(policies)
-    if batch.answered and policies.pulls_all:
-        return [WindowRange([], complete=True), *batch.parts[1:]], policies
-    return batch.parts, policies
+        windows = read(_query_under(policies, reader_id, cursor, count))
+    if windows.answered and policies.pulls_all:
+        return [WindowRange([], complete=True), *windows.parts[1:]], policies
+    return windows.parts, policies
 
 
 def _rebuild_missing(reader_id: int, ranges: list[WindowRange | None]) -> bool:

@@ -18,7 +18,7 @@ from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post
-from apps.posts.queries import viewer_context_of
+from apps.posts.queries import read_viewer_context
 from apps.sql import rows_of
 from apps.timeline.pipeline.page import (
     FeedItem,
@@ -93,10 +93,10 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
     """A post, its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it."""
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
-    with viewer_context_of(viewer_id) as viewer_context:
-        above, parents = _around(post_id)
-        below = _in_reading_order(post_id, parents)
-    hydrated = hydrate_for(viewer_context, [*above, post_id, *below[:MAX_DESCENDANTS]])
+    above, parents = _around(post_id)
+    below = _in_reading_order(post_id, parents)
+    context = read_viewer_context(viewer_id)
+    hydrated = hydrate_for(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     items = {item.id: item for item in hydrated.items}
     if post_id not in items:
         raise NotFound(_("This post isn't here."))

@@ -35,6 +35,7 @@ import numpy as np
 
 from feedcache.connections import Redis, RedisError, timelines, written
 from feedcache.ids import MAX_ID
+from feedcache.read_through import Batch, Future
 from feedcache.redis_clients import (
     Command,
     PendingCommands,
@@ -390,7 +391,7 @@ def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRan
         return None
     ended = NO_MORE in members
     inside = [post_id for post_id in ids if post_id > oldest]
-    passed = len(inside) < len(ids)  # the window goes on below the commands range
+    passed = len(inside) < len(ids)  # the window goes on below the requested range
     return WindowRange(inside[:count], complete=ended or passed or len(inside) > count)
 
 
@@ -431,65 +432,83 @@ class WindowReads:
     answered: bool = True
 
 
-def read_windows(
-    kinds: Sequence[HomeWindows],
-    reader_id: int,
-    *,
-    newest: int | None,
-    oldest: int,
-    count: int,
-    extra_key: str,
-) -> WindowReads:
-    """Up to `count` ids between two (exclusive), newest first, of several windows of one reader, in one round trip.
+# One command for a page instead of two for each window; a key of another type is an error.
+_READ = """
+local ranges = {}
+for i, key in ipairs(KEYS) do
+  local exists = redis.call('EXPIRE', key, ARGV[i + 2])
+  ranges[i] = {exists, exists == 1 and redis.call('ZRANGEBYLEX', key, ARGV[1], '+', 'LIMIT', 0, ARGV[2]) or {}}
+end
+return ranges
+"""
 
-    At one moment; extends the life of the windows. The extra key is read first: in a cluster, which has no
-    transactions, it is rather older than newer.
+
+@dataclass(frozen=True, slots=True)
+class WindowsQuery:
+    """Up to `count` ids between two (exclusive), newest first, of several windows of one reader, and an extra key.
+
+    At one moment; extends the life of the windows. The extra key is read first, so it is rather older than newer.
     """
-    commands = [
-        command
-        for kind in kinds
-        for command in kind.read_commands(reader_id, newest=newest, count=count)
-    ]
-    answers = _read(extra_key, commands)
-    if answers is None:
-        return WindowReads([None] * len(kinds), answered=False)
-    first, *rest = answers
-    pairs = zip(rest[::2], rest[1::2], strict=True)
-    return WindowReads([parse_range(pair, oldest=oldest, count=count) for pair in pairs], first)
+
+    kinds: Sequence[HomeWindows]
+    reader_id: int
+    newest: int | None
+    oldest: int
+    count: int
+    extra_key: str
+
+    @property
+    def commands(self) -> list[Command]:
+        keys = [kind.key(self.reader_id) for kind in self.kinds]
+        lives = [kind.ttl_seconds for kind in self.kinds]
+        script = ScriptCall(_READ, keys, [_below(self.newest), self.count + 1, *lives])
+        return [("GET", self.extra_key), script]
+
+    def parse(self, answers: Sequence[Any]) -> WindowReads:
+        extra, ranges = answers
+        parts = [parse_range(each, oldest=self.oldest, count=self.count) for each in ranges]
+        return WindowReads(parts, extra)
+
+    @property
+    def unanswered(self) -> WindowReads:
+        return WindowReads([None] * len(self.kinds), answered=False)
 
 
-def _read(extra_key: str, commands: Sequence[Command]) -> list[Any] | None:
-    """The value of the extra key, and the answers to the commands; None without an answer from Redis."""
+def read_windows(query: WindowsQuery) -> WindowReads:
+    """In one round trip."""
     began = perf_counter()
     try:
-        return execute_atomically(timelines(), [("GET", extra_key), *commands])
+        return query.parse(execute(timelines(), query.commands))
     except RedisError:
-        return None
+        return query.unanswered
     finally:
-        spend(("inbox", "windows"), perf_counter() - began)
+        spend(["windows"], perf_counter() - began)
 
 
-def read_windows_up(
-    kinds: Sequence[HomeWindows],
-    reader_id: int,
-    *,
-    oldest: int,
-    newest: int | None,
-    count: int,
-    extra_key: str,
-) -> WindowReads:
+def queue_windows(batch: Batch, query: WindowsQuery) -> Future[WindowReads]:
+    """`read_windows` as a part of a batch."""
+    queued = batch.commands(timelines(), query.commands, stage="windows")
+    return lambda: query.unanswered if queued.has_failed else query.parse(queued.answers)
+
+
+def read_windows_up(query: WindowsQuery) -> WindowReads:
     """As `read_windows`, oldest first from just above `oldest`; complete only when a window reaches down to it."""
     commands = [
         command
-        for kind in kinds
-        for command in kind.read_up_commands(reader_id, oldest=oldest, newest=newest, count=count)
+        for kind in query.kinds
+        for command in kind.read_up_commands(
+            query.reader_id, oldest=query.oldest, newest=query.newest, count=query.count
+        )
     ]
-    answers = _read(extra_key, commands)
-    if answers is None:
-        return WindowReads([None] * len(kinds), answered=False)
-    first, *rest = answers
+    began = perf_counter()
+    try:
+        first, *rest = execute_atomically(timelines(), [("GET", query.extra_key), *commands])
+    except RedisError:
+        return query.unanswered
+    finally:
+        spend(["windows"], perf_counter() - began)
     triples = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
-    return WindowReads([parse_range_up(triple, oldest=oldest) for triple in triples], first)
+    return WindowReads([parse_range_up(triple, oldest=query.oldest) for triple in triples], first)
 
 
 def merge_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) -> Merged:

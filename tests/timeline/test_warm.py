@@ -88,13 +88,13 @@ def test_what_is_reposted_quoted_and_answered_is_one_round_trip_more(
     assert all(asked["MEMCACHED"] == 1 for asked in found)
 
 
-@pytest.mark.parametrize(("is_shared", "number"), [(False, 16), (True, 21)])
-def test_a_page_of_the_api_is_at_most_twenty_commands_to_redis(
+@pytest.mark.parametrize(("is_shared", "number"), [(False, 11), (True, 11)])
+def test_a_page_of_the_api_is_eleven_commands_to_redis(
     alice, bob, carol, waves, api_of, is_shared, number
 ):
-    """One fewer: tests have no rate limit. A script is one; it reads all buckets of counts, all chunks of filters.
+    """A script is one; it reads both windows, all buckets of counts, all chunks of filters. Tests have no rate limit.
 
-    Two are the revision check of who asks, who costs no SQL for it (docs/decisions/0116): beside twenty for the page.
+    Two are the revision check of who asks (docs/decisions/0116).
     """
     follow_user(bob, carol)
     elsewhere = publish(make_user()).pk  # from now on there are filters to look into

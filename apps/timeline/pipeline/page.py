@@ -41,8 +41,8 @@ from apps.posts.queries import (
     VisiblePosts,
     muted_threads,
     read_posts,
+    read_viewer_context,
     reposted_ids,
-    viewer_context_of,
     visible_posts,
 )
 from apps.promotions.queries import Promotion
@@ -53,6 +53,10 @@ from feedcache.stats import stage
 MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
 # Two, and one more where the cached entry of a post does not name the source of its source.
 MAX_READS = 3
+MAX_LINKED_PAGE = (
+    MAX_IDS // 2
+)  # with what its posts share it is not larger than what one batch reads
+MAX_LINKED = 20_000  # posts whose links a process remembers
 
 
 class ViewerFlags(NamedTuple):
@@ -205,7 +209,7 @@ def fill_page(
 
     A round of which less than half passed is followed by one twice as large, of 200 candidates at most. `preloaded`
     holds contents that the source has read already; the source may add to it whenever it is called. `batch` holds what
-    the rule needs; it is read with the viewer context, before the rule is called.
+    the source and the rule need; it is read with the viewer context, before they are called.
     """
     viewer, place = reader
     batch = batch or Batch()
@@ -213,11 +217,10 @@ def fill_page(
     items: list[FeedItem] = []
     position, count, more = cursor, cursor.limit + 1, True
     viewer_id = viewer.pk if viewer else None
-    with viewer_context_of(viewer_id, batch=batch) as context, stage("skeleton"):
-        ids = source(position, count)
+    context = read_viewer_context(viewer_id, batch)
     filters = asked()
-    for number in range(MAX_ROUNDS):
-        if number:
+    for _round in range(MAX_ROUNDS):
+        with stage("skeleton"):
             ids = source(position, count)
         hydrated = hydrate_for(context, ids, preloaded=preloaded)
         with stage("rules"):
@@ -315,6 +318,16 @@ def _texts(shown: FeedItem) -> Iterable[str]:
 _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 
 
+class Links(NamedTuple):
+    """The ids of what a post shares or quotes, and of what it and its source answer."""
+
+    sources: AbstractSet[int]
+    parents: AbstractSet[int]
+
+
+_links: dict[int, Links] = {}  # by post id; only a hint: every post in it is checked at each read
+
+
 @dataclass(frozen=True, slots=True)
 class Hydrated:
     """The items that the viewer may see, in the order asked for.
@@ -344,19 +357,29 @@ class _PageReads:
 
     def missing(self) -> tuple[set[int], set[int]]:
         """Sources and parents of the posts on the page that were not requested yet."""
-        posts, parents = set[int | None](), set[int | None]()
+        posts, parents = set[int](), set[int]()
         for post in filter(None, map(self.visible.posts.get, self.page)):
-            if not post.source_id and not post.reply_to_id:
-                continue
-            posts.add(post.source_id)
-            parents.add(post.reply_to_id)
-            source_of_source, parent_of_source = self._of_source(post)
-            parents.add(parent_of_source)
-            if post.is_repost:  # a quote inside a quote is not shown
-                posts.add(source_of_source)
-        post_ids = {pk for pk in posts if pk}
-        parent_ids = {pk for pk in parents if pk} - post_ids
-        return post_ids - self.requested, parent_ids - self.requested - self.requested_parents
+            if post.source_id or post.reply_to_id:
+                links = self._links_of(post)
+                posts |= links.sources
+                parents |= links.parents
+        parents -= posts
+        return posts - self.requested, parents - self.requested - self.requested_parents
+
+    def _links_of(self, post: PostContent) -> "Links":
+        source_of_source, parent_of_source = self._of_source(post)
+        # a quote inside a quote is not shown
+        sources = (post.source_id, source_of_source if post.is_repost else None)
+        parents = (post.reply_to_id, parent_of_source)
+        return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
+
+    def remember_links(self) -> None:
+        """What a post shares, quotes and answers stays the same, so the next page requests it with the post."""
+        for post in filter(None, map(self.visible.posts.get, self.page)):
+            if (post.source_id or post.reply_to_id) and post.id not in _links:
+                if len(_links) >= MAX_LINKED:
+                    _links.clear()
+                _links[post.id] = self._links_of(post)
 
     def _of_source(self, post: PostContent) -> tuple[int | None, int | None]:
         """The source and the parent of a post's source, from the post's cache entry while the source is not read."""
@@ -375,9 +398,7 @@ def hydrate(
     viewer_id: int | None, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
 ) -> Hydrated:
     """Hydrate up to 200 ids; reads the viewer context first. See `hydrate_for`."""
-    with viewer_context_of(viewer_id) as context:
-        pass
-    return hydrate_for(context, post_ids, preloaded=preloaded)
+    return hydrate_for(read_viewer_context(viewer_id), post_ids, preloaded=preloaded)
 
 
 def hydrate_for(
@@ -405,19 +426,31 @@ def hydrate_for(
 
 
 def _read_caches(reads: _PageReads, context: ViewerContext, preloaded: Preloaded | None) -> None:
-    posts, parents = set(reads.page), set[int]()
+    posts, parents = _with_known_links(reads.page)
     for _round in range(MAX_READS):
         batch = Batch()
         filters = ask_filters(batch, context.viewer_id, posts)
         visible = read_posts(batch, context, posts, parents=parents, preloaded=preloaded)
         reads.visible = reads.visible | visible if reads.requested else visible
         reads.requested |= posts
+        reads.requested_parents |= parents
         reads.filters.append(filters())
         posts, parents = reads.missing()
-        reads.requested_parents |= parents
         if not posts and not parents:
             break
+    reads.remember_links()
     _read_marks(reads, context)
+
+
+def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The posts of a page with the sources that earlier pages named, and the parents that these named."""
+    posts, parents = set(page), set[int]()
+    if len(posts) <= MAX_LINKED_PAGE:
+        for post_id in page:
+            if links := _links.get(post_id):
+                posts |= links.sources
+                parents |= links.parents
+    return posts, parents - posts
 
 
 def _read_marks(reads: _PageReads, context: ViewerContext) -> None:

@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.engagement.cache import READS
 from apps.filters.models import FilterContext
 from apps.pagination import Cursor
-from apps.posts.queries import MAX_IDS, viewer_context_of
+from apps.posts.queries import MAX_IDS, read_viewer_context
 from apps.timeline.home import candidates, home_rule
 from apps.timeline.pipeline.page import FeedItem, Rule, hydrate_for
 from apps.timeline.pipeline.promoted import promotions_for
@@ -188,8 +188,8 @@ def weights_of(algorithm: Algorithm) -> dict[str, float]:
 
 def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> list[FeedItem]:
     """Those of any number of posts that the viewer may see and that pass all filters, in the same order."""
-    with viewer_context_of(viewer.pk) as context:
-        rules = [make_rule(viewer) for make_rule in algorithm.filters]
+    context = read_viewer_context(viewer.pk)
+    rules = [make_rule(viewer) for make_rule in algorithm.filters]
     items: list[FeedItem] = []
     for start in range(0, len(post_ids), MAX_IDS):
         hydrated = hydrate_for(context, post_ids[start : start + MAX_IDS])

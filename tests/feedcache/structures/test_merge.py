@@ -9,6 +9,7 @@ from feedcache.structures.home_window import (
     HomeWindows,
     Merged,
     WindowRange,
+    WindowsQuery,
     merge_down,
     merge_up,
     read_windows,
@@ -50,9 +51,8 @@ def test_both_directions_are_exact_with_the_truth_below_the_end(
         put(windows, ids)
     inside = [one for one in truth if one > oldest and (newest is None or one < newest)]
 
-    parts = read_windows(
-        BOTH, READER, newest=newest, oldest=oldest, count=count, extra_key=BESIDE
-    ).parts
+    query = WindowsQuery(BOTH, READER, newest, oldest, count, extra_key=BESIDE)
+    parts = read_windows(query).parts
     there = [part for part in parts if part is not None]
     if len(there) == len(parts):
         known = merge_down(there, newest=newest, count=count)
@@ -61,7 +61,7 @@ def test_both_directions_are_exact_with_the_truth_below_the_end(
         assert found == sorted(inside, reverse=True)[:count]
 
     parts = read_windows_up(
-        BOTH, READER, oldest=oldest, newest=newest, count=count, extra_key=BESIDE
+        WindowsQuery(BOTH, READER, oldest=oldest, newest=newest, count=count, extra_key=BESIDE)
     ).parts
     there = [part for part in parts if part is not None]
     if len(there) == len(parts):
@@ -97,7 +97,7 @@ def test_one_read_slides_the_lives_of_both():
     for windows in BOTH:
         put(windows, {1, 2})
         timelines().expire(windows.key(READER), 5)
-    read_windows(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
+    read_windows(WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE))
     assert all(timelines().ttl(windows.key(READER)) > 50 for windows in BOTH)
 
 
@@ -106,15 +106,23 @@ def test_a_missing_window_is_told_from_an_empty_one(missing):
     for windows in BOTH:
         put(windows, set())
     missing.drop(READER)
-    parts = read_windows(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE).parts
-    up = read_windows_up(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE).parts
+    parts = read_windows(
+        WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
+    ).parts
+    up = read_windows_up(
+        WindowsQuery(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE)
+    ).parts
     assert [part is None for part in parts] == [windows is missing for windows in BOTH]
     assert [part is None for part in up] == [windows is missing for windows in BOTH]
 
 
 def test_without_redis_both_are_missing():
     with dead_redis():
-        found = read_windows(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
+        found = read_windows(
+            WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
+        )
         assert (found.parts, found.answered) == ([None, None], False)
-        found = read_windows_up(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE)
+        found = read_windows_up(
+            WindowsQuery(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE)
+        )
         assert (found.parts, found.answered) == ([None, None], False)
