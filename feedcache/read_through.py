@@ -174,6 +174,11 @@ class ReadThrough(Generic[K, V]):
         return next(iter(self.names([key], cache)))
 
 
+def name_of_pair(pair: tuple[object, object]) -> str:
+    """A `key_of` for an id with a revision or an epoch."""
+    return f"{pair[0]}.{pair[1]}"
+
+
 AnyKind = TypeVar("AnyKind", bound=ReadThrough[Any, Any])
 
 
@@ -263,12 +268,17 @@ class ReadThroughCall(Generic[K, V]):
 
     def _accept_item(self, raw: bytes) -> bool:
         """Whether the item of a key is usable."""
-        if self._is_absent(raw):
+        item = self.read.items[raw]
+        if item.flags & ABSENT:
+            self.absent.add(raw)
             return True
         try:
-            value = self.kind.decode(self.read.items[raw].data)
+            value = self.kind.decode(item.data)
         except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
-            return self._accept_value(raw, None)
+            value = None
+        if value is not None and self.accept is None:
+            self.values[self.keys[raw]] = value
+            return True
         return self._accept_value(raw, value)
 
     def _accept_value(self, raw: bytes, value: V | None) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self, cast
 from urllib.parse import unquote
 
 import redis
+from hiredis import pack_command
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.commands import CoreCommands
@@ -428,7 +429,8 @@ class PendingCommands:
     def _send(self) -> None:
         try:
             self._connection = self._client.connection_pool.get_connection()
-            self._connection.send_packed_command(self._connection.pack_commands(self._commands))
+            packed = [b"".join(map(pack_command, self._commands))]
+            self._connection.send_packed_command(packed)
         except redis.RedisError as error:
             self._error = error
             self.discard()

@@ -8,7 +8,7 @@ from apps.accounts.queries import ACCOUNT, account_of, cached_users, users_by_id
 from apps.errors import NotFound
 from apps.search.models import Dismissal
 from apps.sql import rows_of
-from feedcache.read_through import ReadThrough, pack_ids, unpack_ids
+from feedcache.read_through import ReadThrough, name_of_pair, pack_ids, unpack_ids
 
 MAX_DISMISSED = 200  # per account; beyond it the oldest are deleted
 
@@ -38,7 +38,7 @@ SUGGESTED: ReadThrough[tuple[int, str], tuple[int, ...]] = ReadThrough(
     name="suggested",
     version=1,
     ttl_seconds=VIEWER_SECONDS,
-    key_of=lambda key: f"{key[0]}.{key[1]}",
+    key_of=name_of_pair,
     encode=pack_ids,
     decode=unpack_ids,
     family="content",

@@ -116,8 +116,7 @@ def cached(user):
     """As a page reads it."""
     batch = Batch()
     promotions = ask_promotions(batch, user.pk)
-    batch.send(check_revisions=True)
-    batch.collect()
+    batch.execute(check_revisions=True)
     assert batch.is_current
     return promotions()
 

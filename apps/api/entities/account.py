@@ -4,6 +4,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
 
+import orjson
 from django.conf import settings
 from django.utils.html import linebreaks, urlize
 from django.utils.translation import gettext as _
@@ -80,6 +81,19 @@ def account_json(user: User) -> AccountJson:
         "following_count": counts.following,
         "statuses_count": counts.posts,
     }
+
+
+def account_as_bytes(user: User) -> bytes:
+    """The same as JSON text; cached with the user for the latest counts."""
+    if user.derived is None:
+        return orjson.dumps(account_json(user))
+    counts = user.counts
+    key = settings.SITE_URL, counts.followers, counts.following, counts.posts
+    cached = user.derived.get("bytes")
+    if cached is None or cached[0] != key:
+        cached = user.derived["bytes"] = key, orjson.dumps(account_json(user))
+    text: bytes = cached[1]
+    return text
 
 
 def _account_json(user: User) -> AccountJson:

@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from apps.accounts.models import User
 from apps.addresses import absolute
-from apps.api.entities.account import AccountJson, account_json
+from apps.api.entities.account import AccountJson, account_as_bytes, account_json
 from apps.api.entities.base import (
     ID,
     LANGUAGE,
@@ -407,36 +407,47 @@ def _promotion(item: FeedItem) -> PromotionJson | None:
 
 
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
-    """Statuses for a JSON response, as bytes where they are cached with the content.
+    """Statuses for a JSON response, as bytes where they are cached with the content of the post.
 
-    Only open posts are cached that share and ask nothing, match no filter and came by no detour. The key is all they
-    depend on besides their content: the author as JSON, the counts, and what the viewer did and may do.
+    The key is all that they depend on besides that content: see `_cache_key`.
     """
-    authors: dict[int, bytes] = {}  # a page has several posts of one author
     statuses: list[StatusJson | orjson.Fragment] = []
     for item in items:
-        post = item.post
-        is_special = item.filtered or item.promotion or item.followed_tag or item.followed_at
-        if is_special or not post.is_open or post.source_id is not None or post.poll:
-            statuses.append(status_json(item))
-            continue
-        author = authors.get(post.author_id)
-        if author is None:
-            author = authors[post.author_id] = orjson.dumps(account_json(item.author))
-        statuses.append(_status_as_bytes(item, author))
+        key = _cache_key(item)
+        statuses.append(status_json(item) if key is None else _cached_status(item, key))
     return statuses
 
 
-def _status_as_bytes(item: FeedItem, author: bytes) -> orjson.Fragment:
-    cached = item.post.statuses
-    key: tuple[Hashable, ...] = (
+def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
+    """What a status depends on besides its post, including all of that for what it shares or quotes.
+
+    None for what is not cached: restricted posts, polls, and posts that matched a filter or came by a detour.
+    """
+    post = item.post
+    is_special = item.filtered or item.promotion or item.followed_tag or item.followed_at
+    if is_special or not post.is_open or post.poll:
+        return None
+    source = item.source
+    shared = None
+    if source is not None:
+        key = _cache_key(source)
+        if key is None:
+            return None
+        shared = source.post.id, source.post.version, source.mutes_author, key
+    return (
         settings.SITE_URL,
-        author,
+        account_as_bytes(item.author),
         item.counts,
         item.flags,
         item.can_quote,
         item.reply_to_id,
+        item.lost_quote,
+        shared,
     )
+
+
+def _cached_status(item: FeedItem, key: tuple[Hashable, ...]) -> orjson.Fragment:
+    cached = item.post.statuses
     status = cached.get(key)
     if status is None:
         if len(cached) >= MAX_VARIANTS:

@@ -98,11 +98,11 @@ def _pulled(viewer: User) -> list[Post]:
 def _cost(read: Callable[[], Any]) -> tuple[int, int]:
     """The queries and the round trips of a page: each time that something waits for what it sent together."""
     with (
-        patch.object(Batch, "collect", autospec=True, side_effect=Batch.collect) as collect,
+        patch.object(Batch, "execute", autospec=True, side_effect=Batch.execute) as execute,
         CaptureQueriesContext(connection) as seen,
     ):
         read()
-    return len(seen), collect.call_count
+    return len(seen), execute.call_count
 
 
 def _milliseconds(taken: Spread) -> Spread:
