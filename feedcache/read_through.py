@@ -479,7 +479,7 @@ class QueuedCommands:
     """
 
     commands: Sequence[Command]
-    stage: str
+    stages: Sequence[str]
     answers: list[Any] = field(default_factory=list)
     error: RedisError | None = None
     has_failed: bool = False
@@ -520,10 +520,10 @@ class Batch:
         return partial(getattr, queued, "values")
 
     def commands(
-        self, client: Redis, commands: Sequence[Command], *, stage: str = ""
+        self, client: Redis, commands: Sequence[Command], *, stages: Sequence[str] = ()
     ) -> QueuedCommands:
         """Queue commands for a Redis; of refused commands the errors are among the answers."""
-        queued = QueuedCommands(commands, stage)
+        queued = QueuedCommands(commands, stages)
         self._servers.setdefault(server_of(client), (client, []))[1].append(queued)
         return queued
 
@@ -574,7 +574,8 @@ class Batch:
             count = len(part.commands)
             part.answers, answers = answers[:count], answers[count:]
             part.has_failed = any(isinstance(answer, RedisError) for answer in part.answers)
-        stats.spend([part.stage for part in queued], perf_counter() - self._began)
+        stages = [name for part in queued for name in part.stages]
+        stats.spend(stages, perf_counter() - self._began)
 
     def _has_current(self, check: QueuedCommands) -> bool:
         """Whether the nodes of Memcached and their topology are those that Redis names."""

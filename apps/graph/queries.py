@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import orjson
@@ -334,17 +334,10 @@ def chosen_languages(reader: User) -> dict[int, frozenset[str]]:
 
 
 def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Mapping[int, float]]:
-    """Whom a reader followed lately, and when (Unix seconds), as a part of a batch; empty while caches may be stale."""
+    """Whom a reader followed lately, and when (Unix seconds), as a part of a batch; empty until it is executed."""
     key = (reader_id, revision)
-    found = batch.get_many(
-        RECENT_FOLLOWS, [key], lambda keys: load_recent_follows(keys) if batch.is_current else {}
-    )
-
-    @cache
-    def recent_follows() -> Mapping[int, float]:
-        return found().get(key, {})
-
-    return recent_follows
+    found = batch.get_many(RECENT_FOLLOWS, [key], load_recent_follows)
+    return lambda: found().get(key, {})
 
 
 def mirror_faults() -> dict[str, int]:

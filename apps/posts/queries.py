@@ -6,7 +6,7 @@ the cards of their authors, and the viewer's context and relations. PostgreSQL d
 every read, and about everything while the caches may be stale.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -41,7 +41,7 @@ from apps.posts.content.post import CachedPost, Picture, PostContent, State
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import OPEN, Kind, Mention, Post, Revision, ThreadMute, Visibility
 from feedcache.ids import MAX_ID, author_of, authors_of
-from feedcache.read_through import Batch, NewestIds
+from feedcache.read_through import Batch, Future, NewestIds
 from feedcache.structures.counters.service import queue_in_batch
 
 T = TypeVar("T")
@@ -199,7 +199,7 @@ def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostConte
 
 @dataclass(frozen=True, slots=True)
 class ViewerContext:
-    """What a page must know of its viewer, read in the same batch as its ids; nothing of it outlives the page.
+    """What must be known of a viewer before posts are read; nothing of it outlives the page.
 
     `viewer_id` is None for visitors.
     """
@@ -207,31 +207,43 @@ class ViewerContext:
     viewer_id: int | None
     is_fresh: bool = False  # else PostgreSQL decides about everything on the page
     revision: int = 0  # of the viewer's relations
-    reposted: NewestIds = field(default_factory=NewestIds)
-    muted: NewestIds = field(default_factory=NewestIds)  # threads
 
 
-def read_viewer_context(viewer_id: int | None, batch: Batch | None = None) -> ViewerContext:
-    """Reads it together with what the batch holds already, checking the revisions of Memcached's nodes."""
+def read_viewer_context(
+    viewer_id: int | None, batch: Batch | None = None, *, revision: int | None = None
+) -> ViewerContext:
+    """Reads it together with what the batch holds already, checking the revisions of Memcached's nodes.
+
+    `revision` is the viewer's `graph_revision` if the caller has just read it.
+    """
     batch = batch or Batch()
-    if viewer_id is None:
+    if viewer_id is None or revision is not None:
         batch.execute(check_revisions=True)
-        return ViewerContext(None, batch.is_current)
-
-    def if_fresh(load: Callable[[list[int]], dict[int, T]]) -> Callable[[list[int]], dict[int, T]]:
-        return lambda user_ids: load(user_ids) if batch.is_current else {}  # stale: not used
-
-    viewers = [viewer_id]
-    revisions = batch.get_many(GRAPH_REVISION, viewers, if_fresh(load_graph_revisions))
-    reposted = batch.get_many(REPOSTED, viewers, if_fresh(load_reposted))
-    muted = batch.get_many(MUTED_THREADS, viewers, if_fresh(load_muted_threads))
+        return ViewerContext(viewer_id, batch.is_current, revision or 0)
+    revisions = batch.get_many(
+        GRAPH_REVISION,
+        [viewer_id],
+        lambda user_ids: load_graph_revisions(user_ids) if batch.is_current else {},
+    )
     batch.execute(check_revisions=True)
-    return ViewerContext(
-        viewer_id,
-        batch.is_current,
-        revisions().get(viewer_id, 0),
-        reposted().get(viewer_id, NewestIds()),
-        muted().get(viewer_id, NewestIds()),
+    return ViewerContext(viewer_id, batch.is_current, revisions().get(viewer_id, 0))
+
+
+class ViewerMarks(NamedTuple):
+    """The newest posts that a viewer reposted, and the threads that the viewer muted."""
+
+    reposted: NewestIds = NewestIds()
+    muted: NewestIds = NewestIds()
+
+
+def queue_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]:
+    """As a part of a batch; only for a context that is fresh."""
+    if viewer_id is None:
+        return ViewerMarks
+    reposted = batch.get_many(REPOSTED, [viewer_id], load_reposted)
+    muted = batch.get_many(MUTED_THREADS, [viewer_id], load_muted_threads)
+    return lambda: ViewerMarks(
+        reposted().get(viewer_id, NewestIds()), muted().get(viewer_id, NewestIds())
     )
 
 

@@ -35,6 +35,7 @@ from apps.tags.queries import followed_names
 from apps.timeline import policy
 from apps.timeline.fanout import lag
 from apps.timeline.pipeline.page import (
+    Batches,
     FeedItem,
     Reader,
     Rule,
@@ -79,19 +80,21 @@ def home_timeline(
     """
     exclude_read = viewer.hides_read if exclude_read is None else exclude_read
     preloaded: Preloaded = {}
-    batch = Batch()
+    batches = Batches(Batch(), Batch())
     rule = home_rule(
         viewer,
-        ask_promotions(batch, viewer.pk) if promoted else no_promotions,
-        ask_recent_follows(batch, viewer.pk, viewer.counts.graph_revision),
+        ask_promotions(batches.context, viewer.pk) if promoted else no_promotions,
+        ask_recent_follows(batches.posts, viewer.pk, viewer.counts.graph_revision),
     )
     page = fill_page(
-        candidates(viewer, preloaded=preloaded, queued=_queue_ranges(batch, viewer.pk, cursor)),
+        candidates(
+            viewer, preloaded=preloaded, queued=_queue_ranges(batches.context, viewer.pk, cursor)
+        ),
         Reader(viewer, FilterContext.HOME),
         cursor=cursor,
         rule=without_read(rule) if exclude_read else rule,
         preloaded=preloaded,
-        batch=batch,
+        batches=batches,
     )
     revision = viewer.counts.graph_revision
     if cursor.max_id is None and (behind := lag.latest().behind_for(viewer.pk, revision=revision)):

@@ -609,7 +609,7 @@ def queue_many(
     """Queue `check_many` in a batch; if the cached state of the filters was outdated, it runs again afterwards."""
     client = existence()
     lookup = _Lookup(client, user_id, wanted)
-    answers = batch.commands(client, lookup.commands, stage=stage)
+    answers = batch.commands(client, lookup.commands, stages=[stage])
 
     def result() -> dict[Marks, Answer]:
         with suppress(RedisError):

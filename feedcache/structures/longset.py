@@ -156,7 +156,7 @@ class LongSets:
         if graph_replicas():
             return partial(self.contained, owner_id, revision, ids)
         call = self._lookup(owner_id, revision, ids, extends_life=True)
-        return partial(self._result, batch.commands(graph(), [call], stage=stage), ids)
+        return partial(self._result, batch.commands(graph(), [call], stages=[stage]), ids)
 
     def _result(self, queued: QueuedCommands, ids: Collection[int]) -> Contained | None:
         if queued.error is not None:

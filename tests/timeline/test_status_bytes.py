@@ -32,18 +32,20 @@ def test_a_kept_status_is_what_it_would_be_now(alice, bob, carol):
     follow_user(bob, carol)
     plain = publish(alice, "Plain, with #tag and @bob.", content_warning="Spiders")
     publish(alice, "For you.", visibility="followers")
-    publish(carol, quote_of_id=plain.pk)
+    quote = publish(carol, quote_of_id=plain.pk)
     publish(carol, "Yes.", reply_to_id=plain.pk)
     repost(carol, publish(make_user("dora"), "Shared.").pk)
     deliver()
     body, kept = answered(bob)
-    assert (len(body), kept) == (5, 2)  # the plain one and the answer
+    assert (len(body), kept) == (5, 4)  # all but the one for followers
 
     like_post(bob, plain.pk)
     follow_user(make_user(), alice)
     update_profile(alice, display_name="Ali <b>")
     edit_post(alice, plain.pk, body="Edited.")
-    (now,) = [one for one in answered(bob)[0] if one["id"] == str(plain.pk)]
+    statuses = {status["id"]: status for status in answered(bob)[0]}
+    now, quoted = statuses[str(plain.pk)], statuses[str(quote.pk)]["quote"]["quoted_status"]
+    assert now == {**quoted, "quote": None}
     assert (now["favourited"], now["favourites_count"]) == (True, 1)
     assert (now["account"]["display_name"], now["account"]["followers_count"]) == ("Ali <b>", 2)
     assert "Edited." in now["content"]

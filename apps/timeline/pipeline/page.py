@@ -38,8 +38,10 @@ from apps.posts.queries import (
     HydratedPosts,
     Preloaded,
     ViewerContext,
+    ViewerMarks,
     VisiblePosts,
     muted_threads,
+    queue_viewer_marks,
     read_posts,
     read_viewer_context,
     reposted_ids,
@@ -196,6 +198,16 @@ class Reader(NamedTuple):
     place: FilterContext | None
 
 
+class Batches(NamedTuple):
+    """Where the source of a page queues what it needs, and the rule what it needs.
+
+    `context` is read with the viewer's context; `posts` with the posts of the first round, unless caches may be stale.
+    """
+
+    context: Batch
+    posts: Batch
+
+
 def fill_page(
     source: Source,
     reader: Reader,
@@ -203,26 +215,25 @@ def fill_page(
     cursor: Cursor,
     rule: Rule,
     preloaded: Preloaded | None = None,
-    batch: Batch | None = None,
+    batches: Batches | None = None,
 ) -> Page[FeedItem]:
     """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
 
     A round of which less than half passed is followed by one twice as large, of 200 candidates at most. `preloaded`
-    holds contents that the source has read already; the source may add to it whenever it is called. `batch` holds what
-    the source and the rule need; it is read with the viewer context, before they are called.
+    holds contents that the source has read already; the source may add to it whenever it is called.
     """
     viewer, place = reader
-    batch = batch or Batch()
-    asked = ask_active_filters(batch, viewer) if viewer and viewer.counts.filters else list
+    batch, post_batch = batches or Batches(Batch(), Batch())
+    asked = ask_active_filters(batch, viewer)
+    context = _read_context(viewer, batch)
+    filters = asked()
     items: list[FeedItem] = []
     position, count, more = cursor, cursor.limit + 1, True
-    viewer_id = viewer.pk if viewer else None
-    context = read_viewer_context(viewer_id, batch)
-    filters = asked()
     for _round in range(MAX_ROUNDS):
         with stage("skeleton"):
             ids = source(position, count)
-        hydrated = hydrate_for(context, ids, preloaded=preloaded)
+        hydrated = hydrate_for(context, ids, preloaded=preloaded, batch=post_batch)
+        post_batch = Batch()
         with stage("rules"):
             passed = rule(hydrated.items, hydrated.relations)
             passed = without_filtered(passed, filters, place) if filters else passed
@@ -237,6 +248,12 @@ def fill_page(
     if more and len(items) <= cursor.limit:
         return _unfinished(page, cursor, position)
     return page
+
+
+def _read_context(viewer: User | None, batch: Batch) -> ViewerContext:
+    if viewer is None:
+        return read_viewer_context(None, batch)
+    return read_viewer_context(viewer.pk, batch, revision=viewer.counts.graph_revision)
 
 
 def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[FeedItem]:
@@ -402,7 +419,11 @@ def hydrate(
 
 
 def hydrate_for(
-    context: ViewerContext, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
+    context: ViewerContext,
+    post_ids: Sequence[int],
+    *,
+    preloaded: Preloaded | None = None,
+    batch: Batch | None = None,
 ) -> Hydrated:
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
@@ -414,7 +435,7 @@ def hydrate_for(
     if not post_ids:
         return Hydrated([], reads.visible.relations)
     if context.is_fresh:
-        _read_caches(reads, context, preloaded)
+        _read_caches(reads, context, preloaded, batch or Batch())
     else:
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
@@ -425,10 +446,12 @@ def hydrate_for(
     return Hydrated([item for item in items if item is not None], reads.visible.relations)
 
 
-def _read_caches(reads: _PageReads, context: ViewerContext, preloaded: Preloaded | None) -> None:
+def _read_caches(
+    reads: _PageReads, context: ViewerContext, preloaded: Preloaded | None, batch: Batch
+) -> None:
     posts, parents = _with_known_links(reads.page)
+    marks = queue_viewer_marks(batch, context.viewer_id)
     for _round in range(MAX_READS):
-        batch = Batch()
         filters = ask_filters(batch, context.viewer_id, posts)
         visible = read_posts(batch, context, posts, parents=parents, preloaded=preloaded)
         reads.visible = reads.visible | visible if reads.requested else visible
@@ -438,8 +461,9 @@ def _read_caches(reads: _PageReads, context: ViewerContext, preloaded: Preloaded
         posts, parents = reads.missing()
         if not posts and not parents:
             break
+        batch = Batch()
     reads.remember_links()
-    _read_marks(reads, context)
+    _read_marks(reads, marks())
 
 
 def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
@@ -453,15 +477,15 @@ def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
     return posts, parents - posts
 
 
-def _read_marks(reads: _PageReads, context: ViewerContext) -> None:
+def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
     """What the viewer did; from PostgreSQL what is older than the cached marks."""
-    reads.engaged = confirmed(context.viewer_id, reads.filters)
-    reads.reposted, reads.muted = context.reposted.ids, context.muted.ids
-    if older := [pk for pk in reads.visible.posts if pk < context.reposted.floor]:
-        reads.reposted = reads.reposted | reposted_ids(context.viewer_id, older).keys()
+    reads.engaged = confirmed(reads.viewer_id, reads.filters)
+    reads.reposted, reads.muted = marks.reposted.ids, marks.muted.ids
+    if older := [pk for pk in reads.visible.posts if pk < marks.reposted.floor]:
+        reads.reposted = reads.reposted | reposted_ids(reads.viewer_id, older).keys()
     threads = {post.thread_id for post in reads.visible.posts.values()}
-    if older_threads := {pk for pk in threads if pk < context.muted.floor}:
-        reads.muted = reads.muted | muted_threads(context.viewer_id, older_threads)
+    if older_threads := {pk for pk in threads if pk < marks.muted.floor}:
+        reads.muted = reads.muted | muted_threads(reads.viewer_id, older_threads)
 
 
 def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:

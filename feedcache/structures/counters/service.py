@@ -702,7 +702,9 @@ def queue_in_batch(
     requests = {
         service.store: service.store.request(ids) for service, ids in ids_by_service.items() if ids
     }
-    queued = batch.commands(counters(), [call for call, _order in requests.values()], stage=stage)
+    queued = batch.commands(
+        counters(), [call for call, _order in requests.values()], stages=[stage]
+    )
 
     def result() -> list[dict[int, Values]]:
         answers = [] if queued.has_failed else queued.answers
