@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache, cached_property, lru_cache
+from itertools import compress
 from time import perf_counter
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import unquote
@@ -380,10 +381,20 @@ def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """As `execute`, in a transaction; in a cluster without, as it would fail while its slot moves."""
+    """As `execute`, in a transaction; in a cluster without, as it would fail while its slot moves.
+
+    All of it is repeated when Redis had lost a script.
+    """
     if is_cluster(client):
         return execute(client, commands)
-    return raise_first_error(execute(client, [("MULTI",), *commands, ("EXEC",)])[-1])
+    transaction = [("MULTI",), *commands, ("EXEC",)]
+    answers: list[Any] = execute(client, transaction)[-1]
+    lost = [isinstance(answer, NoScriptError) for answer in answers]
+    if any(lost):
+        for command in compress(commands, lost):
+            client.script_load(command[0])
+        answers = execute(client, transaction)[-1]
+    return raise_first_error(answers)
 
 
 def run_script(

@@ -1,8 +1,9 @@
 """A reader's timeline in Redis: a contiguous window of the newest ids, or nothing.
 
-Form: one ZSET per reader, all scores 0, newest first. A member is the complement `2**63 - 1 - id`, 19 digits until
-2075, so that byte order is newest first and a listpack stays cheap to push to (measured: 8.6 us a push against 75 us
-in the plain order, at a sixth of the skiplist's memory).
+Form: one LIST per reader, sorted, newest first. A member is the complement `2**63 - 1 - id`, 19 digits until 2075, so
+that byte order is newest first. A push is nearly always of the newest post: it looks at the head and adds there, 1 us in
+Redis, where a sorted set of 800 looks through all of them for the same member, 8 us (docs/decisions/0120). Other pushes
+and reads below a cursor find their place by bisection.
 
 The oldest end may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
 never an item, and is trimmed away as soon as the window no longer reaches the end.
@@ -46,14 +47,13 @@ from feedcache.redis_clients import (
     run_script,
 )
 from feedcache.stats import spend
-from feedcache.structures.restore import sorted_set
+from feedcache.structures.restore import number_list
 
 NO_MORE = b"~"
 STAGES = ("windows", "inbox")  # of a page: read together
 BUILDING_TTL_SECONDS = 60  # after a builder has died
-# Readers times posts in one script, during which Redis serves no other client: 0.3 ms if all of them are online, 18 us
-# each. With 60 that is a millisecond, for a delivery that costs a seventh less; with 8, half of it, for a seventh more.
-PUSH_BATCH = 16
+# Readers times posts in one script, during which Redis serves no other client: 0.3 ms if all of them are online.
+PUSH_BATCH = 50
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 READERS_PER_BITMAP = 4096  # in a cluster their windows share a slot
 BITMAPS_PER_TRIP = 500
@@ -115,16 +115,19 @@ class HomeWindows:
     def read_commands(self, reader_id: int, *, newest: int | None, count: int) -> list[Command]:
         """The two commands of a read; `parse_range` parses their answers."""
         key = self.key(reader_id)
-        ids = "ZRANGEBYLEX", key, _below(newest), "+", "LIMIT", 0, count + 1
+        ids: Command = ("LRANGE", key, 0, count)
+        if newest is not None:
+            ids = ScriptCall(READ_BELOW, [key], [_member(newest - 1), count])
         return [("EXPIRE", key, self.ttl_seconds), ids]
 
     def read_up_commands(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> list[Command]:
         """The three commands of a read upwards; `parse_range_up` parses their answers."""
-        key, above = self.key(reader_id), f"({_member(oldest)}"
-        ids = "ZREVRANGEBYLEX", key, above, _below(newest), "LIMIT", 0, count
-        return [("EXPIRE", key, self.ttl_seconds), ids, ("ZRANGE", key, -1, -1)]
+        key = self.key(reader_id)
+        first = "" if newest is None else _member(newest - 1)
+        ids = ScriptCall(READ_ABOVE, [key], [_member(oldest), first, count])
+        return [("EXPIRE", key, self.ttl_seconds), ids, ("LRANGE", key, -1, -1)]
 
     def push(
         self,
@@ -250,18 +253,19 @@ class HomeWindows:
             return
         for client in written("timelines"):
             pipeline = client.pipeline(transaction=False)
-            pipeline.zrem(self.key(reader_id), *members)
-            pipeline.zrem(self._building(reader_id), *members)
+            for member in members:
+                pipeline.lrem(self.key(reader_id), 1, member)
+                pipeline.lrem(self._building(reader_id), 1, member)
             pipeline.execute()
 
     def ids(self, reader_id: int) -> list[int]:
         """All ids of a window, newest first; at most `length`."""
-        members = cast("list[bytes]", timelines().zrange(self.key(reader_id), 0, -1))
+        members = cast("list[bytes]", timelines().lrange(self.key(reader_id), 0, -1))
         return [_id(member) for member in members if member != NO_MORE]
 
     def whole(self, reader_id: int) -> WindowRange | None:
         """A window for audits: `complete` means that nothing older exists. Does not extend its life."""
-        members = cast("list[bytes]", timelines().zrange(self.key(reader_id), 0, -1))
+        members = cast("list[bytes]", timelines().lrange(self.key(reader_id), 0, -1))
         ids = _ids(members)
         return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
 
@@ -314,7 +318,7 @@ class HomeWindows:
         `complete`: nothing older than the snapshot exists. False when the rebuild was dropped, expired or taken over.
         """
         last = NO_MORE if complete else b""
-        snapshot = sorted_set([MAX_ID - post_id for post_id in post_ids], last=last)
+        snapshot = number_list([MAX_ID - post_id for post_id in post_ids], last=last)
         args = [token, self.length, self.ttl_seconds, snapshot]
         return bool(_run(SWAP, self._keys(reader_id), args))
 
@@ -374,10 +378,6 @@ def _run(source: str, keys: list[str], args: list[Any]) -> Any:
 def _member(post_id: int) -> str:
     # zero-padded: ids below the complement's 19-digit range keep their order
     return f"{MAX_ID - post_id:019d}"
-
-
-def _below(newest: int | None) -> str:
-    return f"({_member(newest)}" if newest is not None else "-"
 
 
 def _id(member: bytes) -> int:
@@ -549,33 +549,78 @@ def _distinct(lists: Sequence[list[int]], *, newest_first: bool) -> Iterable[int
         last = post_id
 
 
+# How many members are before one.
+_PLACE = """
+local function place(key, member)
+  local low, high = 0, redis.call('LLEN', key)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if redis.call('LINDEX', key, middle) < member then low = middle + 1 else high = middle end
+  end
+  return low
+end
+"""
+
+# KEYS: live. ARGV: the first member to read, and how many more.
+READ_BELOW = (
+    _PLACE
+    + """
+local first = place(KEYS[1], ARGV[1])
+return redis.call('LRANGE', KEYS[1], first, first + ARGV[2])
+"""
+)
+
+# KEYS: live. ARGV: the member to read up from, the last one to read (or an empty text), how many. Oldest first.
+READ_ABOVE = (
+    _PLACE
+    + """
+local last = place(KEYS[1], ARGV[1]) - 1
+local first = ARGV[2] == '' and 0 or place(KEYS[1], ARGV[2])
+first = math.max(first, last + 1 - ARGV[3])
+local found = first <= last and redis.call('LRANGE', KEYS[1], first, last) or {}
+local up = {}
+for m = #found, 1, -1 do up[#up + 1] = found[m] end
+return up
+"""
+)
+
 # A window without the sentinel ends somewhere in the middle of history: an id beyond its end must not be added,
 # or the window would have a hole that looks complete. A key of another type is left to the next rebuild.
-_ADD = f"""
+_ADD = (
+    _PLACE
+    + f"""
+local function trim(key, length, limit)
+  if length > limit then redis.call('RPOP', key, length - limit) end
+end
 local function add(key, member, limit, late)
-  local last = redis.pcall('ZRANGE', key, -1, -1)
-  if last.err or not last[1] then return 0 end
-  if last[1] ~= '~' and last[1] ~= '~~' and member > last[1] then return 1 end
-  if redis.call('ZADD', key, 'NX', 0, member) == 1 then
-    redis.call('ZREMRANGEBYRANK', key, limit, -1)
-    if late and redis.call('ZRANGE', key, 0, 0)[1] ~= member then late(key, member) end
+  local head = redis.pcall('LINDEX', key, 0)
+  if not head or head.err then return 0 end
+  if member < head then
+    trim(key, redis.call('LPUSH', key, member), limit)
+    return 1
+  end
+  local last = redis.call('LINDEX', key, -1)
+  if last ~= '~' and last ~= '~~' and member > last then return 1 end
+  local behind = redis.call('LINDEX', key, place(key, member))
+  if behind ~= member then
+    trim(key, redis.call('LINSERT', key, 'BEFORE', behind, member), limit)
+    if late then late(key, member) end
   end
   return 1
 end
 local function push(live, building, away, bit, members, limit, late)
-  local there = redis.call('EXISTS', live, building)
-  if there == 0 then
-    if redis.pcall('SETBIT', away, bit, 1) == 0 then redis.call('EXPIRE', away, {AWAY_TTL_SECONDS}) end
-    return 0
-  end
   local found = 0
   for _, member in ipairs(members) do
-    found = add(live, member, limit, late)
-    if found == 0 or there == 2 then found = math.max(found, add(building, member, limit)) end
+    found = math.max(add(live, member, limit, late), add(building, member, limit))
+    if found == 0 then break end
+  end
+  if found == 0 and redis.pcall('SETBIT', away, bit, 1) == 0 then
+    redis.call('EXPIRE', away, {AWAY_TTL_SECONDS})
   end
   return found
 end
 """
+)
 
 # Late arrivals: the member by the time at which it came, strictly increasing.
 MAX_LATE = 100
@@ -633,7 +678,7 @@ return push(KEYS[1], KEYS[2], KEYS[3], ARGV[3], members, tonumber(ARGV[1]), ARGV
 BEGIN = """
 if redis.call('SET', KEYS[3], ARGV[1], 'NX', 'EX', ARGV[2]) == false then return 0 end
 redis.call('DEL', KEYS[2])
-redis.call('ZADD', KEYS[2], 0, '~~')
+redis.call('RPUSH', KEYS[2], '~~')
 redis.call('EXPIRE', KEYS[2], ARGV[2])
 if redis.pcall('GETBIT', KEYS[4], ARGV[3]) == 1 then redis.call('SETBIT', KEYS[4], ARGV[3], 0) end
 return 1
@@ -642,25 +687,23 @@ return 1
 # KEYS: live, building, lock. ARGV: token, limit, ttl, the snapshot for RESTORE. It joins what was pushed meanwhile.
 # Without the sentinel the window ends where the snapshot does. A building key that lost its
 # placeholder was cut by many pushes, and may lack what lies below its own end: then the window ends there.
-# Adding 800 members one by one would block the server for four milliseconds.
-SWAP = """
-if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
-local cut = redis.call('ZREM', KEYS[2], '~~') == 0 and redis.call('ZRANGE', KEYS[2], -1, -1)[1]
-local pushed = redis.call('ZRANGE', KEYS[2], 0, -1)
-local last = '~'
-if ARGV[4] ~= '' then
-  redis.call('RESTORE', KEYS[2], 0, ARGV[4], 'REPLACE')
-  last = redis.call('ZRANGE', KEYS[2], -1, -1)[1]
-end
-for m = #pushed, 1, -1 do redis.call('ZADD', KEYS[2], 'NX', 0, pushed[m]) end
-if last ~= '~' then redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. last, '+') end
-if cut then redis.call('ZREMRANGEBYLEX', KEYS[2], '(' .. cut, '+') end
-if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[2]) then redis.call('ZREMRANGEBYRANK', KEYS[2], ARGV[2], -1) end
-redis.call('RENAME', KEYS[2], KEYS[1])
-redis.call('EXPIRE', KEYS[1], ARGV[3])
-redis.call('DEL', KEYS[3])
+# RESTORE costs the server less than adding 800 members.
+SWAP = (
+    _ADD
+    + """
+local live, building, lock, limit = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[2])
+if redis.call('GET', lock) ~= ARGV[1] or redis.call('EXISTS', building) == 0 then return 0 end
+local cut = redis.call('LREM', building, -1, '~~') == 0 and redis.call('LINDEX', building, -1)
+local pushed = redis.call('LRANGE', building, 0, -1)
+if ARGV[4] ~= '' then redis.call('RESTORE', building, 0, ARGV[4], 'REPLACE') end
+for m = #pushed, 1, -1 do add(building, pushed[m], limit) end
+if cut then redis.call('LTRIM', building, 0, place(building, cut)) end
+redis.call('RENAME', building, live)
+redis.call('EXPIRE', live, ARGV[3])
+redis.call('DEL', lock)
 return 1
 """
+)
 
 
 # KEYS: live, building, lock. ARGV: token.

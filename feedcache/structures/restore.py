@@ -31,51 +31,47 @@ def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds:
     pipeline.execute()
 
 
-INTSET, SORTED_LISTPACK = 11, 17  # the types of a set of numbers, and of a small sorted set
+INTSET, LISTPACKS = 11, 18  # the types of a set of numbers, and of a list
 
 # Servers refuse newer versions than their own, so each type has the first version with it. 9: Redis 5; 10: Redis 7.
-_VERSIONS = {INTSET: 9, SORTED_LISTPACK: 10}
+_VERSIONS = {INTSET: 9, LISTPACKS: 10}
 _CRC = anycrc.Model("CRC64-REDIS")
 _NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"  # how entries of a listpack begin; how it ends
-_ZERO = b"\x00\x01"
 _DIGITS = 19
-_PAIR = np.dtype(
-    [("tag", "u1"), ("member", "<i8"), ("size", "u1"), ("score", "u1"), ("score_size", "u1")]
-)
+_ENTRY = np.dtype([("tag", "u1"), ("number", "<i8"), ("size", "u1")])
+_ONE_PACKED = b"\x01\x02"  # a list of one node, which is a listpack
 
 
-def dump(kind: int, body: bytes) -> bytes:
-    """A value with its type, its length, the version and the checksum."""
-    data = pack(">BBI", kind, 0x80, len(body)) + body + pack("<H", _VERSIONS[kind])
+def dump(kind: int, body: bytes, *, head: bytes = b"") -> bytes:
+    """A value with its type, what comes before its length, the version and the checksum."""
+    data = bytes([kind]) + head + pack(">BI", 0x80, len(body)) + body + pack("<H", _VERSIONS[kind])
     return data + pack("<Q", _CRC.calc(data))
 
 
-def sorted_set(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
-    """A listpack of numbers of up to 19 digits, zero-padded to 19, all scores 0.
+def number_list(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
+    """A list of numbers of up to 19 digits, zero-padded to 19; `last` is one more member, a short word.
 
-    Numbers rise strictly; `last` is one more member, a short word that sorts behind every digit. At most 32,000
-    members; empty bytes without members: Redis has no empty values.
+    At most 65,000 members; empty bytes without members: Redis has no empty values.
     """
     if not numbers and not last:
         return b""
-    pairs = _numbers(numbers)
+    entries = _numbers(numbers)
     if last:
-        pairs += _text(last)
+        entries += _text(last)
     members = len(numbers) + bool(last)
-    head = pack("<IH", 6 + len(pairs) + len(_END), 2 * members)
-    return dump(SORTED_LISTPACK, head + pairs + _END)
+    head = pack("<IH", 6 + len(entries) + len(_END), members)
+    return dump(LISTPACKS, head + entries + _END, head=_ONE_PACKED)
 
 
 def _numbers(numbers: Sequence[int]) -> bytes:
-    if numbers and numbers[0] < 10 ** (
+    if numbers and min(numbers) < 10 ** (
         _DIGITS - 1
     ):  # Redis does not read a leading zero as a number
         return b"".join(_text(b"%019d" % number) for number in numbers)
-    pairs: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=_PAIR)
-    pairs["tag"], pairs["member"], pairs["size"] = _NUMBER, numbers, 9
-    pairs["score"], pairs["score_size"] = 0, 1
-    return pairs.tobytes()
+    entries: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=_ENTRY)
+    entries["tag"], entries["number"], entries["size"] = _NUMBER, numbers, 9
+    return entries.tobytes()
 
 
 def _text(word: bytes) -> bytes:
-    return bytes([_TEXT | len(word)]) + word + bytes([1 + len(word)]) + _ZERO
+    return bytes([_TEXT | len(word)]) + word + bytes([1 + len(word)])

@@ -94,9 +94,9 @@ def digest():
             rows[model._meta.label] = sorted(map(str, model._default_manager.values_list(*names)))
     client = timelines()
     windows = {
-        key: client.zrange(key, 0, -1)
+        key: client.lrange(key, 0, -1)
         for key in client.keys("*")
-        if client.type(key) == b"zset"
+        if client.type(key) == b"list"
         and not str(key).endswith(":late'")  # when it came is no state
     }
     return rows, windows

@@ -31,6 +31,7 @@ ONE_SERVER = {
     "test_a_dead_redis_is_unknown_and_a_mark_says_that_it_failed",
     "test_a_large_push_asks_for_the_windows_of_those_who_are_not_away",
     "test_a_page_is_one_round_trip_whatever_its_size",
+    "test_a_push_looks_at_the_ends_of_a_window_only",
     "test_a_restart_keeps_the_answers",
     "test_no_false_negative_while_a_segment_grows_through_its_layers",
     "test_redis_cli_reads_a_filter_with_plain_commands",

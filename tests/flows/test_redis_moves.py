@@ -113,9 +113,9 @@ def versions():
 
 def window_on(url, reader_id):
     """The ids of a reader's home on one server."""
-    home = HomeWindows("home:1", length=800, ttl_seconds=1)
+    home = HomeWindows("home:2", length=800, ttl_seconds=1)
     client: Any = client_at("timelines", url)
-    members = client.zrange(home.key(reader_id), 0, -1)
+    members = client.lrange(home.key(reader_id), 0, -1)
     return {2**63 - 1 - int(member) for member in members if member.isdigit()}
 
 

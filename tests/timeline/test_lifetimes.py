@@ -33,4 +33,4 @@ def test_a_short_life_ends_and_reads_begin_it_anew():
         time.sleep(0.05)
     assert not short.exists(7)
     assert short.push([7], [8]) == (0, 1)
-    assert timelines().keys("home:*") == [b"home:1:{0}:away"]
+    assert timelines().keys("home:*") == [b"home:2:{0}:away"]

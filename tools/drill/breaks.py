@@ -108,9 +108,9 @@ def _wrong_sentinel(module: Any) -> None:
 
 def _no_building_key(module: Any) -> None:
     """A rebuild is not registered: what is pushed while its snapshot is read is lost."""
-    _reword(module, "BEGIN", "redis.call('ZADD', KEYS[2], 0, '~~')", "")
-    _reword(module, "SWAP", " or redis.call('EXISTS', KEYS[2]) == 0", "")
-    _reword(module, "SWAP", "local cut = ", "redis.call('DEL', KEYS[2])\nlocal cut = nil and ")
+    _reword(module, "BEGIN", "redis.call('RPUSH', KEYS[2], '~~')", "")
+    _reword(module, "SWAP", " or redis.call('EXISTS', building) == 0", "")
+    _reword(module, "SWAP", "local cut = ", "redis.call('DEL', building)\nlocal cut = nil and ")
 
 
 def _exists_then_add(module: Any) -> None:

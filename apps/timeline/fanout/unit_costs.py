@@ -29,5 +29,5 @@ FIRST_PULL_MICROSECONDS = 1_400.0
 REBUILD = Unit(redis=320.0, process=2_030.0, clock=4_790.0)  # home cache and inbox of a reader
 FOLLOWEE = Unit(redis=0.5, process=10.8, clock=13.6)  # a followee more in a rebuild
 
-ENTRY_BYTES = 12.9  # of a home cache in Redis, in one of 800 (docs/bench/timeline.md)
+ENTRY_BYTES = 10.4  # of a home cache in Redis, in one of 800 (docs/bench/timeline.md)
 ROW_BYTES = 80  # of the second level in PostgreSQL: 48, 4 for its place in the page, 28 in the index of its key

@@ -233,9 +233,9 @@ def _commands(readers: int, online: int, bitmaps: int) -> tuple[int, int]:
     else:
         scripts, looks, marks = max(1, ceil(online / PUSH_BATCH)), online, 0
         bits = round(bitmaps * (1 - (1 - 1 / bitmaps) ** readers))
-    # version of the policies; tombstones; windows, their ends and their newest; whether anybody has a rank timeline
-    reads = 1 + bits + scripts + looks + 2 * online + bool(online)
-    return reads, 2 * online + marks
+    # version of the policies; tombstones; windows and those being built; whether anybody has a rank timeline
+    reads = 1 + bits + scripts + 2 * looks + bool(online)
+    return reads, online + marks  # one more for a window that is full
 
 
 def last_delivery(author: User | None = None, *, processes: int = PROCESSES) -> LastDelivery | None:

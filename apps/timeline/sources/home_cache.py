@@ -26,7 +26,7 @@ POLL_SECONDS = 0.02
 
 # Public and unlisted posts of followees, and the reader's own.
 HOME = HomeWindows(
-    "home:1",
+    "home:2",
     length=settings.HOME_WINDOW_LENGTH,
     ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
     generation=policy.generation,
@@ -35,7 +35,7 @@ HOME = HomeWindows(
 # Restricted posts addressed to the reader, and the reader's own: always pushed, whatever the delivery policy of their
 # authors, and never in a list that others read (source 002: the inbox beside the outboxes).
 INBOX = HomeWindows(
-    "inbox:1", length=settings.INBOX_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
+    "inbox:2", length=settings.INBOX_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
 )
 
 

@@ -18,7 +18,7 @@ from feedcache.structures.home_window import HomeWindows, WindowRange
 logger = logging.getLogger(__name__)
 
 SQUARE = HomeWindows(
-    "square:1", length=settings.HOME_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
+    "square:2", length=settings.HOME_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
 )
 EVERYBODY = 0  # the only reader of these windows
 

@@ -19,6 +19,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode, Policy
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import timelines
+from feedcache.structures import home_window
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
 
@@ -80,8 +81,10 @@ def writer(followers, online):
 
 @pytest.mark.parametrize("mode", [Mode.ONLINE, Mode.PUSH])
 @pytest.mark.parametrize(("followers", "online"), [(50, 25), (45, 36), (24, 0)])
-def test_the_counts_are_those_of_a_real_delivery(settings, followers, online, mode):
+def test_the_counts_are_those_of_a_real_delivery(settings, monkeypatch, followers, online, mode):
     settings.FANOUT_CHUNK_SIZE = 20
+    for module in (home_window, what_if):  # so that a chunk takes several scripts
+        monkeypatch.setattr(module, "PUSH_BATCH", 16)
     author = writer(followers, online)
     pulled, pushed = taken(author, Policy.PULL), taken(author, Policy(mode))
     more = [one - less for one, less in zip(pushed, pulled, strict=True)]

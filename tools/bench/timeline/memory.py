@@ -50,4 +50,4 @@ def _post(number: int) -> int:
 
 
 def _bytes_each(client: Any, key: str) -> Spread:
-    return Spread.exact(client.memory_usage(key, samples=0) / client.zcard(key))
+    return Spread.exact(client.memory_usage(key, samples=0) / (client.zcard(key) if client.type(key) == b"zset" else client.llen(key)))
