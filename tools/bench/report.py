@@ -16,20 +16,24 @@ from tools.bench.measure import Spread
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One comparison. `passed` is None where figures are shown without a bar.
+    """One comparison. `passed` is None where figures are shown without a bar, or where nothing was measured (`ours` is
+    None then).
 
-    `figures` are more of them, by name; lines with the same names are a table of their own as well. `growth` are curves
-    over `axis`: by name, what was measured at each size.
+    `beyond` is whether more was reached than the bar asks for. `errors` are answers that were errors. `figures` are
+    more figures, by name; lines with the same names are a table of their own as well. `growth` are curves over `axis`:
+    by name, what was measured at each size.
     """
 
     what: str
     unit: str
-    ours: Spread
+    ours: Spread | None
     others: dict[str, Spread] = field(default_factory=dict)
     bar: str = ""
     passed: bool | None = None
     note: str = ""
     figures: dict[str, float] = field(default_factory=dict)
+    beyond: bool = False
+    errors: int = 0
     axis: str = ""
     growth: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
@@ -53,7 +57,11 @@ def show(console: Console, lines: Sequence[Line]) -> None:
 
 def verdict(line: Line) -> str:
     """Pass, falls short, or nothing where there is no bar."""
-    return {None: "", True: "pass", False: "falls short"}[line.passed]
+    if line.passed is None:
+        return "not measured" if line.bar else ""
+    if not line.passed:
+        return "falls short"
+    return "pass, beyond" if line.beyond else "pass"
 
 
 def write(
@@ -75,7 +83,7 @@ def write(
     compared = [
         (f"{line.what} ({line.unit})", line.ours, line.others)
         for line in lines
-        if line.others and not line.growth
+        if line.others and line.ours and not line.growth
     ]
     if compared:
         places.append(directory / f"{suite}.svg")
@@ -130,7 +138,9 @@ def _others(line: Line) -> str:
     return "<br>".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
 
 
-def _figure(spread: Spread) -> str:
+def _figure(spread: Spread | None) -> str:
+    if spread is None:
+        return "-"
     if spread.low == spread.high:
         return _number(spread.median)
     return f"{_number(spread.median)} ({_number(spread.low)}-{_number(spread.high)})"
