@@ -74,9 +74,7 @@ def _drawn(box: _Box, left: float, top: float, scale: float, total: int) -> str:
     letters = int((width - 4) / LETTER)
     function = box.name.partition(" ")[0]
     label = function if len(function) <= letters else function[: max(letters - 1, 0)] + "…"
-    text = (
-        f'<text x="{left + 2:.1f}" y="{top + 12}">{escape(label)}</text>' if letters > 2 else ""
-    )
+    text = f'<text x="{left + 2:.1f}" y="{top + 12}">{escape(label)}</text>' if letters > 2 else ""
     share = box.samples / total
     return (
         f'<g><title>{escape(box.name)}: {share:.1%}</title><rect x="{left:.1f}" y="{top}" width="{width:.1f}"'

@@ -15,19 +15,20 @@ FLAMES = "BENCH_FLAMES"  # the setting that names the folder of the flame graphs
 PEER = "BENCH_TAKAHE"  # the setting that names a checkout of Takahē
 LAYERS = SITE  # of Memcached: as `./run` has them
 FORCED_TO_DISK = True  # what is published is on the disk before it is answered, as on a site
-# In this order, since the first writes the posts and the later ones leave deliveries and people behind: part -> module
-# with a `run`, which gets a directory for the files of its processes.
+# In this order, since the first writes the posts; the last ones leave deliveries behind that nobody waits for: part ->
+# module with a `run`, which gets a directory for the files of its processes.
 PARTS = {
     "posts": "site.posts",
     "growth": "site.growth",
     "pages": "site.pages",
+    "takahe": "peers.takahe",
     "mix": "site.mix",
-    "profile": "site.profile",
-    "flame": "site.flame",
     "publish": "site.publish",
-    "overload": "site.overload",
     "fanout": "timeline.fanout",
     "fairness": "timeline.fairness",
+    "overload": "site.overload",
+    "profile": "site.profile",
+    "flame": "site.flame",
     "memory": "site.memory",
 }
 # Only when they are asked for by name: they have no line in the table.
@@ -45,6 +46,7 @@ SECONDS = {
     "fanout": 90,
     "fairness": 90,
     "memory": 170,
+    "takahe": 600,  # where a checkout is named; nothing otherwise
     "personal": 30,
 }
 DATA_SECONDS = 180  # more for the part that comes first, and so makes the data

@@ -25,7 +25,7 @@ from tools.bench.measure import Spread
 from tools.bench.progress import doing
 from tools.bench.report import Line
 from tools.bench.site import stores
-from tools.bench.site.clock import seconds_below
+from tools.bench.site.clock import seconds_below, seconds_of, waiting_of
 from tools.bench.site.systems import CONSTANT_PAGE, HOME, constant_site, our_site
 from tools.bench.site.visitor import Visitor, bearer, percentile
 from tools.bench.site.web import fetch
@@ -61,7 +61,8 @@ def run(directory: Path) -> list[Line]:
     here = world()
     cast = _cast(here)
     with ExitStack() as stack:
-        visitor = Visitor(stack.enter_context(our_site(directory)).port)
+        site = stack.enter_context(our_site(directory))
+        visitor = Visitor(site.port)
         page = fetch(visitor.port, HOME, bearer(cast.readers[0]))
         constant = Visitor(stack.enter_context(constant_site(directory, page)).port)
         for queues in QUEUES:
@@ -73,7 +74,7 @@ def run(directory: Path) -> list[Line]:
         half, _taken = _measured(lambda: _mix(visitor, cast, HALF_SECONDS, RATE // 2))
         doing(f"{RATE} requests/s")
         before = stores.look()
-        whole = _in_turns(visitor, constant, cast)
+        whole = _in_turns(visitor, constant, cast, site.child.pid)
         counted = stores.look() - before
         doing("one by one")
         idle, _nothing = _measured(lambda: time.sleep(IDLE_SECONDS))
@@ -110,16 +111,22 @@ class _Mixed:
     writes: list[float] = field(default_factory=list)
     constant: list[float] = field(default_factory=list)
     spent: float = 0.0
+    running: float = 0.0  # seconds that threads of the web process ran
+    waiting: float = 0.0  # and could have run, and had no core
 
 
-def _in_turns(visitor: Visitor, constant: Visitor, cast: _Cast) -> _Mixed:
+def _in_turns(visitor: Visitor, constant: Visitor, cast: _Cast, web: int) -> _Mixed:
     found = _Mixed()
     for _turn in range(TURNS):
         found.constant += _constant(constant, CONSTANT_SECONDS, RATE)
+        found.running -= seconds_of([web])
+        found.waiting -= waiting_of([web])
         spent, (reads, writes) = _measured(lambda: _mix(visitor, cast, TURN_SECONDS, RATE))
         found.reads += reads
         found.writes += writes
         found.spent += spent
+        found.running += seconds_of([web])
+        found.waiting += waiting_of([web])
     return found
 
 
@@ -211,7 +218,9 @@ def _mix_line(mixed: _Mixed, visitor: Visitor, constant: Visitor) -> Line:
         others={"constant page": Spread.exact(constant_p95)},
         errors=visitor.errors + constant.errors,
         note=f"p50 {p50:.1f}, p99 {p99:.1f}, longest {longest:.0f} ms;"
-        f" {visitor.complaint} of {len(mixed.reads) + len(mixed.writes)}",
+        f" {visitor.complaint} of {len(mixed.reads) + len(mixed.writes)}; the web process ran on"
+        f" {mixed.running / (TURNS * TURN_SECONDS):.2f} cores and waited for one"
+        f" {mixed.waiting / (TURNS * TURN_SECONDS):.0%} of the time",
         figures={
             "p50 ms": round(p50, 2),
             "p95 ms": round(p95, 2),

@@ -34,7 +34,8 @@ RATE, SECONDS = 500, 60
 DELIVERY_SECONDS, ANSWER_SECONDS = 30, 20
 WRITERS, PROCESSES = 500, 2
 REFUSALS = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-LOOK_SECONDS = 0.5
+REST_SECONDS, LOOK_SECONDS = 5, 0.5
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def run(directory: Path) -> list[Line]:
@@ -62,7 +63,7 @@ class Crowd:
         self.milliseconds: list[float] = []  # of what was acknowledged, from when it was due
         self.latest = 0.0  # seconds that a request left after it was due
         self._port = port
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._idle: list[tuple[float, Connection]] = []  # and since when
         body = orjson.dumps(STATUS)
         self._requests = [
             (
@@ -82,7 +83,7 @@ class Crowd:
                 await asyncio.sleep(max(due - time.perf_counter(), 0))
                 self.latest = max(self.latest, time.perf_counter() - due)
                 tasks.create_task(self._publish(self._requests[number % len(self._requests)], due))
-        for _reader, writer in self._idle:
+        for _since, (_reader, writer) in self._idle:
             writer.close()
 
     async def _publish(self, request: bytes, due: float) -> None:
@@ -98,12 +99,7 @@ class Crowd:
             self.milliseconds.append((time.perf_counter() - due) * 1000)
 
     async def _answer(self, request: bytes) -> tuple[int, bytes]:
-        """Over a connection that rests, or over another one."""
-        reader, writer = (
-            self._idle.pop()
-            if self._idle
-            else await asyncio.open_connection("127.0.0.1", self._port)
-        )
+        reader, writer = await self._connection()
         try:
             writer.write(request)
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -115,8 +111,17 @@ class Crowd:
         if b"connection: close" in head:
             writer.close()
         else:
-            self._idle.append((reader, writer))
+            self._idle.append((time.monotonic(), (reader, writer)))
         return int(head.split(b" ", 2)[1]), body
+
+    async def _connection(self) -> Connection:
+        """One that has not rested for so long that the server may be about to close it, or another one."""
+        while self._idle:
+            since, (reader, writer) = self._idle.pop()
+            if time.monotonic() - since < REST_SECONDS and not reader.at_eof():
+                return reader, writer
+            writer.close()
+        return await asyncio.open_connection("127.0.0.1", self._port)
 
     @property
     def refused(self) -> int:
