@@ -13,8 +13,8 @@ def boxes():
     plot = ElementTree.fromstring(draw(STACKS, "one <request>"))
     found = {}
     for group in plot.iter(f"{SVG}g"):
-        rect = group.find(f"{SVG}rect")
-        found[group.find(f"{SVG}title").text] = rect.attrib
+        title, rect = next(group.iter(f"{SVG}title")), next(group.iter(f"{SVG}rect"))
+        found[title.text] = rect.attrib
     return found
 
 
@@ -28,7 +28,7 @@ def test_a_box_is_as_wide_as_its_share_and_below_its_caller():
 
 
 def test_what_is_too_narrow_is_left_out():
-    stacks = {("a (x)",): 100_000, ("b (x)",): 1}
+    stacks: flame.Stacks = Counter({("a (x)",): 100_000, ("b (x)",): 1})
     assert draw(stacks, "").count("<title>") == 1
 
 
@@ -55,6 +55,6 @@ def test_samples_are_of_processor_time():
 
 
 def test_the_bench_itself_is_not_in_the_graph():
-    stacks = Counter({("main (tools/bench/__main__.py)", "ask (tools/bench/site/profile.py)"): 5,
+    stacks: flame.Stacks = Counter({("main (tools/bench/__main__.py)", "ask (tools/bench/site/profile.py)"): 5,
                       ("main (tools/bench/__main__.py)", "call (django/x.py)"): 7})  # fmt: skip
     assert flame._below_bench(stacks) == {("call (django/x.py)",): 7}

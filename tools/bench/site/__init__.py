@@ -45,7 +45,7 @@ SECONDS = {
     "overload": 130,
     "fanout": 90,
     "fairness": 90,
-    "memory": 170,
+    "memory": 300,
     "takahe": 600,  # where a checkout is named; nothing otherwise
     "personal": 30,
 }

@@ -4,6 +4,7 @@ Requests leave by the clock, each as soon as it is due, however many wait for th
 """
 
 import asyncio
+import contextlib
 import random
 import time
 from collections import Counter
@@ -84,7 +85,7 @@ class Crowd:
                 self.latest = max(self.latest, time.perf_counter() - due)
                 tasks.create_task(self._publish(self._requests[number % len(self._requests)], due))
         for _since, (_reader, writer) in self._idle:
-            writer.close()
+            await _close(writer)
 
     async def _publish(self, request: bytes, due: float) -> None:
         try:
@@ -106,10 +107,10 @@ class Crowd:
             length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
             body = await reader.readexactly(length)
         except BaseException:
-            writer.close()
+            await _close(writer)
             raise
         if b"connection: close" in head:
-            writer.close()
+            await _close(writer)
         else:
             self._idle.append((time.monotonic(), (reader, writer)))
         return int(head.split(b" ", 2)[1]), body
@@ -120,7 +121,7 @@ class Crowd:
             since, (reader, writer) = self._idle.pop()
             if time.monotonic() - since < REST_SECONDS and not reader.at_eof():
                 return reader, writer
-            writer.close()
+            await _close(writer)
         return await asyncio.open_connection("127.0.0.1", self._port)
 
     @property
@@ -131,6 +132,12 @@ class Crowd:
     def errors(self) -> int:
         """Answers that neither acknowledge nor refuse."""
         return self.answers.total() - len(self.acknowledged) - self.refused
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):  # the server has closed it, too
+        await writer.wait_closed()
 
 
 def _delivered_in(posts: list[int]) -> tuple[float, int]:
