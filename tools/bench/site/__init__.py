@@ -53,9 +53,14 @@ DATA_SECONDS = 180  # more for the part that comes first, and so makes the data
 
 
 def run(part: str, directory: Path) -> list[Line]:
-    """Measure one part. Its module is imported here: it may import models, which need Django set up."""
+    """Measure one part, and leave nothing to do for the workers of the next. Modules are imported here: they may import
+    models, which need Django set up.
+    """
     module = (PARTS | MORE_PARTS)[part]
-    found: list[Line] = import_module(f"tools.bench.{module}").run(directory)
+    try:
+        found: list[Line] = import_module(f"tools.bench.{module}").run(directory)
+    finally:
+        import_module("tools.bench.population").forget_owed()
     return found
 
 
