@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -61,8 +62,9 @@ def forget_owed() -> None:
     for rows in (FanoutChunk, FanoutJob, Event):
         rows.objects.exclude(state=State.DONE).delete()
     with app.connection_for_write() as broker:
+        channel: Any = broker.default_channel
         for queue in QUEUES.split(","):
-            broker.default_channel.queue_purge(queue)
+            channel.queue_purge(queue)
 
 
 def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int) -> None:

@@ -25,6 +25,11 @@ def test_an_error_makes_a_line_fall_short():
     assert (verdict(line), line.beyond) == ("falls short", False)
 
 
+def test_errors_that_another_line_counts_are_not_counted_twice():
+    line = COST.line("ms", Spread.exact(1), 1, failed=True)
+    assert (verdict(line), line.errors) == ("falls short", 0)
+
+
 def test_a_line_says_its_bar_and_what_was_measured():
     line = COST.line("ms", Spread.exact(1), 7.25, note="more")
     assert (line.bar, line.note) == ("at most 8 times; beyond: 6 times", "7.25 times; more")

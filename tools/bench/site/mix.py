@@ -219,8 +219,8 @@ def _mix_line(mixed: _Mixed, visitor: Visitor, constant: Visitor) -> Line:
         errors=visitor.errors + constant.errors,
         note=f"p50 {p50:.1f}, p99 {p99:.1f}, longest {longest:.0f} ms;"
         f" {visitor.complaint} of {len(mixed.reads) + len(mixed.writes)}; the web process ran on"
-        f" {mixed.running / (TURNS * TURN_SECONDS):.2f} cores and waited for one"
-        f" {mixed.waiting / (TURNS * TURN_SECONDS):.0%} of the time",
+        f" {mixed.running / (TURNS * TURN_SECONDS):.2f} cores, and its threads waited for one"
+        f" {mixed.waiting / (TURNS * TURN_SECONDS):.2f} s in a second",
         figures={
             "p50 ms": round(p50, 2),
             "p95 ms": round(p95, 2),

@@ -190,6 +190,7 @@ def _cost(api: System, constant: System, floor: System) -> Line:
         api.cost,
         api.cost.median / constant.cost.median,
         others={CONSTANT: constant.cost, BARE: floor.cost},
+        failed=api.errors > 0,
         note=stages,
         figures={
             "web ms": api.stage(WEB),
@@ -200,11 +201,17 @@ def _cost(api: System, constant: System, floor: System) -> Line:
 
 def _share(bar: Bar, ours: System, other: System) -> Line:
     """Pages a second as a share of another's."""
-    share = ours.rate.median / other.rate.median
-    return bar.line("pages/s", ours.rate, share * 100, others={other.name: other.rate})
+    share = ours.rate.median / other.rate.median * 100
+    others = {other.name: other.rate}
+    return bar.line(
+        "pages/s", ours.rate, share, others=others, failed=ours.errors > 0, note=ours.complaint
+    )
 
 
 def _times(bar: Bar, ours: System, other: System) -> Line:
     """Pages a second and core as a multiple of another's."""
     times = ours.per_core.median / other.per_core.median
-    return bar.line("pages/s a core", ours.per_core, times, others={other.name: other.per_core})
+    others = {other.name: other.per_core}
+    return bar.line(
+        "pages/s a core", ours.per_core, times, others=others, failed=ours.errors > 0, note=ours.complaint
+    )  # fmt: skip

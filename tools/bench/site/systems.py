@@ -175,7 +175,7 @@ class System:
             "CPU ms: web": round(self.stage(WEB), 3),
             **{name: round(self.stage(name), 3) for name in store_pids()},
             "SQL": round(total["statements"] / self.pages, 1),
-            "Redis commands": round(total["commands"] / self.pages, 1),
+            "Redis commands, scripts included": round(total["commands"] / self.pages, 1),
             "Memcached keys": round(total["gets"] / self.pages, 1),
             "hits %": round(hits * 100, 1),
             "bytes": middle.size,
