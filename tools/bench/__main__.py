@@ -82,13 +82,15 @@ def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) 
     """The lines of all parts. One that fails or takes too long is a line that falls short; the others go on."""
     lines: list[Line] = []
     longest = getattr(suite, "SECONDS", {})
+    end = time.monotonic() + (suite.longest() if suite is site else len(chosen) * LONGEST_SECONDS)
     with bar(console, chosen) as begin:
         for part in chosen:
             begin(part)
             more = getattr(suite, "DATA_SECONDS", 0) if part == chosen[0] else 0
             began = time.monotonic()
             try:
-                with within(longest.get(part, LONGEST_SECONDS) + more):
+                seconds = longest.get(part, LONGEST_SECONDS) + more
+                with within(max(min(seconds, end - began), 1)):
                     lines += suite.run(part, directory)
             except OvertimeError as error:
                 lines.append(_not_measured(part, str(error)))

@@ -16,7 +16,7 @@ from tools.bench.report import Line
 from tools.bench.servers import outer_environment
 from tools.bench.site.clock import megabytes_of, program_megabytes
 
-START_SECONDS, STOP_SECONDS = 240, 30
+START_SECONDS, STOP_SECONDS = 110, 15
 REST_SECONDS = 15  # after the first page
 LARGEST = 6
 
