@@ -58,6 +58,11 @@ def run(part: str, directory: Path) -> list[Line]:
     models, which need Django set up.
     """
     module = (PARTS | MORE_PARTS)[part]
+    if module.startswith(
+        "timeline."
+    ):  # its workers have the names of those of other parts, and so have their logs
+        directory /= part
+        directory.mkdir()
     try:
         found: list[Line] = import_module(f"tools.bench.{module}").run(directory)
     finally:
