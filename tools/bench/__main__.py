@@ -13,7 +13,6 @@ from rich.console import Console
 from runner.checkout import ROOT
 from runner.services.memcached import TESTS
 from tools.bench import caches, policies, report, site, timeline
-from tools.bench.measure import Spread
 from tools.bench.progress import OvertimeError, bar, within
 from tools.bench.report import Line
 from tools.bench.servers import site_servers
@@ -33,6 +32,8 @@ examples:
   ./run bench                            pages over HTTP beside a naive site and what the machine can do, in
                                          less than 15 minutes; needs wrk
   ./run bench site --graph FILE          the same with another follow graph than the one that is made
+  ./run bench site --peer DIR            the same, beside a checkout of Takahē
+  ./run bench site --only flame          flame graphs of a home request and of a publication, into docs/bench/
 """
 LONGEST_SECONDS = 3600  # of a part that does not say it
 
@@ -42,12 +43,12 @@ def main(command_line: list[str]) -> int:
     options = _parser().parse_args(command_line)
     console = Console()
     suite = SUITES[options.suite]
-    chosen = [part for part in suite.PARTS if options.only in (None, part)]
-    if not chosen:
-        console.print(f"There is no part {options.only!r}: {', '.join(suite.PARTS)}.")
+    parts = [*suite.PARTS, *getattr(suite, "MORE_PARTS", ())]
+    chosen = [options.only] if options.only else list(suite.PARTS)
+    if options.only and options.only not in parts:
+        console.print(f"There is no part {options.only!r}: {', '.join(parts)}.")
         return 2
-    if options.graph:
-        os.environ[site.GRAPH] = str(options.graph.resolve())
+    _export(options)
     with site_servers(
         getattr(suite, "LAYERS", TESTS), forced_to_disk=getattr(suite, "FORCED_TO_DISK", False)
     ) as (services, directory):
@@ -66,17 +67,30 @@ def main(command_line: list[str]) -> int:
     return 1 if any(line.passed is False for line in lines) else 0
 
 
+def _export(options: argparse.Namespace) -> None:
+    """Options that parts of the suite `site` read from the environment."""
+    for name, place in (
+        (site.GRAPH, options.graph),
+        (site.PEER, options.peer),
+        (site.FLAMES, options.directory if options.write else None),
+    ):
+        if place:
+            os.environ[name] = str(place.resolve())
+
+
 def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) -> list[Line]:
     """The lines of all parts. One that fails or takes too long is a line that falls short; the others go on."""
     lines: list[Line] = []
     longest = getattr(suite, "SECONDS", {})
+    end = time.monotonic() + (suite.longest() if suite is site else len(chosen) * LONGEST_SECONDS)
     with bar(console, chosen) as begin:
         for part in chosen:
             begin(part)
             more = getattr(suite, "DATA_SECONDS", 0) if part == chosen[0] else 0
             began = time.monotonic()
             try:
-                with within(longest.get(part, LONGEST_SECONDS) + more):
+                seconds = longest.get(part, LONGEST_SECONDS) + more
+                with within(max(min(seconds, end - began), 1)):
                     lines += suite.run(part, directory)
             except OvertimeError as error:
                 lines.append(_not_measured(part, str(error)))
@@ -84,11 +98,14 @@ def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) 
                 console.print(traceback.format_exc(), markup=False)
                 lines.append(_not_measured(part, f"{type(error).__name__}: {error}"))
             console.print(f"{part}: {time.monotonic() - began:.0f} s")
+    if hasattr(suite, "conclude"):
+        concluded: list[Line] = suite.conclude(lines)
+        return concluded
     return sorted(lines, key=lambda line: not line.bar)  # those that have to reach something first
 
 
 def _not_measured(part: str, reason: str) -> Line:
-    return Line(f"part {part}", "", Spread.exact(0), bar="is measured", passed=False, note=reason)
+    return Line(f"part {part}", "", None, bar="is measured", passed=False, note=reason)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -109,6 +126,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--graph", type=Path, metavar="FILE",
         help="site: an edge list, follower and followee a line (default: one made in the shape of a real one)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--peer", type=Path, metavar="DIR",
+        help="site: a checkout of Takahē to compare with (tools/bench/peers/takahe/README.md)",
     )  # fmt: skip
     parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
     return parser

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -9,8 +10,13 @@ from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.events import actions as events
+from apps.events.leases import State
+from apps.events.models import Event
 from apps.timeline.fanout import dispatch
+from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import EPOCH
+from feedsite.celery import app
+from runner.programs import QUEUES
 
 ROWS = 100_000  # of one statement
 
@@ -49,6 +55,16 @@ def deliver_owed() -> None:
     """Do what the workers would do until nothing is owed."""
     while events.run_due(limit=100) or dispatch.run_due(limit=100):
         pass
+
+
+def forget_owed() -> None:
+    """Drop what is owed and the messages about it, so that what is measured next does not begin with a backlog."""
+    for rows in (FanoutChunk, FanoutJob, Event):
+        rows.objects.exclude(state=State.DONE).delete()
+    with app.connection_for_write() as broker:
+        channel: Any = broker.default_channel
+        for queue in QUEUES.split(","):
+            channel.queue_purge(queue)
 
 
 def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int) -> None:

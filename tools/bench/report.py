@@ -13,37 +13,44 @@ from rich.table import Table
 from tools.bench.chart import draw, draw_growth
 from tools.bench.measure import Spread
 
+FURTHER = "Further figures"
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One comparison. `passed` is None where figures are shown without a bar.
+    """One comparison. `passed` is None where figures are shown without a bar, or where nothing was measured (`ours` is
+    None then).
 
-    `figures` are more of them, by name; lines with the same names are a table of their own as well. `growth` are curves
-    over `axis`: by name, what was measured at each size.
+    `beyond` is whether more was reached than the bar asks for. `errors` are answers that were errors. `figures` are
+    more figures, by name; lines with the same names are a table of their own as well. `growth` are curves over `axis`:
+    by name, what was measured at each size.
     """
 
     what: str
     unit: str
-    ours: Spread
+    ours: Spread | None
     others: dict[str, Spread] = field(default_factory=dict)
     bar: str = ""
     passed: bool | None = None
     note: str = ""
     figures: dict[str, float] = field(default_factory=dict)
+    beyond: bool = False
+    errors: int = 0
     axis: str = ""
     growth: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
 
 def show(console: Console, lines: Sequence[Line]) -> None:
-    """Print the table, with pass or fall short per line."""
-    table = Table(show_lines=True)
-    for heading in ("what", "feedsite", "otherwise", "bar", ""):
-        table.add_column(heading)
-    for line in lines:
-        others = "\n".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
-        ours = f"{_figure(line.ours)} {line.unit}" + (f"\n{line.note}" if line.note else "")
-        table.add_row(line.what, ours, others, line.bar, verdict(line))
-    console.print(table)
+    """Print the lines that have a bar, with pass or falls short; then the others, and further figures."""
+    for title, some in _with_and_without_bar(lines):
+        table = Table(title=title, show_lines=True)
+        for heading in ("what", "feedsite", "otherwise", "bar", ""):
+            table.add_column(heading)
+        for line in some:
+            others = "\n".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
+            ours = f"{_figure(line.ours)} {line.unit}" + (f"\n{line.note}" if line.note else "")
+            table.add_row(line.what, ours, others, line.bar, verdict(line))
+        console.print(table)
     for names, alike in _with_figures(lines):
         table = Table("", *names)
         for line in alike:
@@ -53,7 +60,11 @@ def show(console: Console, lines: Sequence[Line]) -> None:
 
 def verdict(line: Line) -> str:
     """Pass, falls short, or nothing where there is no bar."""
-    return {None: "", True: "pass", False: "falls short"}[line.passed]
+    if line.passed is None:
+        return "not measured" if line.bar else ""
+    if not line.passed:
+        return "falls short"
+    return "pass, beyond" if line.beyond else "pass"
 
 
 def write(
@@ -75,7 +86,7 @@ def write(
     compared = [
         (f"{line.what} ({line.unit})", line.ours, line.others)
         for line in lines
-        if line.others and not line.growth
+        if line.others and line.ours and not line.growth
     ]
     if compared:
         places.append(directory / f"{suite}.svg")
@@ -92,29 +103,35 @@ def write(
 
 
 def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str:
-    rows = [
-        f"| {line.what} | {_figure(line.ours)} {line.unit} | {_others(line)} | {line.bar} "
-        f"| {verdict(line)} | {line.note} |"
-        for line in lines
-    ]
     head = (
         f"# ./run bench {suite}\n\nPython {platform.python_version()}, {servers}; {os.cpu_count()} cores."
         " Medians, with the tenth and ninetieth percentile."
     )
-    parts = [
-        head,
-        *(["", note] if note else []),
-        "",
-        "| what | feedsite | otherwise | bar | | more |",
-        "|---|---|---|---|---|---|",
-        *rows,
-    ]
+    parts = [head, *(["", note] if note else [])]
+    for title, some in _with_and_without_bar(lines):
+        rows = [
+            f"| {line.what} | {_figure(line.ours)} {line.unit} | {_others(line)} | {line.bar} "
+            f"| {verdict(line)} | {line.note} |"
+            for line in some
+        ]
+        parts += ["", f"## {title}"] if title else []
+        parts += ["", "| what | feedsite | otherwise | bar | | more |", "|---|---|---|---|---|---|"]
+        parts += rows
     for names, alike in _with_figures(lines):
         parts += ["", f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
         for line in alike:
             figures = " | ".join(_number(line.figures[name]) for name in names)
             parts.append(f"| {line.what} | {figures} |")
     return "\n".join([*parts, ""])
+
+
+def _with_and_without_bar(lines: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
+    """Lines that have to reach something; then, with a title, those that are only shown."""
+    barred = [line for line in lines if line.bar]
+    if barred:
+        yield "", barred
+    if shown := [line for line in lines if not line.bar]:
+        yield FURTHER if barred else "", shown
 
 
 def _with_figures(lines: Sequence[Line]) -> Iterator[tuple[tuple[str, ...], list[Line]]]:
@@ -130,7 +147,9 @@ def _others(line: Line) -> str:
     return "<br>".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
 
 
-def _figure(spread: Spread) -> str:
+def _figure(spread: Spread | None) -> str:
+    if spread is None:
+        return "-"
     if spread.low == spread.high:
         return _number(spread.median)
     return f"{_number(spread.median)} ({_number(spread.low)}-{_number(spread.high)})"

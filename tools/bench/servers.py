@@ -1,6 +1,7 @@
 """Servers of the benchmark's own, and Django on top of them. Everything ends with the run."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,6 +30,14 @@ SETTINGS = {
 
 
 _stores: list[tuple[str, int]] = []
+_outer = dict(os.environ)
+_own: set[str] = set()
+
+
+def outer_environment() -> dict[str, str]:
+    """The environment without what says where servers are, for a site that starts its own."""
+    others = {name: value for name, value in _outer.items() if name not in _own}
+    return {**others, "FEEDSITE_VENV": sys.prefix}
 
 
 def store_pids() -> dict[str, list[int]]:
@@ -56,7 +65,9 @@ def site_servers(
         )
         stack.callback(_stores.clear)
         places = {"MEDIA_ROOT": str(directory / "media"), "STATIC_ROOT": str(directory / "static")}
-        os.environ.update({**SETTINGS, **places, **services.settings()})
+        own = {**SETTINGS, **places, **services.settings()}
+        _own.update(own)
+        os.environ.update(own)
         for place in places.values():
             Path(place).mkdir()
         django.setup()

@@ -5,10 +5,14 @@ import pytest
 from django.db.models import Count
 
 from apps.accounts.models import UserCounts
+from apps.events.models import Event
 from apps.graph.models import Followee, Follower
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from feedcache.ids import author_of, second_of
-from tools.bench.population import add_posts, make_follower
+from tests.support.factories import make_user
+from tools.bench.population import add_posts, deliver_owed, forget_owed, make_follower
 from tools.bench.site.graph import load_graph, make_graph
 
 pytestmark = pytest.mark.django_db
@@ -55,3 +59,15 @@ def test_a_follower_follows_some_and_both_sides_know(alice, bob, carol):
     assert UserCounts.objects.get(pk=reader.pk).following == 2
     after = dict(UserCounts.objects.values_list("user_id", "followers"))
     assert {pk for pk in authors if after[pk] == before[pk] + 1} == followed
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_owed_is_dropped():
+    author = make_user("alice")
+    publish_post(author, Draft(body="Words."))
+    deliver_owed()
+    done = Event.objects.count()
+    publish_post(author, Draft(body="More words."))
+    assert Event.objects.count() > done
+    forget_owed()
+    assert Event.objects.count() == done

@@ -3,6 +3,8 @@
 import mmap
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -10,9 +12,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
+from tools.bench import servers
+from tools.bench.peers import takahe
+from tools.bench.peers.takahe import PeerError, interpreter
 from tools.bench.progress import OvertimeError, within
-from tools.bench.site import trips
-from tools.bench.site.clock import megabytes_of, seconds_of
+from tools.bench.site import PEER, trips
+from tools.bench.site.clock import megabytes_of, program_megabytes, seconds_of, waiting_of
 from tools.bench.site.graph import make_graph, read_graph
 from tools.bench.site.load import MISSING, Ask, program, put_load
 from tools.bench.site.visitor import Visitor, bearer, in_turn, percentile
@@ -55,6 +60,57 @@ def test_memory_is_that_of_the_whole_tree():
     with mmap.mmap(-1, 2**25) as block:  # pages that nobody had before, unlike those of the heap
         block.write(os.urandom(2**25))
         assert megabytes_of([os.getpid()]) - before > 2**5 - 2
+
+
+def test_waiting_for_a_core_is_counted_for_all_threads():
+    before = waiting_of([os.getpid()])
+    ends = time.monotonic() + 0.5
+    children = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _core in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        time.sleep(max(ends - time.monotonic(), 0))
+        assert waiting_of([os.getpid()]) - before > 0.1, (
+            "twice as many want to run as there are cores"
+        )
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+
+
+def test_memory_is_said_by_program():
+    found = program_megabytes(os.getpid())
+    assert sum(found.values()) == pytest.approx(megabytes_of([os.getpid()]), rel=0.2)
+    assert any(name.startswith("python") for name in found)
+
+
+def test_a_site_of_its_own_gets_no_address_of_the_servers_of_the_bench(monkeypatch):
+    monkeypatch.setattr(
+        servers, "_outer", {"REDIS_URL": "redis://theirs", "HOME": "/home/somebody"}
+    )
+    monkeypatch.setattr(servers, "_own", {"REDIS_URL", "DATABASE_URL"})
+    assert servers.outer_environment() == {"HOME": "/home/somebody", "FEEDSITE_VENV": sys.prefix}
+
+
+def test_a_directory_without_takahe_is_said_to_be_none(tmp_path):
+    with pytest.raises(PeerError, match=r"takahe/settings\.py is missing"):
+        interpreter(tmp_path)
+    (tmp_path / "takahe").mkdir()
+    (tmp_path / "takahe" / "settings.py").touch()
+    with pytest.raises(PeerError, match="BENCH_TAKAHE_PYTHON"):
+        interpreter(tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    assert interpreter(tmp_path) == python
+
+
+def test_without_a_checkout_takahe_is_not_measured(tmp_path, monkeypatch):
+    monkeypatch.delenv(PEER, raising=False)
+    (line,) = takahe.run(tmp_path)
+    assert (line.passed, line.note) == (None, "not measured: no checkout named")
 
 
 def test_the_graph_that_is_made_has_the_shape_of_the_real_one():

@@ -1,42 +1,89 @@
 """The whole site over HTTP, beside what one would build instead and beside what the machine could do at best."""
 
+import os
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 from runner.services.memcached import SITE
+from tools.bench import bars
+from tools.bench.measure import Spread
 from tools.bench.report import Line
 
 GRAPH = "BENCH_GRAPH"  # the setting that names an edge list: two numbers a line, plain or gzipped
+FLAMES = "BENCH_FLAMES"  # the setting that names the folder of the flame graphs
+PEER = "BENCH_TAKAHE"  # the setting that names a checkout of Takahē
 LAYERS = SITE  # of Memcached: as `./run` has them
 FORCED_TO_DISK = True  # what is published is on the disk before it is answered, as on a site
-# In this order, since the first writes the posts and the last leaves deliveries behind: part -> module with a `run`,
-# which gets # a directory for the files of its processes.
+# In this order, since the first writes the posts; the last ones leave deliveries behind that nobody waits for: part ->
+# module with a `run`, which gets a directory for the files of its processes.
 PARTS = {
-    "posts": "posts",
-    "growth": "growth",
-    "pages": "pages",
-    "mix": "mix",
-    "profile": "profile",
-    "personal": "personal",
-    "publish": "publish",
+    "posts": "site.posts",
+    "growth": "site.growth",
+    "pages": "site.pages",
+    "takahe": "peers.takahe",
+    "mix": "site.mix",
+    "publish": "site.publish",
+    "fanout": "timeline.fanout",
+    "fairness": "timeline.fairness",
+    "overload": "site.overload",
+    "profile": "site.profile",
+    "flame": "site.flame",
+    "memory": "site.memory",
 }
-# The longest that each may take, 14.9 minutes in all; what is not done by then is said to be not done.
+# Only when they are asked for by name: they have no line in the table.
+MORE_PARTS = {"personal": "site.personal"}
+# The longest that each may take; what is not done by then is said to be not done.
 SECONDS = {
     "posts": 60,
-    "growth": 240,
-    "pages": 220,
-    "mix": 90,
-    "profile": 20,
-    "personal": 20,
-    "publish": 60,
+    "growth": 110,
+    "pages": 190,
+    "takahe": 600,  # where a checkout is named; nothing otherwise
+    "mix": 120,
+    "publish": 80,
+    "fanout": 70,
+    "fairness": 90,
+    "overload": 120,
+    "profile": 40,
+    "flame": 50,
+    "memory": 150,
+    "personal": 30,
 }
 DATA_SECONDS = 180  # more for the part that comes first, and so makes the data
+ALL_SECONDS = 14.5 * 60  # of all parts together, without Takahē
 
 
 def run(part: str, directory: Path) -> list[Line]:
-    """Measure one part. Its module is imported here: it may import models, which need Django set up."""
-    found: list[Line] = import_module(f"tools.bench.site.{PARTS[part]}").run(directory)
+    """Measure one part, and leave nothing to do for the workers of the next. Modules are imported here: they may import
+    models, which need Django set up.
+    """
+    module = (PARTS | MORE_PARTS)[part]
+    if module.startswith(
+        "timeline."
+    ):  # its workers have the names of those of other parts, and so have their logs
+        directory /= part
+        directory.mkdir()
+    try:
+        found: list[Line] = import_module(f"tools.bench.{module}").run(directory)
+    finally:
+        import_module("tools.bench.population").forget_owed()
     return found
+
+
+def conclude(lines: Sequence[Line]) -> list[Line]:
+    """The lines in the order of the table, the errors of all of them at its end; then those without a bar."""
+    errors = sum(line.errors for line in lines)
+    counted = ", ".join(f"{line.errors} in {line.what}" for line in lines if line.errors)
+    total = bars.ERRORS.line("errors", Spread.exact(errors), errors, note=counted)
+    order = {bar.what: number for number, bar in enumerate(bars.ORDER)}
+    return sorted(
+        [*lines, total], key=lambda line: order.get(line.what, -1 if line.bar else len(order))
+    )
+
+
+def longest() -> float:
+    """Seconds that all parts together have."""
+    return ALL_SECONDS + (SECONDS["takahe"] if os.environ.get(PEER) else 0)
 
 
 def people() -> str:
@@ -52,4 +99,6 @@ def lacks(directory: Path) -> str:
         return "This suite reads processor time from /proc: it needs Linux. Nothing was measured."
     if not stores.has_memcached():
         return "This suite needs Memcached (Debian, Ubuntu: apt install memcached). Nothing was measured."
+    if (place := os.environ.get(PEER)) and not Path(place).is_dir():
+        return f"There is no directory {place} with a checkout of Takahē. Nothing was measured."
     return "" if load.program(directory) else str(load.MISSING)

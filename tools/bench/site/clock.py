@@ -27,6 +27,20 @@ def megabytes_of(pids: Iterable[int]) -> float:
     return sum(_kilobytes(pid) for root in pids for pid in _tree(root)) / 1024
 
 
+def program_megabytes(root: int) -> dict[str, float]:
+    """Memory of a process and of all below it, summed up by what their command lines say that they are."""
+    found: dict[str, float] = {}
+    for pid in _tree(root):
+        name = _program(pid)
+        found[name] = found.get(name, 0.0) + _kilobytes(pid) / 1024
+    return found
+
+
+def waiting_of(pids: Iterable[int]) -> float:
+    """Seconds that the threads of some processes, and of all below them, could have run and had no core."""
+    return sum(_nanoseconds_waited(pid) for root in pids for pid in _tree(root)) / 1e9
+
+
 def is_measured() -> bool:
     """Whether this machine counts so."""
     return (PROC / "self" / "stat").exists()
@@ -38,6 +52,27 @@ def _kilobytes(pid: int) -> int:
             if line.startswith("Pss:"):
                 return int(line.split()[1])
     return 0
+
+
+def _program(pid: int) -> str:
+    """What a process is: of Python's the part of the site that it runs, of others the name of the program."""
+    try:
+        words = (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "ended"
+    title = words[0].partition(":")[0].rpartition("/")[2]
+    if not title.startswith(("python", "sh")):
+        return title.partition(" ")[0]
+    names = {"worker", "beat", "web", "streaming", "runner"}
+    return next((word for word in words if word in names), title)
+
+
+def _nanoseconds_waited(pid: int) -> int:
+    total = 0
+    for task in (PROC / str(pid) / "task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):
+            total += int(task.read_text().split()[1])
+    return total
 
 
 def _tree(root: int) -> Iterator[int]:

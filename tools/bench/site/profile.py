@@ -7,7 +7,7 @@ what Python does are what to take from it.
 import cProfile
 import pstats
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +21,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
+from tools.bench import bars
 from tools.bench.measure import Spread
 from tools.bench.progress import doing
 from tools.bench.report import Line
@@ -32,71 +33,158 @@ from tools.bench.site.world import World, world
 
 REQUESTS, WARM, WARM_PAGES, AUTHORS = 200, 80, 3, 20
 UNLIMITED = (10**9, 60)
-# The first that a file's path contains says what it is for.
+# The first that a file's path contains says what it is for. A path of the site ends with / where it is a folder.
+_POSTGRES, _REDIS = "PostgreSQL: statements and rows", "Redis: sending and receiving"
+_MEMCACHED, _DJANGO = "Memcached: sending, receiving, tiers", "Django: request, routing, answer"
+_DRF, _MIDDLEWARE = "Django REST framework", "middleware and server of the site"
+_IDS, _BATCH = "ids of the page", "read-through: batches and decoding"
+_RELATIONS, _CONTENTS = "relations and the viewer's context", "contents, authors, visibility"
+_MARKS, _FILTERS = "what the reader marked: existence filters", "word filters and promotions"
+_WHO, _JSON = "who asks: token and account", "JSON: entities of the API"
 PURPOSES = {
-    "psycopg": "PostgreSQL: the token with its account",
-    "/prepared.py": "PostgreSQL: the token with its account",
-    "django/db/": "PostgreSQL: the token with its account",
-    "asgiref": "PostgreSQL: the token with its account",
-    "redis/": "Redis: sending and receiving",
-    "caches/redis": "Redis: sending and receiving",
-    "caches/structures/existence": "what the reader marked: filters",
-    "caches/structures/bloom": "what the reader marked: filters",
-    "caches/structures/trust": "what the reader marked: filters",
-    "engagement/": "what the reader marked: filters",
-    "caches/structures/counters": "counts",
-    "caches/structures/window": "ids of the page",
-    "caches/structures/merge": "ids of the page",
-    "timeline/home": "ids of the page",
-    "caches/structures/longset": "relations",
-    "graph/": "relations",
-    "caches/": "Memcached: sending, receiving, tiers",
-    "posts/": "contents, authors, gate",
-    "accounts/cards": "contents, authors, gate",
-    "timeline/hydrate": "items and rules",
-    "timeline/items": "items and rules",
-    "timeline/pages": "items and rules",
-    "apps/ids": "items and rules",
-    "serializers": "JSON",
-    "jsonapi": "JSON",
-    "rest_framework": "Django REST framework",
-    "django/": "Django: request, routing, answer",
-    "feedsite/": "middleware of the site",
-    "csp/": "middleware of the site",
-    "corsheaders": "middleware of the site",
-    "whitenoise": "middleware of the site",
+    "site-packages/psycopg": _POSTGRES,
+    "site-packages/django/db/": _POSTGRES,
+    "apps/sql.py": _POSTGRES,
+    "apps/replicas.py": _POSTGRES,
+    "site-packages/redis/": _REDIS,
+    "feedcache/redis_clients.py": _REDIS,
+    "feedcache/connections.py": _REDIS,
+    "feedcache/breaker.py": _REDIS,
+    "feedcache/rate_limit.py": "rate limits",
+    "apps/throttling.py": "rate limits",
+    "feedcache/memcached_node.py": _MEMCACHED,
+    "feedcache/memcached_tiers.py": _MEMCACHED,
+    "feedcache/topology.py": _MEMCACHED,
+    "feedcache/servers/": _MEMCACHED,
+    "feedcache/read_through.py": _BATCH,
+    "feedcache/single_flight.py": _BATCH,
+    "feedcache/local_cache.py": _BATCH,
+    "feedcache/stats.py": "hit rates and calls, counted",
+    "feedcache/structures/bloom.py": _MARKS,
+    "feedcache/structures/week_bucket.py": _MARKS,
+    "feedcache/structures/restore.py": _MARKS,
+    "apps/engagement/": _MARKS,
+    "feedcache/structures/counters/": "counts",
+    "apps/accounts/counts_store.py": "counts",
+    "feedcache/structures/home_window.py": _IDS,
+    "feedcache/structures/id_vector.py": _IDS,
+    "feedcache/structures/list_prefix.py": _IDS,
+    "feedcache/ids.py": _IDS,
+    "apps/timeline/sources/": _IDS,
+    "apps/timeline/home.py": _IDS,
+    "apps/pagination.py": _IDS,
+    "feedcache/structures/longset.py": _RELATIONS,
+    "apps/graph/": _RELATIONS,
+    "apps/timeline/policy.py": _RELATIONS,
+    "apps/timeline/pipeline/word_filters.py": _FILTERS,
+    "apps/timeline/pipeline/promoted.py": _FILTERS,
+    "apps/filters/": _FILTERS,
+    "apps/promotions/": _FILTERS,
+    "apps/timeline/pipeline/": _CONTENTS,
+    "apps/posts/": _CONTENTS,
+    "apps/timeline/": _CONTENTS,
+    "google/protobuf": _CONTENTS,
+    "apps/oauth/": _WHO,
+    "apps/api/authentication.py": _WHO,
+    "apps/accounts/": _WHO,
+    "oauth2_provider": _WHO,
+    "apps/api/entities/": _JSON,
+    "apps/api/renderers.py": _JSON,
+    "apps/api/": "endpoint: parameters, throttling, errors",
+    "apps/http/": "endpoint: parameters, throttling, errors",
+    "site-packages/rest_framework": _DRF,
+    "asgiref": _DJANGO,
+    "site-packages/django/": _DJANGO,
+    "feedsite/": _MIDDLEWARE,
+    "site-packages/csp/": _MIDDLEWARE,
+    "site-packages/corsheaders": _MIDDLEWARE,
+    "site-packages/whitenoise": _MIDDLEWARE,
 }
 OTHER = "Python's library and the rest"
-_WRITTEN, _BELL = "PostgreSQL: who asks, the lock, the rows", "Celery: the doorbell for workers"
+_WRITE, _MESSAGE = "rules, content, what is cached of it", "Celery: the message to workers"
 PURPOSES_OF_A_PUBLICATION = {
+    "site-packages/celery/": _MESSAGE,
+    "site-packages/kombu/": _MESSAGE,
+    "apps/events/": _MESSAGE,
     **PURPOSES,
-    **dict.fromkeys(
-        ("psycopg", "/prepared.py", "django/db/", "asgiref", "/statements.py"), _WRITTEN
-    ),
-    **dict.fromkeys(("celery/", "kombu/"), _BELL),
-    "posts/": "rules, content, what is kept of it",
-    "events/": _BELL,
+    "apps/posts/": _WRITE,
+    "apps/timeline/": _WRITE,
 }
+BENCH = "tools/bench/"  # what asks: no part of a request
 
 
-def run(_directory: Path) -> list[Line]:
-    """What pages ask for; then one line for each purpose, the largest first; then the same of a publication."""
+def run(directory: Path) -> list[Line]:
+    """What pages and a publication ask for; then one line for each purpose, the largest first."""
     here = world()
-    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, UNLIMITED)
-    handler = WSGIHandler()
+    handler = handler_without_limits()
     doing("what pages ask for")
     asked = [_asked(handler, *page) for page in _pages(here)]
+    commands = asked[0].figures["Redis commands"]
+    home, publications = asks_for_home(handler, here), asks_to_publish(handler, here)
+    doing("what a publication asks for")
+    trips_of_a_publication = _publication_trips(publications, directory)
     doing("one home request")
-    home = _shares(
-        "home API request",
-        PURPOSES,
-        [_ask(handler, HOME, bearer(token)) for token in here.busy.tokens],
-    )
+    home_lines = _shares("home API request", PURPOSES, home)
     doing("one publication")
+    publication_lines = _shares("publication", PURPOSES_OF_A_PUBLICATION, publications)
+    return [
+        bars.COMMANDS.line(
+            "commands",
+            Spread.exact(commands),
+            commands,
+            note="as the client sends them: a call of a script is one",
+        ),
+        *trips_of_a_publication,
+        *asked,
+        *home_lines,
+        *publication_lines,
+    ]
+
+
+def handler_without_limits() -> WSGIHandler:
+    """The site in this process."""
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, UNLIMITED)
+    return WSGIHandler()
+
+
+def asks_for_home(handler: WSGIHandler, here: World) -> list[Callable[[], None]]:
+    """A home page of each reader."""
+    return [_ask(handler, HOME, bearer(token)) for token in here.busy.tokens]
+
+
+def asks_to_publish(handler: WSGIHandler, here: World) -> list[Callable[[], None]]:
+    """A publication of each of some authors."""
     authors = User.objects.filter(pk__in=here.people.busy[:AUTHORS])
     tokens = [issue_token(author, name="bench") for author in authors]
-    publications = [_ask(handler, STATUSES, bearer(token), STATUS) for token in tokens]
-    return [*asked, *home, *_shares("publication", PURPOSES_OF_A_PUBLICATION, publications)]
+    return [_ask(handler, STATUSES, bearer(token), STATUS) for token in tokens]
+
+
+def warm(asks: Sequence[Callable[[], None]]) -> None:
+    for number in range(WARM):
+        asks[number % len(asks)]()
+
+
+def _publication_trips(asks: Sequence[Callable[[], None]], directory: Path) -> list[Line]:
+    """Round trips of a publication, the mean of one of each author."""
+    warm(asks)
+    with trips.postgres_counted(directory / "postgres-trace.txt") as postgres:
+        for ask in asks:
+            ask()
+    with trips.counted() as found:
+        for ask in asks:
+            ask()
+    counts = (postgres + found.by_server).items()
+    mean = {server: round(count / len(asks), 2) for server, count in counts}
+    begin = f"BEGIN and COMMIT are two of them, checks of the pool {mean.get(trips.CHECKS, 0):g}"
+    message = f"and {mean.get(trips.BROKER, 0):g} to the broker"
+    return [
+        bar.line("trips", Spread.exact(mean.get(server, 0)), mean.get(server, 0), note=note)
+        for bar, server, note in (
+            (bars.POSTGRES_TRIPS, trips.POSTGRES, begin),
+            (bars.REDIS_TRIPS, trips.REDIS, message),
+            (bars.MEMCACHED_TRIPS, trips.MEMCACHED, ""),
+        )
+    ]
 
 
 def _pages(here: World) -> list[tuple[str, str, Header]]:
@@ -125,13 +213,15 @@ def _asked(handler: WSGIHandler, name: str, path: str, header: Header) -> Line:
             "SQL statements": len(queries),
             "round trips": found.trips,
             "requests to caches": found.sent,
+            "Redis commands": found.commands.total(),
         },
     )
 
 
-def _shares(request: str, purposes: dict[str, str], asks: list[Callable[[], None]]) -> list[Line]:
-    for number in range(WARM):
-        asks[number % len(asks)]()
+def _shares(
+    request: str, purposes: dict[str, str], asks: Sequence[Callable[[], None]]
+) -> list[Line]:
+    warm(asks)
     profile = cProfile.Profile()
     profile.enable()
     for number in range(REQUESTS):
@@ -140,7 +230,8 @@ def _shares(request: str, purposes: dict[str, str], asks: list[Callable[[], None
     stats: Any = pstats.Stats(profile)
     shares: dict[str, float] = defaultdict(float)
     for place, seconds in _own_time(stats.stats):
-        shares[_purpose(purposes, place)] += seconds
+        if BENCH not in place:
+            shares[_purpose(purposes, place)] += seconds
     total = sum(shares.values())
     calls = stats.total_calls / REQUESTS
     return [

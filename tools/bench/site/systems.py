@@ -25,7 +25,7 @@ from tools.bench.site.stores import Counted
 from tools.bench.site.visitor import Header
 from tools.bench.site.web import Web, web
 
-HOME = "/api/v1/timelines/home"
+HOME, CONSTANT_PAGE = "/api/v1/timelines/home", "/page"
 UNLIMITED = str(10**9)
 RIVALS = "tools.bench.site.rivals"
 DJANGO = f"{RIVALS}.wsgi:application"
@@ -52,6 +52,16 @@ def our_site(directory: Path) -> AbstractContextManager[Web]:
 def naive_site(directory: Path) -> AbstractContextManager[Web]:
     """The same tables by Django REST framework, as one would write it first."""
     return web("naive", DJANGO, directory, DJANGO_SETTINGS_MODULE=NAIVE_SETTINGS)
+
+
+def constant_site(directory: Path, page: bytes) -> AbstractContextManager[Web]:
+    """The same bytes for everybody at `CONSTANT_PAGE`, by Django without a middleware."""
+    place = directory / "page.json"
+    place.write_bytes(page)
+    settings = f"{RIVALS}.constant_settings"
+    return web(
+        "constant", DJANGO, directory, DJANGO_SETTINGS_MODULE=settings, BENCH_PAGE=str(place)
+    )
 
 
 def naive_headers(users: Sequence[User]) -> list[Header]:
@@ -165,7 +175,7 @@ class System:
             "CPU ms: web": round(self.stage(WEB), 3),
             **{name: round(self.stage(name), 3) for name in store_pids()},
             "SQL": round(total["statements"] / self.pages, 1),
-            "Redis commands": round(total["commands"] / self.pages, 1),
+            "Redis commands, scripts included": round(total["commands"] / self.pages, 1),
             "Memcached keys": round(total["gets"] / self.pages, 1),
             "hits %": round(hits * 100, 1),
             "bytes": middle.size,

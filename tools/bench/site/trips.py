@@ -1,54 +1,185 @@
-"""How often a page waits for the caches: every time that something is sent after an answer was read, a round trip
-begins.
+"""How often a request waits for the stores, and what it asks of them.
 
-Counted at the sockets of this process, so what is sent to several servers before the first answer is read is one trip.
+A round trip begins when something is sent after an answer was read. It is counted at the sockets of this process, so
+what is sent to several servers before the first answer is read is one trip. PostgreSQL's driver has no such sockets: it
+is asked to write down what it exchanges with the server.
 """
 
 import socket
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from django.conf import settings
+from django.db import connection
+from django.db.backends.signals import connection_created
+
+from tools.bench.servers import memcached_addresses
+
 SENDS, RECEIVES = ("send", "sendall", "sendmsg"), ("recv", "recv_into")
+REDIS, MEMCACHED, BROKER, OTHER = "Redis", "Memcached", "the broker", "another server"
+POSTGRES = "PostgreSQL"
+READY = b"\tReadyForQuery\t"  # the server has answered and waits for the next message
+EMPTY = b'\tQuery\t ""'  # how the pool asks whether a connection is alive
+CHECKS = "checks of the pool"
+Command = list[bytes]
 
 
 @dataclass(slots=True)
 class Trips:
+    """`trips` to all servers together, `by_server` to those of a kind; `sent` requests, of which several to one server
+    may go as one; `commands` sent to Redis, by name: a call of a script is one, whatever the script does.
+    """
+
     trips: int = 0
-    sent: int = 0  # requests; several to one server may go as one
-    waits: bool = False  # for an answer, since the last was sent
+    sent: int = 0
+    by_server: Counter[str] = field(default_factory=Counter)
+    commands: Counter[str] = field(default_factory=Counter)
+
+
+class _Watch:
+    """What is known of sockets while they are watched."""
+
+    def __init__(self) -> None:
+        self.found = Trips()
+        self._waits = False  # for an answer, since the last was sent
+        self._kinds_that_wait: set[str] = set()
+        self._kinds: dict[int, str] = {}
+        self._unread: dict[int, bytes] = {}  # the beginning of a command
+        self._memcached = {url.removeprefix("unix:") for url in memcached_addresses()}
+
+    def sent(self, one: socket.socket, data: bytes) -> None:
+        kind = self._kinds[id(one)] = self._kind_of(one, data)
+        self.found.sent += 1
+        self.found.trips += not self._waits
+        self.found.by_server[kind] += kind not in self._kinds_that_wait
+        self._waits = True
+        self._kinds_that_wait.add(kind)
+
+    def received(self, one: socket.socket) -> None:
+        self._waits = False
+        self._kinds_that_wait.discard(self._kinds.get(id(one), OTHER))
+
+    def _kind_of(self, one: socket.socket, data: bytes) -> str:
+        if _peer(one) in self._memcached:
+            return MEMCACHED
+        data = self._unread.pop(id(one), b"") + data
+        if not data.startswith(b"*"):
+            return OTHER
+        commands, rest = commands_in(data)
+        if rest:
+            self._unread[id(one)] = rest
+        if commands and all(_is_message(command) for command in commands):
+            return BROKER
+        self.found.commands.update(command[0].decode().upper() for command in commands)
+        return REDIS
 
 
 @contextmanager
 def counted() -> Iterator[Trips]:
-    """What this thread asks of servers inside; PostgreSQL is asked by a library that does not use these sockets."""
-    found = Trips()
+    """What this process asks inside of servers other than PostgreSQL."""
+    watch = _Watch()
 
-    def sent(call: Any, *args: Any, **options: Any) -> Any:
-        if not found.waits:
-            found.trips += 1
-        found.sent, found.waits = found.sent + 1, True
-        return call(*args, **options)
+    def sending(call: Any, one: socket.socket, data: Any, *args: Any) -> Any:
+        done = call(one, data, *args)
+        whole = b"".join(map(bytes, data)) if call.__name__ == "sendmsg" else bytes(data)
+        watch.sent(one, whole if done is None else whole[:done])
+        return done
 
-    def received(call: Any, *args: Any, **options: Any) -> Any:
-        found.waits = False
-        return call(*args, **options)
+    def receiving(call: Any, one: socket.socket, *args: Any) -> Any:
+        watch.received(one)
+        return call(one, *args)
 
     with ExitStack() as stack:
-        for names, note in ((SENDS, sent), (RECEIVES, received)):
+        for names, way in ((SENDS, sending), (RECEIVES, receiving)):
             for name in names:
-                stack.enter_context(_noted(name, note))
-        yield found
+                stack.enter_context(_watched(name, way))
+        yield watch.found
 
 
 @contextmanager
-def _noted(name: str, note: Any) -> Iterator[None]:
+def _watched(name: str, way: Callable[..., Any]) -> Iterator[None]:
     call = getattr(socket.socket, name)
 
-    def noted(self: socket.socket, *args: Any, **options: Any) -> Any:
-        return note(call, self, *args, **options)
+    def watched(one: socket.socket, *args: Any) -> Any:
+        return way(call, one, *args)
 
-    with patch.object(socket.socket, name, noted):
+    with patch.object(socket.socket, name, watched):
         yield
+
+
+def commands_in(data: bytes) -> tuple[list[Command], bytes]:
+    """The complete commands, each with its arguments, of what was sent to Redis; and the beginning of the next."""
+    commands: list[Command] = []
+    start = 0
+    while start < len(data):
+        try:
+            count, at = _number(data, start, b"*")
+            command: Command = []
+            for _argument in range(count):
+                length, at = _number(data, at, b"$")
+                if at + length + 2 > len(data):
+                    return commands, data[start:]
+                command.append(data[at : at + length])
+                at += length + 2
+        except IndexError:
+            return commands, data[start:]
+        commands.append(command)
+        start = at
+    return commands, b""
+
+
+def _number(data: bytes, at: int, mark: bytes) -> tuple[int, int]:
+    """The number of a line that begins with a mark, and where the next one begins. IndexError when it is cut off."""
+    end = data.find(b"\r\n", at)
+    if end < 0:
+        raise IndexError
+    if data[at : at + 1] != mark:
+        raise ValueError(f"not a command of Redis: {data[at : at + 20]!r}")
+    return int(data[at + 1 : end]), end + 2
+
+
+def _is_message(command: Command) -> bool:
+    """Whether it puts a message into one of Celery's queues."""
+    prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"].encode()
+    return command[0].upper() == b"LPUSH" and command[1].startswith(prefix)
+
+
+def _peer(one: socket.socket) -> str:
+    """As addresses of Memcached are written."""
+    peer: Any = one.getpeername()
+    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else str(peer)
+
+
+@contextmanager
+def postgres_counted(place: Path) -> Iterator[Counter[str]]:
+    """How many answers Django's connection of this thread waited for inside, and how many of them were to checks of the
+    pool; known at the end.
+
+    By the trace of libpq, which is written into a file.
+    """
+    found: Counter[str] = Counter()
+    traced: list[Any] = []
+
+    with place.open("wb") as file:
+
+        def trace(**_signal: Any) -> None:
+            driver = connection.connection.pgconn
+            if driver not in traced:
+                driver.trace(file.fileno())
+                traced.append(driver)
+
+        connection.close()  # the next request opens another one, or takes one out of the pool
+        connection_created.connect(trace)
+        try:
+            yield found
+        finally:
+            connection_created.disconnect(trace)
+            for driver in traced:
+                driver.untrace()  # which writes what it has in its buffer
+    written = place.read_bytes()
+    found[POSTGRES], found[CHECKS] = written.count(READY), written.count(EMPTY)

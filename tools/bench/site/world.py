@@ -2,8 +2,8 @@
 followed.
 
 Readers of busy authors and readers of authors who fell silent, 500 followees each, of 2,500, so that no two readers
-read the same page; some with 2,000. The silent ones wrote before a crowd of others wrote a million posts: the worst
-case of a query that walks the newest posts backwards until it has a page.
+read the same page. The silent ones wrote before a crowd of others wrote a million posts: the worst case of a query that
+walks the newest posts backwards until it has a page.
 """
 
 import time
@@ -28,7 +28,7 @@ from tools.bench.population import add_posts, deliver_owed, make_follower
 from tools.bench.progress import doing
 from tools.bench.site.graph import graph, load_graph
 
-READERS, FOLLOWEES, MANY_FOLLOWEES, POSTS_EACH = 40, 500, 2000, 50
+READERS, FOLLOWEES, POSTS_EACH = 40, 500, 50
 BUSY, QUIET, CROWD = 2500, 2500, 2000  # authors: the most followed, the next, the next
 CROWD_POSTS = 1_000_000
 ANSWERS = 20  # to the post whose thread is read
@@ -67,7 +67,6 @@ class World:
     people: People
     busy: Readers
     quiet: Readers
-    many: Readers  # of 2,000 busy followees
     cookies: list[str]
     author: User
     post: Post
@@ -116,7 +115,6 @@ def world() -> World:
     add_posts(here.busy, range(1, POSTS_EACH + 1), begin=_begin(here), apart=APART)
     busy = make_readers("busy_reader", here.busy, FOLLOWEES)
     quiet = make_readers("quiet_reader", here.quiet, FOLLOWEES)
-    many = make_readers("many_reader", here.busy, MANY_FOLLOWEES)
     author = User.objects.get(pk=here.busy[0])
     post = Post.objects.filter(author=author).latest("pk")
     for number, user in enumerate(User.objects.filter(pk__in=here.busy[1 : ANSWERS + 1])):
@@ -124,7 +122,7 @@ def world() -> World:
     analyse()
     settle()
     cookies = [_cookie(reader) for reader in busy.users]
-    return World(here, busy, quiet, many, cookies, author, post)
+    return World(here, busy, quiet, cookies, author, post)
 
 
 def make_readers(

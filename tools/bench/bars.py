@@ -1,0 +1,93 @@
+"""What `./run bench` has to reach: the table that it prints, in its order.
+
+Nearly all bars are ratios within one run, because absolute times belong to the machine.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tools.bench.measure import Spread
+from tools.bench.report import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A line of the table: what is measured and what it has to reach; `beyond` is what it is to reach one day."""
+
+    what: str
+    limit: float
+    unit: str
+    beyond: float | None = None
+    at_least: bool = False
+
+    @property
+    def text(self) -> str:
+        said = f"{'at least' if self.at_least else 'at most'} {self.limit:,g}{self.unit}"
+        return said if self.beyond is None else f"{said}; beyond: {self.beyond:,g}{self.unit}"
+
+    def line(
+        self,
+        unit: str,
+        ours: Spread,
+        measured: float,
+        *,
+        note: str = "",
+        failed: bool = False,
+        **more: Any,
+    ) -> Line:
+        """A line of the table. Errors make it fall short, whatever was measured: its own, or those that another line
+        counts (`failed`).
+        """
+        said = f"{measured:,.3g}" if measured < 1000 else f"{measured:,.0f}"
+        right = not failed and not more.get("errors", 0)
+        passed = right and self._reaches(measured, self.limit)
+        return Line(
+            self.what,
+            unit,
+            ours,
+            bar=self.text,
+            passed=passed,
+            beyond=passed and self.beyond is not None and self._reaches(measured, self.beyond),
+            note=f"{said}{self.unit}" + (f"; {note}" if note else ""),
+            **more,
+        )
+
+    def not_measured(self, reason: str) -> Line:
+        """The line where there was nothing to measure with: neither pass nor short."""
+        return Line(self.what, "", None, bar=self.text, note=f"not measured: {reason}")
+
+    def _reaches(self, measured: float, value: float) -> bool:
+        return measured >= value if self.at_least else measured <= value
+
+
+TIMES, PERCENT, MS = " times", " %", " ms"
+
+HOME_RATE = Bar("home API against the constant page", 10, PERCENT, 15, at_least=True)
+HOME_COST = Bar("home API, processor time a page against the constant page's", 8, TIMES, 6)
+NAIVE_BUSY = Bar("home API against naive DRF, 500 busy followees", 12, TIMES, 20, at_least=True)
+NAIVE_QUIET = Bar("home API against naive DRF, 500 quiet followees", 150, TIMES, 300, at_least=True)
+TAKAHE = Bar("home API against Takahē's, processor time", 40, TIMES, 60, at_least=True)
+HTML = Bar("home HTML against the home API", 70, PERCENT, at_least=True)
+PROFILE = Bar("profile HTML against the home API", 70, PERCENT, at_least=True)
+THREAD = Bar("thread HTML against the home API", 70, PERCENT, at_least=True)
+MIX = Bar("home API at 100 requests/s with publications, p95 against the constant page's", 4, TIMES)
+PUBLISH = Bar("publish request, p95, 10 to 250,000 followers, against a bare INSERT's", 5, TIMES)
+FANOUT = Bar(
+    "delivery of one post, 20 % online, 2 worker processes",
+    400_000, " followers/s", 800_000, at_least=True,
+)  # fmt: skip
+FAIRNESS = Bar("small author's p99 beside a large delivery, against the quiet one", 1.5, TIMES)
+DEPTH = Bar("home page 100 to 10,000 posts down, p95 against page 1's", 2, TIMES)
+PUBLISH_COST = Bar("a publication, processor time of the web process", 3, MS)
+POSTGRES_TRIPS = Bar("a publication, trips to PostgreSQL", 4, "")
+REDIS_TRIPS = Bar("a publication, trips to Redis", 2, "")
+MEMCACHED_TRIPS = Bar("a publication, trips to Memcached", 2, "")
+OVERLOAD = Bar("publications offered at 500/s for a minute, undelivered after 30 s", 0, "")
+MEMORY = Bar("memory of ./run at rest, small demo", 600, " MB")
+COMMANDS = Bar("Redis commands of a warm home page", 20, "")
+ERRORS = Bar("errors in any part", 0, "")
+
+ORDER = (
+    HOME_RATE, HOME_COST, NAIVE_BUSY, NAIVE_QUIET, TAKAHE, HTML, PROFILE, THREAD, MIX, PUBLISH, FANOUT, FAIRNESS, DEPTH,
+    PUBLISH_COST, POSTGRES_TRIPS, REDIS_TRIPS, MEMCACHED_TRIPS, OVERLOAD, MEMORY, COMMANDS, ERRORS,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Other people's sites that the bench can measure beside ours, from checkouts that whoever runs it names."""

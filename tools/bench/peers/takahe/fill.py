@@ -1,0 +1,106 @@
+"""Run by Takahē's own Python in its checkout: people, follows, posts and timelines as the bench has them.
+
+The argument is JSON with the numbers; the last line printed is a JSON list with the tokens of the readers. Whatever its
+background process would do with posts and follows counts as done.
+"""
+
+import json
+import random
+import secrets
+import sys
+from datetime import timedelta
+from typing import Any
+
+import django
+from django.apps import apps
+from django.utils import timezone
+
+BATCH = 2000
+TEXT = "<p>A post of some words, as people write them, number {number}</p>"
+SECONDS_APART = 97
+
+
+def main(wanted: dict[str, Any]) -> list[str]:
+    domain = _model("users.Domain").objects.create(
+        domain=wanted["domain"], local=True, public=True, default=True
+    )
+    authors = _people(domain, "author", wanted["authors"])
+    readers = _people(domain, "reader", wanted["readers"])
+    newest = _posts(authors, wanted["posts"])
+    dice, follows, events = random.Random(1), [], []
+    follow, event = _model("users.Follow"), _model("activities.TimelineEvent")
+    dated = "published" in {field.name for field in event._meta.get_fields()}
+    for reader in readers:
+        followed = dice.sample(authors, wanted["followees"])
+        follows += [follow(source=reader, target=one, state="accepted") for one in followed]
+        ids = {one.pk for one in followed}
+        page = [post for post in newest if post.author_id in ids][: wanted["entries"]]
+        for post in reversed(page):
+            when = {"published": post.published} if dated else {}
+            events.append(event(identity=reader, type="post", subject_post=post, **when))
+    follow.objects.bulk_create(follows, batch_size=BATCH)
+    event.objects.bulk_create(events, batch_size=BATCH)
+    return _tokens(readers)
+
+
+def _people(domain: Any, name: str, number: int) -> list[Any]:
+    identity = _model("users.Identity")
+    made = [
+        identity(
+            actor_uri=f"https://{domain.pk}/@{name}{at}@{domain.pk}/",
+            profile_uri=f"https://{domain.pk}/@{name}{at}/",
+            username=f"{name}{at}",
+            name=f"{name} {at}",
+            domain=domain,
+            local=True,
+            state="updated",
+        )
+        for at in range(number)
+    ]
+    identity.objects.bulk_create(made, batch_size=BATCH)
+    return list(identity.objects.filter(username__startswith=name).order_by("pk"))
+
+
+def _posts(authors: list[Any], each: int) -> list[Any]:
+    """Of all authors in turn, the newest first."""
+    post, now = _model("activities.Post"), timezone.now()
+    total = each * len(authors)
+    made = [
+        post(
+            author=authors[at % len(authors)],
+            content=TEXT.format(number=at),
+            local=True,
+            visibility=0,
+            state="fanned_out",
+            object_uri=f"{authors[at % len(authors)].actor_uri}posts/bench{at}/",
+            url=f"{authors[at % len(authors)].actor_uri}posts/bench{at}/",
+            published=now - timedelta(seconds=(total - at) * SECONDS_APART / len(authors)),
+        )
+        for at in range(total)
+    ]
+    post.objects.bulk_create(made, batch_size=BATCH)
+    return list(post.objects.order_by("-published"))
+
+
+def _tokens(readers: list[Any]) -> list[str]:
+    application = _model("api.Application").objects.create(
+        name="bench", client_id="bench", client_secret=secrets.token_urlsafe(), redirect_uris="", scopes="read"
+    )  # fmt: skip
+    tokens = []
+    for reader in readers:
+        user = _model("users.User").objects.create(email=f"{reader.username}@example.com")
+        reader.users.add(user)
+        tokens.append(secrets.token_urlsafe(32))
+        _model("api.Token").objects.create(
+            application=application, user=user, identity=reader, token=tokens[-1], scopes=["read"]
+        )
+    return tokens
+
+
+def _model(name: str) -> Any:
+    return apps.get_model(name)
+
+
+if __name__ == "__main__":
+    django.setup()
+    sys.stdout.write(json.dumps(main(json.loads(sys.argv[1]))) + "\n")

@@ -1,0 +1,73 @@
+"""What `./run` takes at rest: the small demo, started as anybody starts it, with servers of its own."""
+
+import socket
+import time
+from collections.abc import Iterator
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from runner.checkout import ROOT
+from runner.processes import spawn, wait_until
+from tools.bench import bars
+from tools.bench.measure import Spread
+from tools.bench.progress import doing
+from tools.bench.report import Line
+from tools.bench.servers import outer_environment
+from tools.bench.site.clock import megabytes_of, program_megabytes
+
+START_SECONDS, STOP_SECONDS = 110, 15
+REST_SECONDS = 15  # after the first page
+LARGEST = 6
+
+
+def run(directory: Path) -> list[Line]:
+    port = _free_port()
+    command = [
+        str(ROOT / "run"), "--demo", "small", "--port", str(port), "--data-dir", str(directory / "resting"),
+    ]  # fmt: skip
+    doing("starting ./run")
+    child = spawn("./run", command, log=directory / "run.log", environment=outer_environment())
+    try:
+        wait_until(lambda: _answers(port), child, seconds=START_SECONDS)
+        doing("resting")
+        time.sleep(REST_SECONDS)
+        total = megabytes_of([child.pid])
+        programs = dict(_largest(program_megabytes(child.pid)))
+    finally:
+        child.stop(STOP_SECONDS)
+    said = ", ".join(f"{name} {size:.0f}" for name, size in programs.items())
+    return [
+        bars.MEMORY.line(
+            "MB",
+            Spread.exact(round(total)),
+            total,
+            note=f"what processes share is divided among them; {said}",
+        )
+    ]
+
+
+def _largest(programs: dict[str, float]) -> Iterator[tuple[str, float]]:
+    ordered = sorted(programs.items(), key=lambda one: -one[1])
+    yield from ordered[:LARGEST]
+    if rest := sum(size for _name, size in ordered[LARGEST:]):
+        yield "others", rest
+
+
+def _answers(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/public", headers={"Host": f"127.0.0.1:{port}"})
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        time.sleep(0.2)
+        return False
+    finally:
+        connection.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port
