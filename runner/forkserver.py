@@ -100,7 +100,11 @@ class ForkServer:
         self, name: str, command: Sequence[str], files: list[int], sockets: Sequence[int]
     ) -> int:
         """The process id of what was forked."""
-        request = {"name": name, "command": command, "directory": str(self.log.parent)}
+        request: dict[str, Any] = {
+            "name": name,
+            "command": command,
+            "directory": str(self.log.parent),
+        }
         if sockets:
             (request["socket"],) = sockets
         link, server = self._running()
