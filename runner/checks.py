@@ -140,16 +140,20 @@ def _exec(module: str, arguments: list[str]) -> NoReturn:
 
 def check() -> int:
     """Run every check, the tests last. 0 when all passed, else 1."""
-    failed = [
-        name for name, command in _static_checks() if not _step(name, command, _environment())
-    ]
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(2) as beside:
+        # Both wait more than they work; the types take one core.
         image = beside.submit(_tests_on_image_python)
+        drill = beside.submit(
+            _step, "short drill", [*_module("tools.drill"), *SHORT_DRILL], _environment()
+        )
+        failed = [
+            name for name, command in _static_checks() if not _step(name, command, _environment())
+        ]
         with tempfile.TemporaryDirectory(prefix="feedsite-check-") as directory:
             failed += _checks_with_servers(Path(directory))
-        if not _step("short drill", [*_module("tools.drill"), *SHORT_DRILL], _environment()):
-            failed.append("short drill")
         failed += image.result()
+        if not drill.result():
+            failed.append("short drill")
     say(
         f"\nFailed so far: {', '.join(failed)}"
         if failed

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any, Protocol
 
 from runner import privileges, watchman
 from runner.terminal import LaunchError
@@ -28,12 +29,21 @@ MARK = "FEEDSITE_SITE"  # in each child's environment: the data directory it bel
 libc = ctypes.CDLL(None, use_errno=True)
 
 
+class Process(Protocol):
+    """The part of `subprocess.Popen` that is used."""
+
+    pid: int
+    returncode: int | Any  # typeshed's Popen says so; None while it runs
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, number: int, /) -> None: ...
+
+
 class Child:
     """A running child; leader of its own process group."""
 
-    def __init__(
-        self, name: str, popen: "subprocess.Popen[bytes]", stop_signal: int, log: Path
-    ) -> None:
+    def __init__(self, name: str, popen: Process, stop_signal: int, log: Path) -> None:
         self.name = name
         self.popen = popen
         self.stop_signal = stop_signal
@@ -92,7 +102,7 @@ def spawn(  # noqa: PLR0913 -- options of one program
     `not_as_root`: the program refuses to run as root and drops that identity first. `sockets`: file
     descriptors passed on under the same numbers.
     """
-    _rotate(log)
+    rotate(log)
     try:
         with log.open("ab") as output:
             popen = subprocess.Popen(
@@ -178,7 +188,7 @@ def error_line(log: Path) -> str:
     return (errors or lines or [""])[-1]
 
 
-def _rotate(log: Path) -> None:
+def rotate(log: Path) -> None:
     """Rotate a large log; one older file remains."""
     with contextlib.suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """`./run`: start everything in order, keep it running, stop it in reverse order."""
 
+import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from socket import socket
 from runner import preparation, programs
 from runner.datadir import DataDir, in_use
 from runner.environment import site_environment, to_save
+from runner.forkserver import ForkServer
 from runner.leftovers import end_leftovers
 from runner.ports import answers, hold_free_port, hold_port, site_address
 from runner.processes import MARK, Child, spawn
@@ -88,6 +90,7 @@ class _Site:
         self.url = site_address(options.host, options.port)
         self.supervisor = Supervisor([])
         self.environment: dict[str, str] = {}
+        self.fork_server: ForkServer | None = None
 
     def start(self) -> None:
         """Start the servers, migrate, start the processes, and print the URLs."""
@@ -112,6 +115,8 @@ class _Site:
         for port in (self.ports.web, self.ports.streaming):
             port.close()  # the servers have copies; new connections are refused at once
         killed = self.supervisor.stop()
+        if self.fork_server is not None:
+            self.fork_server.stop()
         note = f" (killed, not having stopped in time: {', '.join(killed)})" if killed else ""
         say(
             f"Stopped in {time.monotonic() - started:.1f} s{note}; the data stays in {self.data.path}"
@@ -145,6 +150,10 @@ class _Site:
         beat = programs.beat(schedule=self.data.beat / "schedule")
         worker = programs.worker(concurrency=options.workers)
         web, streaming = self.ports.web.fileno(), self.ports.streaming.fileno()
+        environment = {**self.environment, MARK: str(self.data.path)}
+        if sys.platform == "linux":
+            log = self.data.log / "preload.log"
+            self.fork_server = ForkServer(programs.PRELOAD, environment=environment, log=log)
         return [
             self._unit("beat", beat, BEAT_STOP_SECONDS),
             self._unit("worker", worker, WORKER_STOP_SECONDS),
@@ -155,14 +164,15 @@ class _Site:
         ]
 
     def _unit(self, name: str, command: list[str], stop_seconds: float, *sockets: int) -> Unit:
-        environment = {**self.environment, MARK: str(self.data.path)}
         log = self.data.log / f"{name}.log"
-        return Unit(
-            name,
-            lambda: spawn(name, command, log=log, environment=environment, sockets=sockets),
-            stop_seconds,
-            is_vital=name in VITAL,
-        )
+
+        def start() -> Child:
+            if self.fork_server is not None:
+                return self.fork_server.fork(name, command, log=log, sockets=sockets)
+            environment = {**self.environment, MARK: str(self.data.path)}
+            return spawn(name, command, log=log, environment=environment, sockets=sockets)
+
+        return Unit(name, start, stop_seconds, is_vital=name in VITAL)
 
     def _wait_for_web(self) -> None:
         deadline = time.monotonic() + READY_SECONDS

@@ -66,9 +66,9 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
     connection = connections[DEFAULT_DB_ALIAS]
     # a test without a database may have made the pool: it would go on connecting to the one of the settings
     connection.close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
-    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-        names = {"NAME": f"test_{worker}", "TEMPLATE": migrated_template()}
-        connection.settings_dict["TEST"].update(names)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    names = {"NAME": f"test_{worker}", "TEMPLATE": migrated_template()}
+    connection.settings_dict["TEST"].update(names)
 
 
 @pytest.fixture(scope="session")

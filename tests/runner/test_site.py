@@ -109,9 +109,7 @@ def test_the_site_starts_serves_survives_and_leaves_nothing(place, start):
     assert joined.returncode == 7
     assert joined.stdout.split()[-1] == "cba"
 
-    web = next(
-        pid for pid in ours(place) if "serve.py\0web" in Path(f"/proc/{pid}/cmdline").read_text()
-    )
+    web = next(pid for pid in ours(place) if Path(f"/proc/{pid}/comm").read_text() == "web\n")
     os.kill(web, signal.SIGKILL)
     assert eventually(lambda: status(port) == 200 and web not in ours(place), seconds=20)
 

@@ -9,6 +9,7 @@ FILES = {
     "tests/flows/": "flows",
     "tests/feedsite/test_checks.py": "flows",
     "tests/feedsite/test_migrate.py": "flows",
+    "tests/runner/test_forkserver.py": "flows",
     "tests/runner/test_packages.py": "flows",
     "tests/runner/test_preparation.py": "flows",
     "tests/runner/test_processes.py": "flows",

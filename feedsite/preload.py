@@ -1,0 +1,26 @@
+"""What the processes of a site under `./run` have in common: imported once, before they are forked.
+
+Nothing here may connect to a server or start a thread: neither survives a fork.
+"""
+
+# ruff: noqa: F401 -- imported for those that come after
+
+import os
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
+django.setup()
+
+import celery.apps.beat
+import celery.apps.worker
+import celery.bin.celery
+import celery.concurrency.prefork
+import granian.server.mp
+
+import apps.streaming.server
+import feedsite.server.adapter
+import feedsite.urls
+from feedsite.celery import app
+
+app.loader.import_default_modules()

@@ -1,0 +1,49 @@
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.support import database
+
+NAME = "copy_of_the_template"
+
+
+@pytest.fixture
+def dump(tmp_path):
+    """A dump of the tables that the tests of this run have."""
+    path = tmp_path / "tables.sql"
+    server = urlsplit(os.environ["DATABASE_URL"])
+    database._write_dump(server._replace(path=f"/{database.migrated_template()}").geturl(), path)
+    return path
+
+
+def lines(dump: Path):
+    """Without the key that pg_dump makes for each dump."""
+    return [line for line in dump.read_text().splitlines() if "restrict " not in line]
+
+
+def test_what_is_restored_is_what_was_dumped(dump, tmp_path):
+    server = os.environ["DATABASE_URL"]
+    try:
+        database.make(NAME, dump)
+        again = tmp_path / "again" / "tables.sql"
+        database._write_dump(urlsplit(server)._replace(path=f"/{NAME}").geturl(), again)
+    finally:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {NAME}")
+    assert lines(again) == lines(dump)
+    assert sum(line.startswith("CREATE TABLE") for line in lines(dump)) > 50
+
+
+def test_a_changed_source_asks_for_another_dump(dump, monkeypatch):
+    before = database._fingerprint()
+    (dump.parent / "settings.py").write_text("SOMETHING = 1")
+    monkeypatch.setattr(database, "ROOT", dump.parent)
+    monkeypatch.setattr(database, "SETTINGS", dump.parent / "settings.py")
+    monkeypatch.setattr(database, "REQUIREMENTS", dump.parent / "settings.py")
+    changed = database._fingerprint()
+    assert changed != before
+    (dump.parent / "settings.py").write_text("SOMETHING = 2")
+    assert database._fingerprint() != changed
