@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error
 
-from apps.audit.signing import signing_key
+from apps.audit.own_page.signing import signing_key
 from apps.graph.management import shards
 from apps.media.video import is_available
 from feedcache.redis_clients import SENTINEL, sentinel_parts

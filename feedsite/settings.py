@@ -83,11 +83,11 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
     # above the checks of host and HTTPS and above load shedding
-    "feedsite.health.HealthMiddleware",
+    "feedsite.monitoring.health.HealthMiddleware",
     "feedsite.middleware.timing.TimingMiddleware",
     # above all that may refuse: browsers need its headers on errors too
     "corsheaders.middleware.CorsMiddleware",
-    "feedsite.middleware.errors.ProblemTypeMiddleware",
+    "apps.http.errors.ProblemTypeMiddleware",
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -108,7 +108,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
-    "feedsite.middleware.errors.ErrorTypeMiddleware",
+    "apps.http.errors.DomainErrorMiddleware",
 ]
 
 ROOT_URLCONF = "feedsite.urls"
@@ -753,8 +753,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "feedsite.logs.RequestIdFilter"},
-        "as_info": {"()": "feedsite.logs.AsInfo"},
+        "request_id": {"()": "feedsite.monitoring.logs.RequestIdFilter"},
+        "as_info": {"()": "feedsite.monitoring.logs.AsInfo"},
     },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},

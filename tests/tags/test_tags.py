@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import missing_in_windows
+from apps.audit.comparison.pages import missing_in_windows
 from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid, NotFound

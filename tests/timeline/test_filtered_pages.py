@@ -5,7 +5,7 @@ import re
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import Sample, differences
+from apps.audit.comparison.pages import Sample, differences
 from apps.audit.models import Kind
 from apps.audit.oracle import Oracle
 from apps.engagement.actions import bookmark_post

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import Sample, differences
+from apps.audit.comparison.pages import Sample, differences
 from apps.audit.explain import Source, assembly, explain
 from apps.engagement.actions import like_post, read_post
 from apps.engagement.queries import recommended_earlier

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from apps.audit.comparison.explanations import compare
 from apps.audit.oracle import Oracle
-from apps.audit.pairs import compare
 from apps.engagement import reconcile
 from apps.engagement.reconcile import SUBJECTS
 from apps.timeline.sources.home_cache import HOME, INBOX

@@ -34,8 +34,8 @@ from apps.posts.content.post import Application, Picture, PostContent
 from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
 from apps.tags.names import tag_address
 from apps.timeline.aggregate import Verb, group_key
-from apps.timeline.detours import detours
 from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.reasons import reasons
 
 MAX_VARIANTS = 8  # of a status that are cached as bytes
 
@@ -357,7 +357,7 @@ def status_json(item: FeedItem) -> StatusJson:
             "short_url": absolute(item.short_url),
             "reads_count": counts.reads if flags.own else None,
             "promotion": _promotion(item),
-            "because": detours(item),
+            "because": reasons(item),
             "group_key": group_key(Verb.REPOST, original.id) if item.is_repost else None,
         },
     }
@@ -409,7 +409,7 @@ def _promotion(item: FeedItem) -> PromotionJson | None:
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
     """Statuses for a JSON response, as bytes where they are cached with the content.
 
-    Only open posts are cached that share and ask nothing, match no filter and came by no detour. The key is all they
+    Only open posts are cached that share and ask nothing, match no filter and need no reason. The key is all they
     depend on besides their content: the author as JSON, the counts, and what the viewer did and may do.
     """
     authors: dict[int, bytes] = {}  # a page has several posts of one author
