@@ -16,6 +16,7 @@ from apps.timeline.home import get_activity, home_timeline, pop_samples
 from apps.timeline.ranking.ordering import ranked_page
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
+from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
 HOME_API = "/api/v1/timelines/home"
@@ -29,10 +30,6 @@ def posts(alice, bob):
     for post in (made[1], made[3]):
         read_post(bob, post.pk)
     return [post.pk for post in made]
-
-
-def ids(page):
-    return [item.id for item in page.items]
 
 
 def unread(posts):
