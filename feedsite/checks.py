@@ -161,7 +161,7 @@ def check_servers(**_options: object) -> list[CheckMessage]:
                 messages.append(Error(f"{name}: {error}.", id="feedsite.E019"))
     messages += [
         Error(
-            f"TIMELINE_SHARDS names {alias!r}, which is no database of its own.",
+            f"TIMELINE_SHARDS names {alias!r}, which is not a database of its own.",
             hint="'default', and 'shard1', 'shard2', ... in the order of TIMELINE_SHARD_URLS; no replica.",
             id="feedsite.E015",
         )

@@ -360,7 +360,7 @@ EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
 # --- relations ------------------------------------------------------------------------------------
-# Kept in Redis for those who come; sliding on their reads.
+# How long Redis keeps the relations of an account; every read extends it.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
 GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of it
