@@ -24,7 +24,8 @@ from apps.timeline.list import bookmarks_timeline
 from apps.timeline.pipeline import page as pipeline
 from apps.timeline.sources.home_cache import HOME
 from tests.support.factories import deliver, make_user, publish
-from tests.timeline.test_home import bulk_posts, ids, walk, walk_up
+from tests.support.pages import ids
+from tests.timeline.test_home import bulk_posts, walk, walk_up
 
 pytestmark = pytest.mark.django_db
 
