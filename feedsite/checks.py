@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error
 
-from apps.audit.signing import signing_key
+from apps.audit.own_page.signing import signing_key
 from apps.graph.management import shards
 from apps.media.video import is_available
 from feedcache.redis_clients import SENTINEL, sentinel_parts
@@ -161,7 +161,7 @@ def check_servers(**_options: object) -> list[CheckMessage]:
                 messages.append(Error(f"{name}: {error}.", id="feedsite.E019"))
     messages += [
         Error(
-            f"TIMELINE_SHARDS names {alias!r}, which is no database of its own.",
+            f"TIMELINE_SHARDS names {alias!r}, which is not a database of its own.",
             hint="'default', and 'shard1', 'shard2', ... in the order of TIMELINE_SHARD_URLS; no replica.",
             id="feedsite.E015",
         )

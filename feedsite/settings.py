@@ -83,11 +83,11 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
     # above the checks of host and HTTPS and above load shedding
-    "feedsite.health.HealthMiddleware",
+    "feedsite.monitoring.health.HealthMiddleware",
     "feedsite.middleware.timing.TimingMiddleware",
     # above all that may refuse: browsers need its headers on errors too
     "corsheaders.middleware.CorsMiddleware",
-    "feedsite.middleware.errors.ProblemTypeMiddleware",
+    "apps.http.errors.ProblemTypeMiddleware",
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -108,7 +108,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
-    "feedsite.middleware.errors.ErrorTypeMiddleware",
+    "apps.http.errors.DomainErrorMiddleware",
 ]
 
 ROOT_URLCONF = "feedsite.urls"
@@ -360,7 +360,7 @@ EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
 # --- relations ------------------------------------------------------------------------------------
-# Kept in Redis for those who come; sliding on their reads.
+# How long Redis keeps the relations of an account; every read extends it.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
 GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of it
@@ -753,8 +753,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "feedsite.logs.RequestIdFilter"},
-        "as_info": {"()": "feedsite.logs.AsInfo"},
+        "request_id": {"()": "feedsite.monitoring.logs.RequestIdFilter"},
+        "as_info": {"()": "feedsite.monitoring.logs.AsInfo"},
     },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},

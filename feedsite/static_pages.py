@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.http.requests import SiteRequest
 from apps.moderation.rules import rules_json
-from feedsite.health import current_state
+from feedsite.monitoring.health import current_state
 
 DAY = 24 * 3600
 ROBOTS = """User-agent: *

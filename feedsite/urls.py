@@ -7,8 +7,9 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from apps.api import urls as api
 from apps.api.views import instance, staff
-from feedsite import health, metrics, static_pages
+from feedsite import static_pages
 from feedsite.files import media
+from feedsite.monitoring import health, metrics
 
 # Swagger UI needs inline styles; its script is a file.
 api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(

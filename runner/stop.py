@@ -44,7 +44,7 @@ def reset(data: DataDir, *, confirmed: bool) -> int:
         return 1
     with data.held("reset"):  # so that neither a site nor another reset begins meanwhile
         data.remove()
-    say(f"Deleted. The next ./run starts anew in {data.path}")
+    say(f"Deleted. The next ./run starts empty in {data.path}")
     return 0
 
 

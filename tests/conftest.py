@@ -25,7 +25,7 @@ from feedcache.connections import counters, graph, limits, reset_breakers, timel
 from feedcache.memcached_tiers import tiers
 from feedcache.servers.topology_listener import listener
 from feedcache.structures.counters.maintenance import begin_build, end_build
-from feedsite import health
+from feedsite.monitoring import health
 from runner.checkout import MANAGE
 from runner.environment import UNCOMPRESSED
 from tests.support import cassandra, clusters, memory

@@ -49,7 +49,7 @@ def id_in_body(text: str, field: str) -> int:
     try:
         return parse_id(text)
     except ValueError:
-        raise Invalid(_("This is no id."), errors={field: _("This is no id.")}) from None
+        raise Invalid(_("This is not an id."), errors={field: _("This is not an id.")}) from None
 
 
 def offset_of(query: Mapping[str, str]) -> int:

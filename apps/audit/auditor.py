@@ -17,7 +17,13 @@ from django.utils import timezone
 
 from apps.accounts.queries import users_by_id
 from apps.audit import checks, repairs
-from apps.audit.comparison import Difference, Sample, differences, missing_in_windows, next_readers
+from apps.audit.comparison.pages import (
+    Difference,
+    Sample,
+    differences,
+    missing_in_windows,
+    next_readers,
+)
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.repairs import AuditPass
 from apps.engagement.reconcile import Report

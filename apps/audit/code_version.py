@@ -23,5 +23,5 @@ def code_hash() -> str:
 
 
 def code_version() -> str:
-    """As receipts name it; the hash is that of `/audit`."""
+    """As receipts show it, with the same hash as `/audit`."""
     return f"{settings.VERSION} sha256:{code_hash()}"

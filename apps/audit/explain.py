@@ -326,7 +326,7 @@ def _why_present(
 
 
 def _is_reached(viewer_id: int, delivery: Row) -> bool | None:
-    """Whether the delivery put a post on this viewer's page; None when that is not known, or not any more."""
+    """Whether the delivery put a post on this viewer's page; None when that is unknown, or no longer known."""
     if delivery["state"] != State.DONE or delivery["lost"] or delivery["reached"] is None:
         return None
     return viewer_id in unpack(bytes(delivery["reached"]))

@@ -29,7 +29,7 @@ def like_post(user: User, post_id: int) -> None:
 
 
 def unlike_post(user: User, post_id: int) -> None:
-    """Works on posts that are not visible any more, too."""
+    """Also for posts that are no longer visible."""
     _remove(Like, "likes", user, post_id)
 
 
@@ -39,7 +39,7 @@ def bookmark_post(user: User, post_id: int) -> None:
 
 
 def unbookmark_post(user: User, post_id: int) -> None:
-    """Works on posts that are not visible any more, too."""
+    """Also for posts that are no longer visible."""
     _remove(Bookmark, "bookmarks", user, post_id)
 
 

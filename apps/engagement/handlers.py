@@ -27,5 +27,5 @@ def invalidate_filters(payload: Payload) -> None:
 
 @handles("poll_ended")
 def count_for_good(payload: Payload) -> None:
-    """The final count: nobody can vote any more."""
+    """The final count: the poll is closed."""
     recount_poll(payload["post_id"])

@@ -74,7 +74,7 @@ def delete_feed(owner: User, feed_id: int) -> None:
 
 
 def forget_person(user_id: int) -> int:
-    """Take a deleted account out of everybody's rules; how many feeds named it."""
+    """Remove a deleted account from the rules of all feeds; returns how many named it."""
     without = {
         name: Func(F(name), Value(user_id), function="array_remove")
         for name in ("include_people", "exclude_people")

@@ -188,7 +188,7 @@ def _lock(owner: User) -> None:
 
 
 def _changed(owner: User) -> None:
-    """After every change, so that the cached filters are not read any more."""
+    """After every change: the cached filters of the old revision are a miss."""
     owner.counts.filters = Filter.objects.filter(owner=owner).count()
     owner.counts.filters_revision += 1
     owner.counts.save(update_fields=["filters", "filters_revision"])

@@ -442,7 +442,7 @@ def _count(follower: User, followee: User, delta: int) -> None:
 
 
 def _count_choosy(owner_id: int) -> None:
-    """The counts row, which is loaded with its account, says whether a reader chose languages for anybody."""
+    """Note in the counts row, which is loaded with its account, how many of its follows have chosen languages."""
     number = Followee.objects.filter(owner=owner_id).exclude(languages=[]).count()
     UserCounts.objects.filter(pk=owner_id).update(choosy_follows=number)
     viewer_changed(owner_id)

@@ -42,7 +42,7 @@ class FamiliarFollowers:
 def common_followers(
     viewer: User, others: Collection[User], *, limit: int
 ) -> dict[int, FamiliarFollowers]:
-    """Whom of those who follow an account the viewer follows too, up to `limit` people for each of the others.
+    """The followers of each of the other accounts whom the viewer follows too, up to `limit` people each.
 
     All accounts come with their counts, just read. About oneself and across a block there is nobody.
     """

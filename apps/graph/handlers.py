@@ -1,4 +1,4 @@
-"""Repairs caches after a process died behind its commit, approves follow requests, keeps lists to followed accounts."""
+"""Repairs caches of a process that died after its commit, approves follow requests, removes members from lists."""
 
 from collections.abc import Sequence
 

@@ -357,7 +357,7 @@ class UserList(Group):
 
 
 class ListMember(GroupMember):
-    """Only followed accounts count; the row of one that is not followed any more is removed later."""
+    """Only followed accounts count; the row of an unfollowed one is removed later."""
 
     group = models.ForeignKey(UserList, models.CASCADE, related_name="members", db_index=False)
 

@@ -107,7 +107,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """The same from PostgreSQL, and who of the others follows the viewer, and who asks to follow whom."""
+    """The same from PostgreSQL, with follows of the viewer by the others and with requests in both directions."""
 
     followed_by: set[int] = field(default_factory=set)
     requested: set[int] = field(default_factory=set)

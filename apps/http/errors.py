@@ -6,8 +6,16 @@ from http import HTTPStatus
 from typing import Annotated, TypedDict
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotAllowed,
+    JsonResponse,
+)
 from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework.request import Request
@@ -77,6 +85,7 @@ CODES = {
 }
 # Paths below these answer programs; all others are pages.
 JSON_PATHS = ("/api/", "/oauth/token", "/oauth/revoke", "/.well-known/", "/nodeinfo/")
+PROBLEM, JSON = "application/problem+json", "application/json"
 
 
 def error_response(request: HttpRequest, error: DomainError) -> HttpResponse:
@@ -156,3 +165,44 @@ def _error(request: HttpRequest, status: int, message: str) -> HttpResponse:
     if request.path.startswith(JSON_PATHS):
         return JsonResponse(problem(request, status, CODES[status], message, {}), status=status)
     return error_page(request, status, message)
+
+
+class DomainErrorMiddleware(MiddlewareMixin):
+    """Turns DomainErrors into responses; anything else is a failure of the site."""
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponseBase | None:
+        return error_response(request, exception) if isinstance(exception, DomainError) else None
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Give Django's own 405 a page."""
+        if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(JSON_PATHS):
+            page = error_page(request, 405, _("This address takes no such request."))
+            response.content = page.content
+        return response
+
+
+class ProblemTypeMiddleware(MiddlewareMixin):
+    """`application/problem+json` for clients that name it in `Accept` (decision 0047).
+
+    The body is the same: clients of Mastodon expect `application/json`.
+    """
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if response.status_code < HTTPStatus.BAD_REQUEST or not request.path.startswith(JSON_PATHS):
+            return response
+        if response.headers.get("Content-Type", "").startswith(JSON):
+            patch_vary_headers(response, ["Accept"])
+            if _names_problem(request.headers.get("Accept", "")):
+                response.headers["Content-Type"] = PROBLEM
+        return response
+
+
+def _names_problem(accept: str) -> bool:
+    """Whether a client names the type; a wildcard does not count."""
+    return any(part.partition(";")[0].strip().lower() == PROBLEM for part in accept.split(","))

@@ -1,4 +1,4 @@
-"""The viewer of a request, the client's address, where a form leads to next, and what is no text."""
+"""The viewer of a request, the client's address, where a form leads to next, and what is not text."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -93,7 +93,7 @@ def dismiss_announcement(viewer: User, announcement: Announcement) -> None:
 def add_reaction(viewer: User, announcement: Announcement, emoji: str) -> None:
     """Add the viewer's reaction. Idempotent. Invalid for anything but one emoji, and for a ninth different one."""
     if len(emoji) > EMOJI_MAX_CHARACTERS or not _EMOJI.fullmatch(emoji):
-        raise invalid("name", _("This is no emoji."))
+        raise invalid("name", _("This is not an emoji."))
     Announcement.objects.select_for_update().get(pk=announcement.pk)
     reactions = AnnouncementReaction.objects.filter(announcement=announcement)
     present = set(reactions.order_by().values_list("emoji", flat=True).distinct())

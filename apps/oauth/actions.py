@@ -60,9 +60,9 @@ def register_application(
     if not redirect_uris or len(redirect_uris) > MAX_ADDRESSES:
         errors["redirect_uris"] = _("From 1 to %(count)d addresses.") % {"count": MAX_ADDRESSES}
     elif not all(map(_may_redirect_to, redirect_uris)):
-        errors["redirect_uris"] = _("This is no address that a code may be sent to.")
+        errors["redirect_uris"] = _("A code cannot be sent to this address.")
     if website and not _is_web_address(website):
-        errors["website"] = _("This is no address of a web page.")
+        errors["website"] = _("This is not the address of a web page.")
     names = scopes.split() or [SCOPES_DEFAULT]
     if unknown := sorted(set(names) - NAMES):
         errors["scopes"] = _("There is no scope %(name)s.") % {"name": unknown[0][:60]}

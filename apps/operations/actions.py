@@ -117,7 +117,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
     """
     row = _commit(
         Action.FLUSH,
-        f"{name} begins anew",
+        f"{name} flushed",
         lambda now, version: flushed(now, name, version=version),
         by=by,
     )

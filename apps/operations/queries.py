@@ -209,7 +209,7 @@ class ClassStatus:
 
     @property
     def database(self) -> int:
-        """Its number, on a server that is no cluster."""
+        """Its number, on a server that is not a cluster."""
         return database_of(SERVERS[self.name]())
 
     @property
@@ -228,7 +228,7 @@ class ClassStatus:
 
 @dataclass(frozen=True, slots=True)
 class SlotMap:
-    """Who has which slots of a Redis Cluster, and which are being moved. `error` says why nobody knows."""
+    """Which server has which slots of a Redis Cluster, and which slots are moving. `error`: why that is unknown."""
 
     classes: list[str]
     masters: list[Master]
@@ -303,12 +303,12 @@ _TEXTS = {
     "empty_group": gettext_lazy("L1 group %(group)s has no node."),
     "too_many": gettext_lazy("%(count)s nodes are too many: at most %(most)s."),
     "bad_address": gettext_lazy(
-        "“%(url)s” at %(place)s is no address: give host:port or unix:/path."
+        "“%(url)s” at %(place)s is not an address: give host:port or unix:/path."
     ),
-    "bad_size": gettext_lazy("%(megabytes)s MB at %(place)s is no size for a node."),
+    "bad_size": gettext_lazy("%(megabytes)s MB at %(place)s is not a size for a node."),
     "bad_name": gettext_lazy("The node at %(place)s needs a name of at most 60 characters."),
     "bad_redis": gettext_lazy(
-        "“%(url)s” is no address for “%(name)s”: give redis://host:port/db, unix:///path?db=1 or "
+        "“%(url)s” is not an address for “%(name)s”: give redis://host:port/db, unix:///path?db=1 or "
         "redis+cluster://host:port,host:port, without a login."
     ),
     "twice": gettext_lazy("%(url)s stands twice, at %(other)s and at %(place)s."),

@@ -127,7 +127,7 @@ Step = Callable[[User, int], int]
 
 
 def sessions(user: User, limit: int) -> int:
-    """All sessions. Nobody can log in any more; this is for the data the sessions hold."""
+    """All sessions. Logging in is impossible already; this deletes the data that sessions hold."""
     logins = list(Login.objects.filter(user=user)[:limit])
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for login in logins:

@@ -144,7 +144,7 @@ def forget_user(user_id: int) -> None:
 
 @transaction.atomic
 def segments_changed() -> None:
-    """After staff changed a segment or its rules: everybody's memberships are computed again, batch by batch."""
+    """After staff changed a segment or its rules: all memberships are computed again, batch by batch."""
     SegmentSweep.objects.update_or_create(pk=1, defaults={"after": 0, "finished_at": None})
     transaction.on_commit(forget_campaigns, robust=True)
     transaction.on_commit(lambda: enqueue(SWEEP_TASK))
@@ -242,7 +242,7 @@ def begin_batch(campaign_id: int, segment_id: int, after: int) -> None:
 
 @transaction.atomic
 def stop_batch(account_id: int, after: int) -> None:
-    """End the next virtual follows of an account that no live campaign makes any more, and record the next batch."""
+    """End the next virtual follows of an account without a live campaign, and record the next batch."""
     rows = VirtualFollow.objects.filter(account=account_id, pk__gt=after).order_by("pk")
     edges = list(rows.values_list("pk", "user")[:BATCH_SIZE])
     membership.apply_campaigns(lock_people([user_id for _edge, user_id in edges]))

@@ -84,7 +84,7 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Unless nobody is sorted by anything; a first segment begins with a sweep of everybody."""
+    """Not while there is no segment: the first one starts a sweep over all accounts."""
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

@@ -349,7 +349,7 @@ class ReaderImpressions(models.Model):
 
 
 class SegmentSweep(models.Model):
-    """How far the recomputation of everybody's segments has come; one row. A change of a segment restarts it."""
+    """How far the recomputation of all segments is; one row. A change of a segment restarts it."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     after = models.BigIntegerField(default=0)  # the last account that was done

@@ -31,7 +31,7 @@ def active_segments() -> list[Segment]:
 
 
 def people_in(segment: Segment) -> QuerySet[User]:
-    """The accounts of whom all rules of a segment hold, without those who want no promoted posts."""
+    """The accounts that match all rules of a segment, without those who have opted out of promoted posts."""
     rules = list(segment.rules.all())
     if not rules or not segment.is_active:
         return User.objects.none()

@@ -14,7 +14,7 @@ SWEEP_SECONDS = (
 
 @shared_task
 def sweep_segments() -> None:
-    """Bring everybody's segments to the rules; goes on in another run when it takes longer."""
+    """Recompute the segments of all accounts; continues in another run when it takes longer."""
     until = time.monotonic() + SWEEP_SECONDS
     while actions.sweep_batch():
         if time.monotonic() > until:

@@ -53,7 +53,7 @@ class Connection:
             self._queue.put_nowait(Delivered(self.streams[stream], item.event, item.payload))
 
     def end(self, reason: str) -> None:
-        """Cut the connection; queued events are not sent any more."""
+        """Cut the connection; queued events are dropped."""
         if not self._end_reason:
             self._end_reason = reason
             self._queue.put_nowait(None)

@@ -66,7 +66,7 @@ def events_of_post(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """A deleted post, for those who could have it on a page: nobody across a block."""
+    """A deleted post, for listeners who may have it on a page: none across a block."""
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None).first()
     if post is None:
         return
@@ -115,7 +115,7 @@ def events_of_markers(listener_id: int) -> list[StreamEvent]:
 
 
 def ended_tokens(tokens: Iterable[str]) -> set[str]:
-    """The tokens that are no longer good."""
+    """The tokens that are no longer valid."""
     return {token for token in tokens if listener_of(token) is None}
 
 
@@ -146,7 +146,7 @@ def _belongs(stream: Stream, listener: User, item: FeedItem, relations: Relation
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:
-    """Who may have to hear of a post, on which streams. Visibility is not checked yet."""
+    """Possible listeners to a post, by stream. Visibility is not checked yet."""
     streams_by_listener: dict[int, set[Stream]] = {}
     is_public = post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST
     tags = tag_names(post.body)

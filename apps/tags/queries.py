@@ -56,7 +56,7 @@ def tag_named(name: str) -> Tag:
 
 
 def publicly_used(tags: QuerySet[Tag]) -> QuerySet[Tag]:
-    """The tags of `tags` that a public post of an author who is not suspended has.
+    """Those of `tags` that are used by a public post of an author who is not suspended.
 
     A tag of only restricted or deleted posts must be indistinguishable from one that nobody ever used.
     """

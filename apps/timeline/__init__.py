@@ -3,5 +3,6 @@
 pipeline.page      how any of them becomes a page: who reads, ids, one batch of reads, rules, filters
 sources            where ids come from; `home_cache` rebuilds a reader's list of newest ids
 policy             which authors are pushed and which are pulled; `fanout.switch` changes it
+history            home as it was at a moment, and what came since its reader left off
 Why a post is on a home page, or is not: `apps.audit.explain`.
 """

@@ -21,8 +21,8 @@ from apps.engagement.queries import PollResult
 from apps.posts.content.post import PostContent
 from apps.posts.queries import Counts
 from apps.promotions.queries import Promotion
-from apps.timeline.detours import older_than_follow
 from apps.timeline.pipeline.page import FeedItem, ViewerFlags
+from apps.timeline.pipeline.reasons import older_than_follow
 
 MAX_CARDS = 4096  # of about 4 KB
 LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily

@@ -15,6 +15,7 @@ from apps.web.account import (
     settings,
     sign_up,
 )
+from apps.web.audit import as_of, check, explain
 from apps.web.notifications import conversations, notifications
 from apps.web.people import groups, profile, relationships, reports
 from apps.web.posts import compose, edit, post, reactions, scheduled
@@ -23,11 +24,8 @@ from apps.web.timelines import (
     aggregate,
     bookmarks,
     catch_up,
-    check,
-    explain,
     home,
     lists,
-    past,
     public,
     ranked,
     search,
@@ -92,7 +90,7 @@ urlpatterns: list[URLPattern] = [
     path("home/read", home.hide_read, name="hide_read"),
     path("home/marker", home.mark_home, name="home_marker"),
     path("home/catch-up", catch_up.catch_up, name="catch_up"),
-    path("home/as-of", past.as_of, name="home_as_of"),
+    path("home/as-of", as_of.as_of, name="home_as_of"),
     path("home/check", check.check, name="home_check"),
     path("home/page.zip", check.download, name="home_page_zip"),
     path("home/tour", home.end_tour, name="end_tour"),
@@ -297,7 +295,7 @@ urlpatterns: list[URLPattern] = [
     path("audit", explain.audit, name="audit"),
     path("explain", explain.home, name="explain"),
     path("explain/@<str:handle>", explain.home_of, name="explain_of"),
-    path("explain/@<str:handle>/as-of", past.as_of_another, name="explain_of_as_of"),
+    path("explain/@<str:handle>/as-of", as_of.as_of_another, name="explain_of_as_of"),
     path("explain/<post:post_id>", explain.post, name="explain_post"),
     # privacy
     path("settings/export", personal_data.export, name="settings_export"),

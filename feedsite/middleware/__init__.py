@@ -1,5 +1,6 @@
 """Middleware, one concern per module; settings.MIDDLEWARE has the order.
 
 Elsewhere: the Content-Security-Policy is `settings.CONTENT_SECURITY_POLICY`, which django-csp adds, and
-a view changes with `csp.decorators`; `request.user` is `apps.http.authentication`; `/healthz` is `feedsite.health`.
+a view changes with `csp.decorators`; `request.user` is `apps.http.authentication`; errors are
+`apps.http.errors`; `/healthz` is `feedsite.monitoring.health`.
 """

@@ -9,7 +9,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 
 def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether the response is a picture: the same for everybody, without a language."""
+    """Whether the response is a picture: the same for all viewers and languages."""
     return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
 
 

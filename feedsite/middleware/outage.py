@@ -81,7 +81,8 @@ class OutageMiddleware:
 def is_away(error: BaseException) -> bool:
     """Whether PostgreSQL is down, as opposed to slow or refusing this statement.
 
-    A shard that is down (`manage shards`) is no reason to refuse what needs others: the server that says so answers.
+    A shard that is down (`manage shards`) is not a reason to refuse what needs other servers: the one that reports it
+    does answer.
     """
     state = _state(error)
     if state is None:

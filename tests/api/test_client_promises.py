@@ -14,16 +14,12 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from tests.api.test_endpoints import application_client, in_an_hour
 from tests.support.factories import PASSWORD, deliver, make_user, publish, show_to_author
+from tests.support.pages import answered_ids as ids
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 STATUSES = "/api/v1/statuses"
-
-
-def ids(answer):
-    assert answer.status_code == 200, answer.content
-    return [int(one["id"]) for one in answer.json()]
 
 
 def pictured(author, body="A picture.", **draft):

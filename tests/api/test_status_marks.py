@@ -10,15 +10,11 @@ from apps.graph.actions import block_user, mute_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import repost
 from tests.support.factories import make_user, publish, suspend
+from tests.support.pages import answered_ids as ids
 
 pytestmark = pytest.mark.django_db
 
 STATUSES = "/api/v1/statuses"
-
-
-def ids(answer):
-    assert answer.status_code == 200, answer.content
-    return [int(one["id"]) for one in answer.json()]
 
 
 def linked(answer, rel):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.audit import auditor
-from apps.audit.comparison import Sample
+from apps.audit.comparison.pages import Sample
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.audit.repairs import AuditPass
 from apps.events.leases import State

@@ -13,8 +13,10 @@ import pytest
 from django.core.checks import run_checks
 
 from apps.accounts.actions import update_settings
-from apps.audit import comparison, verify
-from apps.audit.own_page import check_page, page_archive
+from apps.audit.comparison import pages as comparison
+from apps.audit.own_page import verify
+from apps.audit.own_page.archive import page_archive
+from apps.audit.own_page.check import check_page
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group

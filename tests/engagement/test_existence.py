@@ -54,7 +54,7 @@ def whole():
 def build():
     rebuilt(seconds=5)
     maintain_filters()
-    assert all(map(is_believed, (LIKES, BOOKMARKS))), waited_for()
+    assert all(map(is_ready, (LIKES, BOOKMARKS))), waited_for()
 
 
 def rebuilt(**options):
@@ -78,7 +78,7 @@ def waited_for():
         return cursor.fetchall()
 
 
-def is_believed(marks):
+def is_ready(marks):
     return bloom.read_state(marks.name).live is not None
 
 
@@ -223,7 +223,7 @@ def test_a_rebuild_reads_every_row_in_pieces(alice, bob, monkeypatch, django_ass
         like_post(bob, post)
     outcomes = [rebuilt(seconds=0)]
     while outcomes[-1] is Outcome.UNFINISHED and len(outcomes) < 20:
-        assert not is_believed(LIKES)
+        assert not is_ready(LIKES)
         outcomes.append(rebuild.rebuild(LIKES, seconds=0))
     assert outcomes[-1] is Outcome.DONE
     assert len(outcomes) == 4
@@ -280,7 +280,7 @@ def test_a_flush_while_rows_are_read_is_noticed(alice, bob, monkeypatch):
 
     monkeypatch.setattr(rebuild, "_rows", flush_then_read)
     assert rebuilt(seconds=5) is Outcome.LOST
-    assert not is_believed(LIKES)
+    assert not is_ready(LIKES)
 
 
 def in_a_thread(work):
@@ -402,7 +402,7 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
     for _ in range(3):
         maintain_filters()
         deliver()
-    assert all(is_believed(marks) for marks in (LIKES, BOOKMARKS))
+    assert all(is_ready(marks) for marks in (LIKES, BOOKMARKS))
     assert engaged(bob.pk, [post, other]).liked == {post, other}
     read_post(bob, other)
     assert other in engaged(bob.pk, [other]).read
@@ -423,10 +423,10 @@ def test_a_like_without_redis_succeeds_and_is_marked_afterwards(alice, bob, whol
     Event.objects.update(due_at=timezone.now())
     deliver()
     assert engaged(bob.pk, [post]).liked == {post}
-    assert is_believed(LIKES)
+    assert is_ready(LIKES)
 
 
-def test_a_redis_that_takes_no_marks_is_not_believed(alice, bob, whole, monkeypatch):
+def test_a_redis_that_takes_no_marks_is_not_trusted(alice, bob, whole, monkeypatch):
     """Out of memory: reads work and writes fail, so "no" would be wrong for as long as that lasts."""
     posts = [publish(alice).pk for _ in range(2)]
     like_post(bob, posts[0])
@@ -434,7 +434,7 @@ def test_a_redis_that_takes_no_marks_is_not_believed(alice, bob, whole, monkeypa
     try:
         like_post(bob, posts[1])
         deliver()
-        assert not is_believed(LIKES)
+        assert not is_ready(LIKES)
         assert engaged(bob.pk, posts).liked == set(posts)
     finally:
         existence().config_set("maxmemory", "0")
@@ -457,12 +457,12 @@ def test_a_store_that_came_back_older_is_brought_up_to_date(alice, bob, whole):
     assert engaged(bob.pk, [old, new]).liked == {old, new}
 
 
-def test_a_store_from_yesterday_is_built_anew(alice, bob, whole):
+def test_a_store_from_yesterday_is_built_again(alice, bob, whole):
     post = publish(alice).pk
     Like.objects.create(user=bob, post_id=post, created_at=timezone.now() - timedelta(days=1))
     bloom.set_complete_until(LIKES.name, int(time.time()) - 24 * 3600)
     maintain_filters()
-    assert not is_believed(LIKES)
+    assert not is_ready(LIKES)
     build()
     assert engaged(bob.pk, [post]).liked == {post}
 
@@ -578,7 +578,7 @@ def rebuilds(capsys, *kinds):
 
 def test_the_command_shows_and_rebuilds(alice, bob, capsys):
     assert "like:" in said(capsys, "status")
-    assert said(capsys, "status").count("not believed") >= 2
+    assert said(capsys, "status").count("not ready") >= 2
     like_post(bob, publish(alice).pk)
     assert rebuilds(capsys, "like") == ["like: rebuilt"]
     assert "1 of 54,331 records" in said(capsys, "status")

@@ -112,7 +112,7 @@ def test_a_poll_needs_a_text_and_no_pictures(alice):
             publish(alice, body, poll=COLOURS, **more)
 
 
-def test_an_edit_that_asks_anew_drops_the_votes_and_one_that_does_not_keeps_them(alice, bob):
+def test_an_edit_that_asks_again_drops_the_votes_and_one_that_does_not_keeps_them(alice, bob):
     post = publish(alice, "Which?", poll=COLOURS)
     vote(bob, post.pk, [1])
     edit_post(alice, post.pk, body="Which one?")

@@ -3,6 +3,7 @@
 import random
 import re
 from collections import Counter
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -25,6 +26,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Mention, Post
 from apps.timeline.pipeline.page import MAX_ROUNDS
 from feedcache.ids import author_of, compose
+from tests.support import pages
 from tests.support.factories import deliver, make_user, publish, suspend
 from tests.support.pictures import picture
 
@@ -49,18 +51,8 @@ def ids_of(feed, viewer=None, **cursor):
 
 
 def walk(feed, viewer, *, limit, upwards=False):
-    """All pages one after the other: the ids, newest first."""
-    found = []
-    cursor = Cursor(min_id=0, limit=limit) if upwards else Cursor(limit=limit)
-    for _page in range(200):
-        page = feed_timeline(feed, viewer, cursor)
-        ids = [item.id for item in page.items]
-        found = ids + found if upwards else found + ids
-        position = page.newer if upwards else page.older
-        if position is None:
-            return found
-        cursor = Cursor(**{"min_id" if upwards else "max_id": position}, limit=limit)
-    raise AssertionError("no end")
+    read = pages.walk_up if upwards else pages.walk
+    return read(partial(feed_timeline, feed, viewer), limit)
 
 
 class Rows:

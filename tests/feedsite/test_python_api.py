@@ -12,6 +12,7 @@ from apps.posts.models import Attachment, Kind, Post
 from feedsite import python_api
 from feedsite.python_api import add_activity, follow, get_activity, unfollow
 from tests.support.factories import deliver, make_user
+from tests.support.pages import ids
 from tests.support.pictures import picture
 from tests.support.processes import environment
 from tests.support.videos import needs_ffmpeg, sound, video
@@ -24,10 +25,6 @@ EXAMPLE = "\n".join(
     for line in python_api.__doc__.splitlines()
     if line.startswith("    ") and "media=" not in line
 )
-
-
-def ids(activity):
-    return [item.id for item in activity.items]
 
 
 def test_the_example_of_the_documentation_runs(transactional_db):

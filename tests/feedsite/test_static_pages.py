@@ -37,7 +37,9 @@ def test_plain_pages_speak_both_languages(page_of, alice, settings, address, eng
 
 def test_status_says_in_words_what_does_not_answer(page_of, monkeypatch):
     monkeypatch.setitem(
-        __import__("feedsite.health", fromlist=["_CHECKS"])._CHECKS, "redis", lambda: False
+        __import__("feedsite.monitoring.health", fromlist=["_CHECKS"])._CHECKS,
+        "redis",
+        lambda: False,
     )
     page = page_of(None).get("/status")
     assert "slower than usual" in page.content.decode()

@@ -42,3 +42,10 @@ def with_password(alice, settings):
     alice.set_password(PASSWORD)
     alice.save()
     return alice
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords(request, settings):
+    """Not where a browser logs in: the web server must be able to check the password."""
+    if request.node.get_closest_marker("browser") is None:
+        settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

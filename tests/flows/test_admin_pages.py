@@ -25,11 +25,6 @@ LOOKS = """() => {
 STOCK_HEADER = "rgb(65, 118, 144)"  # --secondary of Django's own sheet
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 @pytest.fixture
 def pages(author):
     """Addresses of an index, a list, a form, the console of the caches and a delivery with its chunks."""

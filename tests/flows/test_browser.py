@@ -11,11 +11,6 @@ from tests.support.processes import wait_for
 pytestmark = needs_browser
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 def _post(page, text):
     page.goto("/")
     page.get_by_label("What is happening?").fill(text)

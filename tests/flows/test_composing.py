@@ -5,7 +5,6 @@ import json
 from datetime import timedelta
 from io import BytesIO
 
-import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -24,11 +23,6 @@ PASTE = """async ([area, base64]) => {
   data.items.add(new File([bytes], "wall.png", { type: "image/png" }));
   area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
 }"""
-
-
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
 
 
 def _draft(page, key):

@@ -2,7 +2,6 @@
 a post from the home page, a deletion, more of a thread, the net that goes away.
 """
 
-import pytest
 from playwright.sync_api import expect
 
 from apps.posts.models import Post
@@ -10,11 +9,6 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
 
 
 def _mark(page):

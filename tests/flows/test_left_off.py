@@ -18,11 +18,6 @@ POSTS = 30
 HOME = ReadMarker.Timeline.HOME
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 @pytest.fixture
 def posts(author, reader):
     """The newest first."""

@@ -1,6 +1,5 @@
 """New posts are told at once to a page that listens, and within half a minute to one that cannot."""
 
-import pytest
 from playwright.sync_api import expect
 
 from apps.graph.actions import follow_user
@@ -8,11 +7,6 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
 
 
 def test_a_page_that_listens(author, reader, streamed, visit):

@@ -3,7 +3,6 @@
 from io import BytesIO
 
 import numpy as np
-import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -13,11 +12,6 @@ from tests.support.factories import publish
 from tests.support.pictures import picture
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
 
 
 def test_pictures_one_at_a_time(author, reader, visit):

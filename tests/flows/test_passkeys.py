@@ -22,11 +22,6 @@ AUTHENTICATOR = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 @pytest.fixture
 def address(transactional_db, tmp_path):
     """A site at 127.0.0.1, whose passkeys are for http://localhost."""

@@ -19,11 +19,6 @@ REASON = "Promoted to first-year students because you said so (fresher)."
 PAID = "You do not follow @shop; paid for by The university."
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 @pytest.fixture
 def people(transactional_db):
     make_staff(superuser=True, handle="boss")

@@ -27,11 +27,6 @@ BROKEN_WORDS = r"""(root) => {
 }"""
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 def _box(locator):
     box = locator.bounding_box()
     assert box is not None

@@ -9,11 +9,6 @@ from tests.support.factories import deliver, make_user, publish
 pytestmark = needs_browser
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 def _follow(page, handle):
     page.goto(f"/@{handle}")
     page.locator(".profile").get_by_role("button", name="Follow").click()

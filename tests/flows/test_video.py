@@ -19,11 +19,6 @@ REACHES = """(video, seconds) => new Promise((done) => {
 })"""
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords():
-    """Not here: the web server must be able to check them."""
-
-
 @pytest.fixture
 def worker(transactional_db, tmp_path):
     process = start_worker(tmp_path)

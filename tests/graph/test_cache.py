@@ -46,9 +46,7 @@ ACTS: list[Any] = [
 KEYS = [f"rel:2:{{%d}}:{name}" for name in RELATIONS.names]
 
 
-@pytest.fixture(autouse=True)
-def _real_commits(transactional_db):
-    """What is kept is stored after a commit, so there must be some."""
+pytestmark = pytest.mark.django_db(transaction=True)  # caches are written after commits
 
 
 @pytest.fixture

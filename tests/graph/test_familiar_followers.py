@@ -20,9 +20,7 @@ from tests.support.faults import dead_redis
 LIMIT = 40
 
 
-@pytest.fixture(autouse=True)
-def _real_commits(transactional_db):
-    """What is kept is stored after a commit, so there must be some."""
+pytestmark = pytest.mark.django_db(transaction=True)  # caches are written after commits
 
 
 @pytest.fixture

@@ -23,15 +23,14 @@ from apps.graph.queries import Relations, followers_page, following_page, relati
 from apps.pagination import Cursor
 from feedcache.connections import graph
 from tests.graph.warm import measured
+from tests.support import pages
 from tests.support.factories import make_user
 from tests.support.faults import dead_redis
 
 LISTS = [(followers_page, Follower, "follower_id"), (following_page, Followee, "followee_id")]
 
 
-@pytest.fixture(autouse=True)
-def _real_commits(transactional_db):
-    """What is kept is stored after a commit, so there must be some."""
+pytestmark = pytest.mark.django_db(transaction=True)  # caches are written after commits
 
 
 @pytest.fixture
@@ -54,14 +53,7 @@ def by_sql(model, column, owner):
 
 
 def walk(query, owner, *, limit):
-    seen, cursor = [], Cursor(limit=limit)
-    while True:
-        page = query(user_by_id(owner.pk), None, cursor)
-        assert len(page.items) <= limit
-        seen += [user.pk for user in page.items]
-        if page.older is None:
-            return seen
-        cursor = Cursor(max_id=page.older, limit=limit)
+    return pages.walk(lambda cursor: query(user_by_id(owner.pk), None, cursor), limit)
 
 
 @pytest.mark.parametrize(("query", "model", "column"), LISTS)

@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import pytest
 from django.core.management import call_command
@@ -18,6 +19,7 @@ from apps.graph.queries import (
 )
 from apps.pagination import Cursor
 from apps.search.suggestions import suggested_people
+from tests.support import pages
 from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -33,13 +35,7 @@ def crowd(alice):
 
 
 def walk(query, owner, viewer_id=None, limit=3):
-    seen, cursor = [], Cursor(limit=limit)
-    while True:
-        page = query(owner, viewer_id, cursor)
-        seen += [user.pk for user in page.items]
-        if page.older is None:
-            return seen
-        cursor = Cursor(max_id=page.older, limit=limit)
+    return pages.walk(partial(query, owner, viewer_id), limit)
 
 
 def test_relations_name_every_direction(alice, carol):

@@ -85,11 +85,11 @@ def test_a_node_that_does_not_answer_is_refused(settled):
 @commits
 def test_a_topology_that_cannot_work_is_refused_in_plain_words(settled, spare):
     node = spare()
-    with pytest.raises(Invalid, match="is no address"):
+    with pytest.raises(Invalid, match="is not an address"):
         actions.add_l1_group(["nowhere"], 16, by=STAFF)
     with pytest.raises(Invalid, match="stands twice, at Main, slot 1 and at L1 group 0, slot 0"):
         actions.add_l1_group([settled.main[1].url], 16, by=STAFF)
-    with pytest.raises(Invalid, match="0 MB at L1 group 0, slot 0 is no size"):
+    with pytest.raises(Invalid, match="0 MB at L1 group 0, slot 0 is not a size"):
         actions.add_l1_group([node.address], 0, by=STAFF)
     with pytest.raises(Invalid, match="has no node"):
         actions.add_l1_group([], 16, by=STAFF)

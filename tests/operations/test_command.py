@@ -72,12 +72,12 @@ def test_every_change(settled, spare):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("add-l1", "nowhere"), "is no address"),
+        (("add-l1", "nowhere"), "is not an address"),
         (("add-l1", "127.0.0.1:1"), "does not work"),
-        (("replace", "main", "a:1"), "is no place"),
-        (("replace", "main:x", "a:1"), "is no place"),
-        (("replace", "l1:0", "a:1"), "is no place"),
-        (("drain", "side:0"), "is no place"),
+        (("replace", "main", "a:1"), "is not a place"),
+        (("replace", "main:x", "a:1"), "is not a place"),
+        (("replace", "l1:0", "a:1"), "is not a place"),
+        (("drain", "side:0"), "is not a place"),
         (("drain", "main:7"), "nothing like that"),
         (("drain", "l1:0"), "nothing like that"),
         (("rollback", "77"), "no version 77"),

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import Sample, differences
+from apps.audit.comparison.pages import Sample, differences
 from apps.audit.explain import Source, explain
 from apps.graph.actions import follow_user
 from apps.promotions.actions import opt_out, state_trait, withdraw_trait

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import missing_in_windows
+from apps.audit.comparison.pages import missing_in_windows
 from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid, NotFound
@@ -20,6 +20,7 @@ from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.pipeline import page as pipeline
 from apps.timeline.public import TagQuery, tag_timeline
 from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
 
@@ -27,10 +28,6 @@ pytestmark = pytest.mark.django_db
 def uses(post):
     rows = TagUse.objects.filter(post_id=post.pk).order_by("tag__name")
     return list(rows.values_list("tag__name", "is_public"))
-
-
-def ids(page):
-    return [item.id for item in page.items]
 
 
 def tagged(name, viewer=None, cursor=Cursor(), **more):  # noqa: B008 -- a value, never changed

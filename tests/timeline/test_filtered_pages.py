@@ -5,7 +5,7 @@ import re
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import Sample, differences
+from apps.audit.comparison.pages import Sample, differences
 from apps.audit.models import Kind
 from apps.audit.oracle import Oracle
 from apps.engagement.actions import bookmark_post
@@ -24,7 +24,8 @@ from apps.timeline.list import bookmarks_timeline
 from apps.timeline.pipeline import page as pipeline
 from apps.timeline.sources.home_cache import HOME
 from tests.support.factories import deliver, make_user, publish
-from tests.timeline.test_home import bulk_posts, ids, walk, walk_up
+from tests.support.pages import ids
+from tests.timeline.test_home import bulk_posts, walk, walk_up
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import Sample, differences
+from apps.audit.comparison.pages import Sample, differences
 from apps.audit.explain import Source, assembly, explain
 from apps.engagement.actions import like_post, read_post
 from apps.engagement.queries import recommended_earlier
@@ -16,6 +16,7 @@ from apps.timeline.home import get_activity, home_timeline, pop_samples
 from apps.timeline.ranking.ordering import ranked_page
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
+from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
 HOME_API = "/api/v1/timelines/home"
@@ -29,10 +30,6 @@ def posts(alice, bob):
     for post in (made[1], made[3]):
         read_post(bob, post.pk)
     return [post.pk for post in made]
-
-
-def ids(page):
-    return [item.id for item in page.items]
 
 
 def unread(posts):

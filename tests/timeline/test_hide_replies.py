@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.actions import update_settings
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import Sample, differences
+from apps.audit.comparison.pages import Sample, differences
 from apps.audit.explain import Check, Mark, Source, assembly, checklist, explain
 from apps.audit.oracle import Oracle
 from apps.graph.actions import block_user, follow_user, unfollow_user
@@ -19,7 +19,7 @@ from apps.posts.queries import ViewerContext
 from apps.streaming.queries import events_of_post
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
-from apps.timeline.as_of import home_as_of
+from apps.timeline.history.as_of import home_as_of
 from apps.timeline.home import (
     ReadPosition,
     get_activity,

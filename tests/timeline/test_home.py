@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 from django.db.models import F
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -22,35 +24,17 @@ from apps.timeline.list import bookmarks_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.ids import compose
+from tests.support import pages
 from tests.support.factories import deliver, make_user, publish
-
-
-def ids(page):
-    return [item.id for item in page.items]
+from tests.support.pages import ids
 
 
 def walk(viewer, limit=7):
-    """All pages of a home timeline, down to the end."""
-    seen, cursor = [], Cursor(limit=limit)
-    while True:
-        page = home_timeline(viewer, cursor)
-        assert len(page.items) <= limit
-        seen += ids(page)
-        if page.older is None:
-            return seen
-        cursor = Cursor(max_id=page.older, limit=limit)
+    return pages.walk(partial(home_timeline, viewer), limit)
 
 
 def walk_up(viewer, limit=7):
-    """All pages from the oldest upwards."""
-    seen: list[int] = []
-    newest: int | None = 0
-    while True:
-        page = home_timeline(viewer, Cursor(min_id=newest, limit=limit))
-        if not page.items:
-            return seen
-        seen = ids(page) + seen
-        newest = page.newer
+    return pages.walk_up(partial(home_timeline, viewer), limit)
 
 
 def test_a_post_reaches_followers_and_its_author_but_no_stranger(alice, bob, carol):

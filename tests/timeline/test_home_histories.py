@@ -4,6 +4,7 @@ The oracle is a world of plain sets beside the real one; it shares no code with 
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 
 import pytest
@@ -25,6 +26,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.structures import home_window
+from tests.support import pages
 from tests.support.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten
 
@@ -355,24 +357,11 @@ def short_inbox():
 
 
 def walk(viewer, limit):
-    seen, cursor = [], Cursor(limit=limit)
-    while True:
-        page = home_timeline(viewer, cursor)
-        assert len(page.items) <= limit
-        seen += [item.id for item in page.items]
-        if page.older is None:
-            return seen
-        cursor = Cursor(max_id=page.older, limit=limit)
+    return pages.walk(partial(home_timeline, viewer), limit)
 
 
 def walk_up(viewer, limit):
-    """From the oldest upwards; a page without items ends the walk only when it leads nowhere."""
-    seen, newest = [], 0
-    while True:
-        page = home_timeline(viewer, Cursor(min_id=newest, limit=limit))
-        if page.newer is None:
-            return seen
-        seen, newest = [item.id for item in page.items] + seen, page.newer
+    return pages.walk_up(partial(home_timeline, viewer), limit)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,6 +1,7 @@
 """Restricted posts go straight to the inboxes of those they are for, and nowhere else (row S26)."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from django.db import DatabaseError, connection
@@ -31,16 +32,14 @@ from apps.timeline.sources import outbox, sql
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
 from feedcache import redis_clients
 from feedcache.connections import RedisError, timelines
+from tests.support import pages
 from tests.support.factories import deliver, make_user, publish, show_to_author
+from tests.support.pages import ids
 from tests.timeline.short_caches import shorten
 
 pytestmark = pytest.mark.django_db
 
 RESTRICTED = ["followers", "mentioned", "circle"]
-
-
-def ids(page):
-    return [item.id for item in page.items]
 
 
 def fresh(user):
@@ -437,23 +436,11 @@ class TestReading:
 
 
 def walk(viewer, limit):
-    seen, cursor = [], Cursor(limit=limit)
-    while True:
-        page = home_timeline(viewer, cursor)
-        seen += ids(page)
-        if page.older is None:
-            return seen
-        cursor = Cursor(max_id=page.older, limit=limit)
+    return pages.walk(partial(home_timeline, viewer), limit)
 
 
 def walk_up(viewer, limit):
-    seen: list[int] = []
-    newest: int | None = 0
-    while True:
-        page = home_timeline(viewer, Cursor(min_id=newest, limit=limit))
-        if not page.items:
-            return seen
-        seen, newest = ids(page) + seen, page.newer
+    return pages.walk_up(partial(home_timeline, viewer), limit)
 
 
 def test_a_bulk_load_drops_both_windows(cast):

@@ -4,6 +4,7 @@ in a fixed number of statements and round trips, cold and warm.
 
 import random
 from collections import Counter
+from functools import partial
 
 import pytest
 from celery import current_app
@@ -29,6 +30,7 @@ from apps.timeline.tasks import fill_second_level
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from feedcache.structures import bloom
+from tests.support import pages
 from tests.support.factories import deliver, make_user, publish
 from tests.support.processes import wait_for
 from tests.support.waves import relayed
@@ -93,13 +95,7 @@ def ids_of(reader):
 
 
 def walk(reader):
-    cursor, found = Cursor(limit=PAGE), []
-    page = home_timeline(reader, cursor)
-    found += [item.id for item in page.items]
-    while page.older:
-        page = home_timeline(reader, cursor.beyond(page.older))
-        found += [item.id for item in page.items]
-    return found
+    return pages.walk(partial(home_timeline, reader), PAGE)
 
 
 # --- ids ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import missing_in_windows
+from apps.audit.comparison.pages import missing_in_windows
 from apps.audit.oracle import Oracle
 from apps.events import actions as events
 from apps.events.leases import State

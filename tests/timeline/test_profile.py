@@ -13,6 +13,7 @@ from apps.posts.models import Post
 from apps.posts.recent import NO_RECENT
 from apps.timeline.profile import ProfileFilter, profile_ids, profile_timeline
 from apps.timeline.sources import outbox
+from tests.support import pages
 from tests.support.factories import make_user, publish
 from tests.timeline.outboxes import fresh, inside, truth, write
 
@@ -25,13 +26,8 @@ def ids(author, viewer, *, replies=True, **cursor):
 
 
 def walk(author, viewer, limit):
-    seen, cursor = [], Cursor(limit=limit)
-    while True:
-        page = profile_timeline(author, viewer, cursor, ProfileFilter(replies=True))
-        seen += [item.id for item in page.items]
-        if page.older is None:
-            return seen
-        cursor = Cursor(max_id=page.older, limit=limit)
+    everything = ProfileFilter(replies=True)
+    return pages.walk(lambda cursor: profile_timeline(author, viewer, cursor, everything), limit)
 
 
 def test_each_viewer_sees_of_an_author_what_is_for_them(alice, bob, carol):

@@ -11,7 +11,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
-from apps.audit.comparison import Sample, differences, missing_in_windows
+from apps.audit.comparison.pages import Sample, differences, missing_in_windows
 from apps.audit.oracle import Oracle
 from apps.errors import DomainError
 from apps.filters.actions import FilterChange, KeywordChange, create_filter

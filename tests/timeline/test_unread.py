@@ -12,12 +12,9 @@ from apps.posts.actions.publish import delete_post
 from apps.timeline.home import ReadPosition, get_activity, may_have_unread
 from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
+from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
-
-
-def ids(activity):
-    return [item.id for item in activity.items]
 
 
 @pytest.fixture

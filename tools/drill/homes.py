@@ -1,9 +1,9 @@
-"""After healing: every home is what the tables say, kept or built anew, and so is every count."""
+"""After healing: every home is what the tables say, cached or rebuilt, and so is every count."""
 
 from collections.abc import Sequence
 
+from apps.audit.comparison.explanations import compare
 from apps.audit.oracle import Oracle
-from apps.audit.pairs import compare
 from apps.engagement import reconcile
 from apps.engagement.reconcile import SUBJECTS
 from apps.timeline.sources.home_cache import HOME, INBOX
@@ -39,7 +39,7 @@ def explanations(verdicts: Verdicts, pairs: int, *, seed: int) -> None:
 
 
 def rebuilt(verdicts: Verdicts, readers: Sequence[int], oracle: Oracle) -> None:
-    """I21: the windows of every reader, as they were kept and as they are built anew, give the same pages."""
+    """I21: the windows of every reader, as they were cached and as they are rebuilt, give the same pages."""
     for reader in readers:
         verdicts["I21"].checked += 1
         kept = newest(reader, HOME.length)

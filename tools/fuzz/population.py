@@ -1,5 +1,5 @@
 """People with some of everything, so that what is asked for is there;
-made anew for each round, for a round destroys much.
+made again for each round, for a round destroys much.
 """
 
 import random

@@ -15,6 +15,7 @@ from runner import programs
 from runner.checkout import ROOT
 from runner.processes import Child, spawn, wait_until
 from runner.services.group import throwaway_services
+from tools import local_site
 from tools.drill.processes import children_of, free_port
 
 START_SECONDS, STOP_SECONDS = 60.0, 10.0
@@ -25,23 +26,7 @@ LIMITS = (
     "GUESS_ADDRESS", "GUESS_ACCOUNT", "GUESS_SITE", "GUESS_DEVICE", "SIGN_UP_SITE", "PASSWORD_RESET_ACCOUNT",
     "PASSWORD_RESET_SITE", "MAIL", "PASSKEY",
 )  # fmt: skip
-SETTINGS = {
-    "SECRET_KEY": "only-for-the-fuzzer-which-needs-a-long-enough-one",
-    "DEBUG": "0",
-    "PRODUCTION": "0",
-    "ALLOWED_HOSTS": "127.0.0.1,localhost",
-    "SITE_URL": "http://127.0.0.1",
-    "SECURE_COOKIES": "0",
-    "EMAIL_URL": "dummymail://",
-    "REDIS_TIMEOUT_SECONDS": "5",  # a busy machine is no dead server
-    "MEMCACHED_TIMEOUT_SECONDS": "2",
-    "DATABASE_POOL_TIMEOUT_SECONDS": "10",
-    "REQUEST_BUDGET_SECONDS": "30",
-    "LOG_LEVEL": "ERROR",
-    "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
-    "DJANGO_SETTINGS_MODULE": "feedsite.settings",
-    **{f"LIMIT_{name}": UNLIMITED for name in LIMITS},
-}
+SETTINGS = {**local_site.SETTINGS, **{f"LIMIT_{name}": UNLIMITED for name in LIMITS}}
 
 
 @dataclass

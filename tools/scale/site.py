@@ -25,6 +25,7 @@ from runner.processes import Child, spawn, wait_until
 from runner.services.group import Services, throwaway_services
 from runner.terminal import LaunchError
 from tools.drill.processes import free_port
+from tools.local_site import SETTINGS
 from tools.scale.engines import Engine
 from tools.scale.redis_servers import listens
 from tools.scale.servers import NotToBeHad
@@ -33,22 +34,6 @@ START_SECONDS, STOP_SECONDS = 60.0, 10.0
 DELIVERY_SECONDS = 60.0
 POSTS, PAGE = 12, 5
 REFUSED = "feedsite does not start with these settings:"
-SETTINGS = {
-    "SECRET_KEY": "only-for-this-run-which-needs-a-long-enough-one",
-    "DEBUG": "0",
-    "PRODUCTION": "0",
-    "ALLOWED_HOSTS": "127.0.0.1",
-    "SITE_URL": "http://127.0.0.1",
-    "SECURE_COOKIES": "0",
-    "EMAIL_URL": "dummymail://",
-    "REDIS_TIMEOUT_SECONDS": "5",  # a busy machine is no dead server
-    "MEMCACHED_TIMEOUT_SECONDS": "2",
-    "DATABASE_POOL_TIMEOUT_SECONDS": "10",
-    "REQUEST_BUDGET_SECONDS": "30",
-    "LOG_LEVEL": "ERROR",
-    "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
-    "DJANGO_SETTINGS_MODULE": "feedsite.settings",
-}
 
 
 class Refused(Exception):

@@ -31,7 +31,7 @@ EXAMPLES = """\
 examples:
   ./run vitals                                  every page and budget, some ten minutes; writes docs/bench/
   ./run vitals --only home --only 'settings-*'  these pages, to look at while working on them
-  ./run vitals --resume                         go on where a run was stopped; pages with findings are looked at anew
+  ./run vitals --resume                         go on where a run was stopped; pages with findings are measured again
   ./run vitals --pages                          the names of all pages
   ./run vitals --site http://127.0.0.1:8000     a site that runs already with the demo people
   ./run vitals --shots docs/img                 pictures of the ten pages that are shown, and nothing else

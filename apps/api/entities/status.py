@@ -34,8 +34,8 @@ from apps.posts.content.post import Application, Picture, PostContent
 from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
 from apps.tags.names import tag_address
 from apps.timeline.aggregate import Verb, group_key
-from apps.timeline.detours import detours
 from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.reasons import reasons
 
 MAX_VARIANTS = 8  # of a status that are cached as bytes
 
@@ -357,7 +357,7 @@ def status_json(item: FeedItem) -> StatusJson:
             "short_url": absolute(item.short_url),
             "reads_count": counts.reads if flags.own else None,
             "promotion": _promotion(item),
-            "because": detours(item),
+            "because": reasons(item),
             "group_key": group_key(Verb.REPOST, original.id) if item.is_repost else None,
         },
     }
@@ -421,7 +421,7 @@ def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fra
 def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
     """What a status depends on besides its post, including all of that for what it shares or quotes.
 
-    None for what is not cached: restricted posts, polls, and posts that matched a filter or came by a detour.
+    None for what is not cached: restricted posts, polls, and posts that matched a filter or need a reason.
     """
     post = item.post
     is_special = item.filtered or item.promotion or item.followed_tag or item.followed_at

@@ -9,11 +9,11 @@ from apps.api.entities.base import DateTime, optional_timestamp, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.audit.explain import Explanation, Source
 from apps.audit.models import Kind
-from apps.audit.own_page import PageCheck
+from apps.audit.own_page.check import PageCheck
 from apps.notifications.conversations import ConversationItem
 from apps.timeline.aggregate import Action, Verb
-from apps.timeline.catch_up import CatchUp
 from apps.timeline.fanout.author_receipts import AuthorReceipt
+from apps.timeline.history.catch_up import CatchUp
 from apps.timeline.models import Mode
 from apps.timeline.ranking.algorithms import Algorithm, Scored, available
 from apps.timeline.ranking.models import NAME_MAX_CHARACTERS

@@ -172,7 +172,7 @@ def _own_list(
         name=name,
         tags=["accounts"],
         errors=[400, 401],
-        description="Follow the `Link` header: the cursor is no account id.",
+        description="Follow the `Link` header: the cursor is not an account id.",
         parameters=CURSOR_PARAMETERS,
     )
     @endpoint(GET=scope)

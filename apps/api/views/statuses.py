@@ -178,7 +178,7 @@ def _key(request: Request) -> str:
     method="DELETE",
     name="delete_status",
     errors=[400, 401, 404],
-    description="Its pictures wait a day for another post, to write it anew, unless `delete_media` is true.",
+    description="Its pictures wait a day for another post, to write it again, unless `delete_media` is true.",
     parameters=[OpenApiParameter("delete_media", bool)],
 )
 @endpoint(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses", public=True)
@@ -346,7 +346,7 @@ def _people_endpoint(
         list[AccountJson],
         name=name,
         errors=[400, 404],
-        description="Follow the `Link` header: the cursor is no id of an account.",
+        description="Follow the `Link` header: the cursor is not an account id.",
         parameters=CURSOR_PARAMETERS,
     )
     @endpoint(GET="read:accounts", public=True)

@@ -36,7 +36,7 @@ from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import CURSOR_PARAMETERS, POSTS_PARAMETERS, paged, posts_cursor
 from apps.api.params import is_true, optional_bool, validated
 from apps.audit import explain as reasons
-from apps.audit.own_page import check_page
+from apps.audit.own_page.check import check_page
 from apps.errors import BadRequest
 from apps.feeds.queries import readable_feed
 from apps.feeds.timeline import feed_timeline
@@ -55,9 +55,9 @@ from apps.tags.names import normalize
 from apps.tags.queries import tag_named
 from apps.throttling import check_rate_limit
 from apps.timeline.aggregate import ActionCursor, aggregate_page
-from apps.timeline.as_of import home_as_of
-from apps.timeline.catch_up import catch_up as timeline_since
 from apps.timeline.fanout.author_receipts import receipt_of
+from apps.timeline.history.as_of import home_as_of
+from apps.timeline.history.catch_up import catch_up as timeline_since
 from apps.timeline.home import get_activity, home_timeline
 from apps.timeline.list import bookmarks_timeline, favourites_timeline, list_timeline
 from apps.timeline.pipeline.page import FeedItem

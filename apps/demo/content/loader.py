@@ -49,7 +49,7 @@ class WrittenPost:
     """A post of the cast. `ago` is minutes before now; without it, `hour` may name a part of the day.
 
     `appeal` multiplies how readily it is liked; `source` is the key of a quoted post, or of a reposted one when there
-    is no text.
+    is not text.
     """
 
     by: str

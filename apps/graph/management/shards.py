@@ -179,7 +179,7 @@ def add(place: str, *, report: Report) -> None:
     """Let the site's database reach a server of the settings; once more after its address or password changed."""
     if not NAME.fullmatch(place) or place == LOCAL:
         raise ShardError(
-            f"{place!r} is no name: small letters, digits and underscores; not 'local'."
+            f"{place!r} is not a name: small letters, digits and underscores; not 'local'."
         )
     with working() as session:
         with connect(place) as remote:
@@ -383,7 +383,7 @@ def _compare(
 def _swap(
     session: Session, shard: Shard, place: str, source: Session, target: Session, target_name: str
 ) -> None:
-    """Put the copy in the place of the shard; reads and writes of the table wait meanwhile."""
+    """Replace the shard by its copy; reads and writes of the table wait meanwhile."""
     with session.transaction():
         session.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
         session.execute(f"LOCK TABLE {shard.table} IN ACCESS EXCLUSIVE MODE")

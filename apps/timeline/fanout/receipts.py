@@ -1,7 +1,7 @@
 """Receipts of chunks: whom a delivery reached, and a hash chain by which a changed receipt is noticed.
 
 A receipt is sealed with the seal of the one before it in the same job, so a receipt that is changed later, or is gone,
-no longer fits its neighbours (`audit.checks`). The chain notices changes of rows; it is no protection against somebody
+no longer fits its neighbours (`audit.checks`). The chain notices changes of rows; it does not protect against somebody
 who computes it again.
 """
 

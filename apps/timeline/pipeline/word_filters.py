@@ -1,4 +1,4 @@
-"""A reader's own filters on what is no page of a timeline: threads, single posts, notifications, answers of the API.
+"""A reader's own filters outside the pages of timelines: threads, single posts, notifications, answers of the API.
 
 Pages are filtered while they are filled (`pipeline.page`), so that they are as long as they should be. No cache depends
 on a filter, and a reader's own posts are never filtered.

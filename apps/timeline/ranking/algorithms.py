@@ -168,7 +168,7 @@ def check_setting(**_options: object) -> list[Error]:
             problem = f"{path}: {error}"
             continue
         if not isinstance(found, Algorithm):
-            problem = f"{path} is no algorithm"
+            problem = f"{path} is not an algorithm"
         elif found.name in names or len(found.name) > NAME_MAX_CHARACTERS:
             problem = f"{found.name} is there twice, or too long"
         else:

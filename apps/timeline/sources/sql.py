@@ -95,7 +95,7 @@ VISIBLE_TO_READER = f"""({_OPEN} OR author_id = %(reader)s OR (visibility = 'cir
 _ANSWERED = (
     f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # the parent's author, from its id
 )
-# NULL for a post without a parent. Continuing one's own thread is no reply to another (Mastodon's rule).
+# NULL for a post without a parent. Continuing one's own thread is not a reply to another (Mastodon's rule).
 ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
 # The visibilities are those of the index `post_restricted`.
 _RESTRICTED = f"visibility IN ('followers', 'friends', 'mentioned', 'circle') AND {_ADDRESSED}"

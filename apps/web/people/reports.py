@@ -42,4 +42,4 @@ def _post_ids(request: AuthenticatedRequest) -> list[int]:
     try:
         return [parse_id(text)] if text else []
     except ValueError:
-        raise BadRequest(_("This is no id.")) from None
+        raise BadRequest(_("This is not an id.")) from None

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.addresses import absolute
-from apps.audit.signing import public_key
+from apps.audit.own_page.signing import public_key
 from apps.errors import BadRequest, NotFound
 
 DAY = 24 * 3600

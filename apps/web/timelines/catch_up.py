@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from apps.errors import BadRequest
 from apps.http.requests import AuthenticatedRequest, login_required
 from apps.notifications.queries import unread_count_and_home_read_id
-from apps.timeline import catch_up as timeline
+from apps.timeline.history import catch_up as timeline
 
 ORDERS = ("author", "reactions")
 

@@ -132,7 +132,7 @@ def test_a_foreign_host_is_refused(client, host):
         assert answer.status_code == 400
 
 
-def test_a_forwarded_host_is_not_believed(alice, bob, client):
+def test_a_forwarded_host_is_not_trusted(alice, bob, client):
     for number in range(3):
         publish(alice, f"post {number}")
     answer = client.get(PUBLIC, {"limit": 1}, headers={"X-Forwarded-Host": "evil.example"})

@@ -128,7 +128,7 @@ def test_staff_change_a_weight_and_the_next_order_has_it(alice, bob, client):
 @pytest.mark.parametrize(
     ("paths", "message"),
     [([], "names no algorithm"), (["no.such.path"], "no.such.path"),
-     (["apps.timeline.ranking.scoring.HALF_LIFE_HOURS"], "is no algorithm"),
+     (["apps.timeline.ranking.scoring.HALF_LIFE_HOURS"], "is not an algorithm"),
      (["apps.timeline.ranking.scoring.light"] * 2, "twice")],
 )  # fmt: skip
 def test_a_wrong_setting_is_named_before_the_site_starts(settings, paths, message):

@@ -23,6 +23,7 @@ from apps.timeline.ranking.ordering import choose_algorithm, newest_scores, rank
 from apps.timeline.ranking.scoring import heavy
 from feedcache.connections import RedisError, timelines
 from tests.support.factories import deliver, make_user, publish
+from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
 
@@ -55,10 +56,6 @@ def deliver_and_score():
     for chunk_id in FanoutChunk.objects.values_list("pk", flat=True):
         tasks.score_delivered(chunk_id)
         tasks.score_delivered(chunk_id)
-
-
-def ids(page):
-    return [item.id for item in page.items]
 
 
 def test_two_readers_the_same_posts_another_order(alice, carol, reader):

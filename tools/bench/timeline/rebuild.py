@@ -1,4 +1,4 @@
-"""A window made anew, and pages below it, beside the query that one would write first (sources 001, 004).
+"""A rebuilt window, and pages below it, beside the query that one would write first (sources 001, 004).
 
 The last part of the suite: what it writes into PostgreSQL stays there.
 """

@@ -11,9 +11,9 @@ from django.db.models import Sum
 
 from apps.accounts.queries import handles_of, user_by_handle
 from apps.audit import auditor
-from apps.audit.comparison import Sample, differences, missing_in_windows
+from apps.audit.comparison.explanations import compare
+from apps.audit.comparison.pages import Sample, differences, missing_in_windows
 from apps.audit.models import FIGURES, AuditFinding, AuditRun, accounts_of, finding_text, run_text
-from apps.audit.pairs import compare
 from apps.errors import DomainError
 from apps.pagination import MAX_LIMIT, Cursor
 from apps.timeline.home import home_timeline

@@ -27,7 +27,7 @@ examples:
   ./run manage counters reconcile                     compare all counts; exit code 1 when one is wrong
   ./run manage counters reconcile --fix               and put them right
   ./run manage counters reconcile --fix --since 7     only posts of the last seven days
-  ./run manage counters rebuild                       drop the records in Redis and write them anew
+  ./run manage counters rebuild                       drop the records in Redis and write them again
 """
 
 

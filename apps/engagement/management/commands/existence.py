@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("status", help="what is believed, how full, how many bytes")
+        verbs.add_parser("status", help="which are ready, how full, how many bytes")
         rebuild_parser = verbs.add_parser(
             "rebuild", help="build from the rows; the old filter answers until the end"
         )
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             )
         for marks in KINDS.values():
             state = bloom.read_state(marks.name)
-            word = "believed" if state.live else "not believed, the database answers"
+            word = "ready" if state.live else "not ready, the database answers"
             building = ", a new one is being built" if state.building else ""
             self.stdout.write(f"{marks.name}: {word}{building}; promises {marks.sizing.rate:.3%}")
             for fill in fills(marks, state.live) if state.live else ():

@@ -49,7 +49,7 @@ examples:
   ./run manage cache replace main:1 10.0.0.9:11211 --megabytes 512
   ./run manage cache drain main:1                    read it no more; Backup answers
   ./run manage cache drain l1:3                      take the group out
-  ./run manage cache flush outbox                    only this class begins anew
+  ./run manage cache flush outbox                    empty only this class
   ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; again: goes on
   ./run manage cache move timelines settings         back to where the settings say
   ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         change.add_argument("--megabytes", type=int, help="(default: as the old one)")
         drain = verbs.add_parser("drain", help="stop reading a slot, or take out an L1 group")
         drain.add_argument("place", help=f"{FORMS}, or l1:GROUP")
-        flush = verbs.add_parser("flush", help="let one class of data begin anew")
+        flush = verbs.add_parser("flush", help="empty one class of data")
         flush.add_argument("name", choices=CLASSES)
         move = verbs.add_parser(
             "move", help="move a class of data to another Redis: write both, switch, leave"
@@ -221,7 +221,7 @@ def place_of(text: str) -> Place:
     except ValueError:
         numbers, pool = [], Pool.MAIN
     if len(numbers) != (2 if pool is Pool.L1 else 1):
-        raise CommandError(f"{text!r} is no place: give {FORMS}.")
+        raise CommandError(f"{text!r} is not a place: give {FORMS}.")
     return Place(pool, numbers[-1], numbers[0] if pool is Pool.L1 else 0)
 
 

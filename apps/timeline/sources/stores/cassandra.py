@@ -109,7 +109,7 @@ class Address:
             raise ValueError("it names no nodes, or nodes with different ports")
         keyspace = parts.path.strip("/")
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,47}", keyspace):
-            raise ValueError(f"{keyspace!r} is no name of a keyspace")
+            raise ValueError(f"{keyspace!r} is not a name of a keyspace")
         options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         address = cls(
             nodes=[host for host, _colon, _port in places],

@@ -23,7 +23,7 @@ from apps.timeline.fanout import dispatch, lag
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
-from feedsite import health
+from feedsite.monitoring import health
 from tests.support.factories import deliver, publish
 from tests.support.faults import dead_memcached, dead_redis
 from tests.timeline.fanout.test_ledger import crowd

@@ -1,11 +1,10 @@
-"""What readers can prove about their own page: compare it with the oracle, and take it along with its rows."""
+"""A page of readers' own home to take along: its rows, a signed receipt, and a program that checks it."""
 
 import hashlib
 import json
 import time
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
@@ -14,59 +13,26 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.addresses import absolute
-from apps.audit import verify
 from apps.audit.code_version import code_version
-from apps.audit.comparison import Difference, Sample, differences, read_posts
+from apps.audit.comparison.pages import Sample, read_posts
 from apps.audit.oracle import OPEN, Oracle, Row
-from apps.audit.signing import public_key, sign
+from apps.audit.own_page import verify
+from apps.audit.own_page.check import LOOK_AGAIN_SECONDS, home_sample
+from apps.audit.own_page.signing import public_key, sign
 from apps.pagination import Cursor
 from apps.throttling import check_rate_limit
 from apps.timeline import policy
-from apps.timeline.home import home_timeline
 
-# A change between the page and the comparison looks like a difference, once.
-LOOK_AGAIN_SECONDS = 0.5
 KEY_ADDRESS = "/.well-known/feedsite-page-key.pem"
-
-
-@dataclass(frozen=True, slots=True)
-class PageCheck:
-    """A page that was compared. `late`: so many of its posts are still on the way, as the site promises."""
-
-    posts: int
-    wrong: list[Difference]
-    late: int
-    older: int | None
-
-    @property
-    def is_equal(self) -> bool:
-        return not self.wrong
-
-
-def check_page(viewer: User, cursor: Cursor) -> PageCheck:
-    """Compare a page of the viewer's home with what the tables say. TooMany."""
-    check_rate_limit("check", str(viewer.pk))
-    found = _compare(viewer, cursor)
-    if found.is_equal:
-        return found
-    time.sleep(LOOK_AGAIN_SECONDS)
-    return _compare(viewer, cursor)
-
-
-def _compare(viewer: User, cursor: Cursor) -> PageCheck:
-    sample = _page(viewer, cursor)
-    found = differences(sample)
-    wrong = [difference for difference in found if not difference.late]
-    return PageCheck(len(sample.ids), wrong, len(found) - len(wrong), sample.older)
 
 
 def page_archive(viewer: User, cursor: Cursor) -> bytes:
     """A page of the viewer's home as a zip: its rows, a signed receipt, the rules, and what recomputes it. TooMany."""
     check_rate_limit("check", str(viewer.pk))
-    receipt, rows = _receipt_and_rows(viewer, _page(viewer, cursor))
+    receipt, rows = _receipt_and_rows(viewer, home_sample(viewer, cursor))
     if verify.recompute(receipt, rows) != receipt["ids"]:
         time.sleep(LOOK_AGAIN_SECONDS)
-        receipt, rows = _receipt_and_rows(viewer, _page(viewer, cursor))
+        receipt, rows = _receipt_and_rows(viewer, home_sample(viewer, cursor))
     lines = [json.dumps(row).encode() for row in rows]
     receipt["rows"] = [hashlib.sha256(line).hexdigest() for line in lines]
     content = json.dumps(receipt, indent=1).encode()
@@ -84,11 +50,6 @@ def page_archive(viewer: User, cursor: Cursor) -> bytes:
         for name, body in files.items():
             archive.writestr(name, body)
     return buffer.getvalue()
-
-
-def _page(viewer: User, cursor: Cursor) -> Sample:
-    now, page = time.time(), home_timeline(viewer, cursor)
-    return Sample.of_page(viewer.pk, now, cursor, page, exclude_read=viewer.hides_read)
 
 
 def _receipt_and_rows(viewer: User, sample: Sample) -> tuple[Row, list[Row]]:

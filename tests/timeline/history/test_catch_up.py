@@ -14,8 +14,8 @@ from apps.graph.actions import block_user, follow_user, mute_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.posts.actions.publish import delete_post, repost
-from apps.timeline import catch_up as module
-from apps.timeline.catch_up import catch_up, reactions
+from apps.timeline.history import catch_up as module
+from apps.timeline.history.catch_up import catch_up, reactions
 from feedcache.ids import first_id_at
 from tests.support.factories import deliver, make_user, publish
 

@@ -1,4 +1,4 @@
-"""The line above a post that came to home by a detour, on the page and for programs."""
+"""The line above a post on home that is not plainly by a followee, on the page and for programs."""
 
 from datetime import timedelta
 
@@ -13,8 +13,8 @@ from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.cache import RECENT_FOLLOWS
 from apps.pagination import Cursor
 from apps.tags.actions import follow_tag
-from apps.timeline.detours import detours
 from apps.timeline.home import home_timeline
+from apps.timeline.pipeline.reasons import reasons
 from tests.support.factories import deliver, make_user, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
@@ -58,7 +58,7 @@ def test_what_is_older_than_the_follow_says_so_for_two_days(alice, carol, page_o
     [_newer, item] = home_timeline(user_by_id(carol.pk), Cursor()).items
     for days, words in ((1, ["Older: you followed Alice Wen yesterday"]), (2, [])):
         with time_machine.travel(timezone.now() + timedelta(days=days)):
-            assert detours(item) == words
+            assert reasons(item) == words
 
 
 def test_another_follow_begins_anew(alice, bob, api_of):
@@ -82,6 +82,6 @@ def test_it_costs_a_query_after_a_follow_and_then_none(alice, carol):
     for _again in range(2):
         with CaptureQueriesContext(connection) as queries:
             [item] = home_timeline(reader, Cursor()).items
-        assert detours(item)
+        assert reasons(item)
         counted.append(sum("graph_followee" in query["sql"] for query in queries))
     assert counted == [1, 0]

@@ -21,7 +21,7 @@ from apps.streaming.hub import Hub
 from apps.streaming.server import Server
 from feedcache import connections
 from feedcache.servers import topology_listener
-from feedsite import health
+from feedsite.monitoring import health
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_memcached, dead_redis
 from tests.support.staff import make_staff

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from apps.accounts.models import User
-from apps.audit.comparison import missing_in_windows
+from apps.audit.comparison.pages import missing_in_windows
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid
 from apps.pagination import MAX_LIMIT, Cursor, Page, id_after
 from apps.timeline import policy
-from apps.timeline.as_of import home_as_of
+from apps.timeline.history.as_of import home_as_of
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.sources.home_cache import HOME, INBOX

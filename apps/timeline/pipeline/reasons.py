@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from apps.timeline.pipeline.page import FeedItem
 
 
-def detours(item: FeedItem) -> list[str]:
+def reasons(item: FeedItem) -> list[str]:
     """What the page says above a post that came by a followed tag or is older than the follow; for most nothing."""
     tag = item.followed_tag and _("Because of #%(tag)s") % {"tag": item.followed_tag}
     return [text for text in (tag, older_than_follow(item)) if text]

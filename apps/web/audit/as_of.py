@@ -11,8 +11,8 @@ from apps.accounts.models import User
 from apps.http.requests import AuthenticatedRequest, login_required
 from apps.pagination import Cursor, parse_moment
 from apps.throttling import check_rate_limit
-from apps.timeline.as_of import MAX_DELETED, history_begins, home_as_of
-from apps.web.timelines.explain import of_account
+from apps.timeline.history.as_of import MAX_DELETED, history_begins, home_as_of
+from apps.web.audit.explain import of_account
 
 LOCAL_TIME = "%Y-%m-%dT%H:%M:%S"  # the format of datetime-local inputs
 

@@ -6,7 +6,8 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from apps.audit.own_page import check_page, page_archive
+from apps.audit.own_page.archive import page_archive
+from apps.audit.own_page.check import check_page
 from apps.http.requests import AuthenticatedRequest, login_required
 from apps.pagination import Cursor
 

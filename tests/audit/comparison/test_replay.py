@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.audit import comparison
+from apps.audit.comparison import pages as comparison
 from apps.graph.actions import follow_user, unfollow_user
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline

@@ -13,7 +13,7 @@ from django.db.models import F
 from apps.accounts.actions import update_settings
 from apps.accounts.queries import users_by_id
 from apps.audit import explain as explaining
-from apps.audit.pairs import compare
+from apps.audit.comparison.explanations import compare
 from apps.errors import DomainError
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, mute_user, unfollow_user

@@ -29,7 +29,7 @@ from apps.posts.actions import publish as publishing
 from apps.posts.actions.publish import delete_post, repost
 from apps.tags.actions import follow_tag, purge_past_follows, unfollow_tag
 from apps.tags.models import PastTagFollow
-from apps.timeline.as_of import history_begins, home_as_of
+from apps.timeline.history.as_of import history_begins, home_as_of
 from tests.support.factories import make_user, publish
 from tests.support.staff import make_staff
 

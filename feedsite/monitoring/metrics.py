@@ -25,7 +25,7 @@ from feedcache import stats
 from feedcache.connections import RedisError
 from feedcache.servers import totals
 from feedcache.stats import Counts
-from feedsite.health import FORWARDED
+from feedsite.monitoring.health import FORWARDED
 
 PERMISSION = "operations.view_cachenode"  # of staff
 

@@ -1,0 +1,49 @@
+"""Whether readers' own home pages are what the tables say."""
+
+import time
+from dataclasses import dataclass
+
+from apps.accounts.models import User
+from apps.audit.comparison.pages import Difference, Sample, differences
+from apps.pagination import Cursor
+from apps.throttling import check_rate_limit
+from apps.timeline.home import home_timeline
+
+# A change between the page and the comparison looks like a difference, once.
+LOOK_AGAIN_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PageCheck:
+    """A page that was compared. `late`: so many of its posts are still on the way, as the site promises."""
+
+    posts: int
+    wrong: list[Difference]
+    late: int
+    older: int | None
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.wrong
+
+
+def check_page(viewer: User, cursor: Cursor) -> PageCheck:
+    """Compare a page of the viewer's home with what the tables say. TooMany."""
+    check_rate_limit("check", str(viewer.pk))
+    found = _compare(viewer, cursor)
+    if found.is_equal:
+        return found
+    time.sleep(LOOK_AGAIN_SECONDS)
+    return _compare(viewer, cursor)
+
+
+def _compare(viewer: User, cursor: Cursor) -> PageCheck:
+    sample = home_sample(viewer, cursor)
+    found = differences(sample)
+    wrong = [difference for difference in found if not difference.late]
+    return PageCheck(len(sample.ids), wrong, len(found) - len(wrong), sample.older)
+
+
+def home_sample(viewer: User, cursor: Cursor) -> Sample:
+    now, page = time.time(), home_timeline(viewer, cursor)
+    return Sample.of_page(viewer.pk, now, cursor, page, exclude_read=viewer.hides_read)

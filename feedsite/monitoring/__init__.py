@@ -1,0 +1,1 @@
+"""What operators watch a running site by: health, metrics for Prometheus, logs."""
