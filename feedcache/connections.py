@@ -23,9 +23,10 @@ from redis.sentinel import SentinelConnectionPool
 
 from feedcache.breaker import Breaker
 from feedcache.redis_clients import (
+    CLUSTERS,
     CONNECT_TIMEOUT_SECONDS,
-    SCHEME,
-    SENTINEL,
+    SENTINELS,
+    TLS,
     BreakingPool,
     Cluster,
     RedisConnections,
@@ -34,6 +35,7 @@ from feedcache.redis_clients import (
     parse,
     sentinel_parts,
     sentinel_pool,
+    tls_options,
 )
 from feedcache.topology import Sizes, Tenant, Topology, configured
 
@@ -83,7 +85,7 @@ def _graph_replicas() -> list[redis.Redis]:
 
 def counters() -> redis.Redis:
     """Must not evict; rebuilt from PostgreSQL after a loss. One server, never a cluster."""
-    if settings.REDIS_COUNTERS_URL.startswith(SCHEME):
+    if settings.REDIS_COUNTERS_URL.startswith(CLUSTERS):
         raise ImproperlyConfigured(
             "REDIS_COUNTERS_URL: the counters need one server, not a cluster"
         )
@@ -111,7 +113,7 @@ def broadcasts() -> redis.Redis:
 
 def async_broadcasts() -> Any:
     """A client of the same server for an event loop; the caller closes it."""
-    if settings.REDIS_BROADCAST_URL.startswith(SCHEME):
+    if settings.REDIS_BROADCAST_URL.startswith(CLUSTERS):
         raise ImproperlyConfigured(
             "REDIS_BROADCAST_URL: the broadcasts need one server, not a cluster"
         )
@@ -123,7 +125,9 @@ def async_broadcasts() -> Any:
     }
     moved = tenant_of("broadcasts").url
     url = moved or settings.REDIS_BROADCAST_URL
-    if url.startswith(SENTINEL):
+    options |= tls_options(url, settings.REDIS_TLS_FILES)
+    if url.startswith(SENTINELS):
+        options["ssl"] = url.startswith(TLS)
         address, name, database = sentinel_parts(url)
         login = {"username": address.username, "password": address.password}
         sentinel: Any = redis.asyncio.Sentinel  # the library's types end here
@@ -132,6 +136,14 @@ def async_broadcasts() -> Any:
     if moved:
         options |= _login(settings.REDIS_BROADCAST_URL)
     return redis.asyncio.Redis.from_url(url, **options)
+
+
+async def close_async(client: Any) -> None:
+    """Close a client of `async_broadcasts`, and those of the Sentinels it asked."""
+    await client.aclose()
+    manager = getattr(client.connection_pool, "sentinel_manager", None)
+    for sentinel in manager.sentinels if manager else []:
+        await sentinel.aclose()
 
 
 _SETTINGS = {
@@ -178,9 +190,9 @@ def client_at(name: str, url: str) -> redis.Redis:
 
 
 def _login(url: str) -> dict[str, Any]:
-    if url.startswith(SCHEME):
+    if url.startswith(CLUSTERS):
         _nodes, username, password = parse(url)
-    elif url.startswith(SENTINEL):
+    elif url.startswith(SENTINELS):
         address, _name, _database = sentinel_parts(url)
         username, password = address.username, address.password
     else:
@@ -204,21 +216,22 @@ def _redis(
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
     """A client whose calls count as those of a role, but with a pool of its own."""
-    if url.startswith(SCHEME):
-        options: dict[str, Any] = {"timeout_seconds": settings.REDIS_TIMEOUT_SECONDS, "role": role}
-        return cast("redis.Redis", Cluster(url, login=login, **options))
+    timeout, tls = settings.REDIS_TIMEOUT_SECONDS, settings.REDIS_TLS_FILES
+    if url.startswith(CLUSTERS):
+        cluster = Cluster(url, timeout_seconds=timeout, role=role, login=login, tls=tls)
+        return cast("redis.Redis", cluster)
     counted = {} if pool else {"role": role}
     # one retry, of broken connections only: a pooled one may be stale after a restart
     retries: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         "retry_on_error": [redis.ConnectionError],
     }
-    timeout = settings.REDIS_TIMEOUT_SECONDS
-    if url.startswith(SENTINEL):
+    if url.startswith(SENTINELS):
         primary = sentinel_pool(
             SentinelConnectionPool if pool else SentinelConnections,
             url,
             timeout_seconds=timeout,
+            tls=tls,
             **retries,
             **counted,
         )
@@ -231,6 +244,7 @@ def _redis(
         socket_timeout=timeout,
         socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
         protocol=2,
+        **tls_options(url, tls),
         **(login or {}),
         **retries,
         **counted,

@@ -35,7 +35,7 @@ _REDIS_HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
 _REDIS_ADDRESS = re.compile(
     rf"rediss?://{_REDIS_HOST}(?:/[0-9]{{1,4}})?"
     r"|unix:///[A-Za-z0-9._/-]+(?:\?db=[0-9]{1,4})?"
-    rf"|redis\+cluster://{_REDIS_HOST}(?:,{_REDIS_HOST})*"
+    rf"|rediss?\+cluster://{_REDIS_HOST}(?:,{_REDIS_HOST})*"
 )
 
 
@@ -291,7 +291,7 @@ def is_redis_address(name: str, url: str) -> bool:
 
     Without a login, which staff would read: that of the settings is used. Broadcasts need one server, not a cluster.
     """
-    if name == "broadcasts" and url.startswith("redis+cluster:"):
+    if name == "broadcasts" and "+cluster:" in url:
         return False
     return len(url) <= MAX_URL_CHARACTERS and _REDIS_ADDRESS.fullmatch(url) is not None
 
