@@ -37,7 +37,7 @@ from feedcache.redis_clients import (
     sentinel_pool,
     tls_options,
 )
-from feedcache.topology import Sizes, Tenant, Topology, configured
+from feedcache.topology import Range, Sizes, Tenant, Topology, configured
 
 PROBE_TIMEOUT_SECONDS = 0.3  # a staff page waits for the slowest node
 
@@ -146,6 +146,7 @@ async def close_async(client: Any) -> None:
         await sentinel.aclose()
 
 
+COUNTER_KINDS = ("posts", "users")
 _SETTINGS = {
     "timelines": "REDIS_URL",
     "graph": "REDIS_GRAPH_URL",
@@ -160,14 +161,17 @@ _SETTINGS = {
 @dataclass
 class _Tenants:
     find: Callable[[str], Tenant] = lambda _name: Tenant()
+    find_ranges: Callable[[str], tuple[Range, ...]] = lambda _name: ()
 
 
 _tenants = _Tenants()
 
 
-def find_tenants_with(find: Callable[[str], Tenant]) -> None:
-    """How this process knows where a class of data is; until then at the address of the settings."""
-    _tenants.find = find
+def find_tenants_with(
+    find: Callable[[str], Tenant], find_ranges: Callable[[str], tuple[Range, ...]]
+) -> None:
+    """How this process knows where a class of data is, and where which counters are; until then by the settings."""
+    _tenants.find, _tenants.find_ranges = find, find_ranges
 
 
 def tenant_of(name: str) -> Tenant:
@@ -175,8 +179,27 @@ def tenant_of(name: str) -> Tenant:
     return _tenants.find(name)
 
 
+def counter_ranges(kind: str) -> tuple[Range, ...]:
+    """Where the counters of one kind of id are, by ranges of ids; () when all are at the address of the settings."""
+    return _tenants.find_ranges(kind)
+
+
+def counters_at(url: str) -> redis.Redis:
+    """The client of a range of counters."""
+    return client_at("counters", url) if url else counters()
+
+
+def counter_servers() -> list[redis.Redis]:
+    """All servers that have counters, also those to which they move; that of the settings is the first."""
+    tenants = [one.tenant for kind in COUNTER_KINDS for one in counter_ranges(kind)]
+    urls = ["", *(url for one in tenants for url in (one.url, one.also) if url)]
+    return [counters_at(url) for url in dict.fromkeys(urls)]
+
+
 def written(name: str) -> list[redis.Redis]:
     """The servers to which a class of data is written now: the one that is read first; two while it moves."""
+    if name == "counters":
+        return counter_servers()
     tenant = tenant_of(name)
     urls = [tenant.url] if tenant.also is None else [tenant.url, tenant.also]
     return [client_at(name, url) for url in urls]
@@ -266,7 +289,7 @@ def has_open_breaker() -> bool:
 
 
 def _needed_by_pages() -> list[redis.Redis]:
-    return [timelines(), graph(), counters(), *graph_replicas()]
+    return [timelines(), graph(), *counter_servers(), *graph_replicas()]
 
 
 def _breakers(servers: Iterable[redis.Redis]) -> Iterator[Breaker]:
