@@ -196,14 +196,18 @@ def leave_server(name: str, *, by: Author) -> TopologyVersion:
     return row
 
 
+def require_counter_address(url: str) -> None:
+    """Invalid."""
+    if url and not is_redis_address("counters", url):
+        finding = Finding("bad_redis", {"name": "counters", "url": url})
+        raise Invalid(" ".join(finding_texts([finding])))
+
+
 def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersion:
     """As `join_server`, of the counters of a kind from an id on, up to the next range. Invalid, Conflict.
 
     `feedcache.structures.counters.moves` prepares the server before and builds it afterwards.
     """
-    if url and not is_redis_address("counters", url):
-        finding = Finding("bad_redis", {"name": "counters", "url": url})
-        raise Invalid(" ".join(finding_texts([finding])))
     return _commit(
         Action.MOVE,
         f"counters of {kind} from {low} on: also written to {url or 'the address of the settings'}",

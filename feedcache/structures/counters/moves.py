@@ -41,11 +41,17 @@ def prepare(service: CounterService, low: int, url: str) -> None:
     other.client.hset(other.meta_key, "closed", 1)
 
 
-def build(service: CounterService) -> bool:
+def part_of(service: CounterService, low: int) -> CounterService:
+    """The part from `low` on."""
+    return next(one for one in service.parts() if one.store.part.low == low)
+
+
+def build(service: CounterService, low: int) -> bool:
     """Build the other server of a part that moves, for some seconds; whether it has everything. Every process writes
     there already.
     """
-    other = service.with_store(service.store.on_other_server())
+    write_back(service)  # what was counted before the part was one, and is in no record of its own
+    other = service.with_store(part_of(service, low).store.on_other_server())
     return is_sound(other, state(other.store)) or rebuild_part(other, seconds=BUILD_STEP_SECONDS)
 
 

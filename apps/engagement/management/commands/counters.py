@@ -158,7 +158,8 @@ class Command(BaseCommand):
         self._join(service, low, url, by)
         if self._part(service, low).store.part.url != url:
             self._settle()
-            while not moves.build(self._part(service, low)):
+            self._use_newest()
+            while not moves.build(service, low):
                 self.stdout.write("The other server is being built.")
                 time.sleep(WAIT_SECONDS)
             moves.hand_over(self._part(service, low))
@@ -176,6 +177,7 @@ class Command(BaseCommand):
         if tenant == Tenant(url) or (tenant is None and not low and not url):
             raise CommandError(f"The counters of {name} are there already.")
         if tenant is None or not tenant.is_moving:
+            actions.require_counter_address(url)
             moves.prepare(service, low, url)
             self._say(actions.join_counters(name, low, url, by=by))
         elif url not in (tenant.url, tenant.also):
@@ -183,8 +185,7 @@ class Command(BaseCommand):
 
     def _part(self, service: CounterService, low: int) -> CounterService:
         self._use_newest()
-        [part] = [one for one in service.parts() if one.store.part.low == low]
-        return part
+        return moves.part_of(service, low)
 
     def _use_newest(self) -> Topology:
         """This process may not hear of changes by itself."""

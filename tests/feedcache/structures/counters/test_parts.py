@@ -180,7 +180,7 @@ def part_of(service):
 def begin_move(service, steps, other):
     moves.prepare(service, low_of(service), other.url)
     with knowing(*steps[1]):
-        while not moves.build(part_of(service)):
+        while not moves.build(service, low_of(service)):
             pass
 
 
