@@ -107,16 +107,12 @@ def sessions() -> redis.Redis:
 
 
 def broadcasts() -> redis.Redis:
-    """One server, never a cluster."""
+    """A cluster passes each message on to all its nodes."""
     return client_at("broadcasts", tenant_of("broadcasts").url)
 
 
 def async_broadcasts() -> Any:
-    """A client of the same server for an event loop; the caller closes it."""
-    if settings.REDIS_BROADCAST_URL.startswith(CLUSTERS):
-        raise ImproperlyConfigured(
-            "REDIS_BROADCAST_URL: the broadcasts need one server, not a cluster"
-        )
+    """A client of the same server for an event loop, of a cluster of one node at random; the caller closes it."""
     options: dict[str, Any] = {
         "socket_timeout": settings.REDIS_TIMEOUT_SECONDS,
         "socket_connect_timeout": settings.REDIS_TIMEOUT_SECONDS,
@@ -133,8 +129,12 @@ def async_broadcasts() -> Any:
         sentinel: Any = redis.asyncio.Sentinel  # the library's types end here
         sentinels = sentinel(address.nodes, sentinel_kwargs=options)
         return sentinels.master_for(name, db=database, **login, **options)
-    if moved:
+    if moved or url.startswith(CLUSTERS):
         options |= _login(settings.REDIS_BROADCAST_URL)
+    if url.startswith(CLUSTERS):
+        host, port = random.choice(parse(url).nodes)  # noqa: S311 -- not a secret
+        scheme = "rediss" if url.startswith(TLS) else "redis"
+        url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
     return redis.asyncio.Redis.from_url(url, **options)
 
 

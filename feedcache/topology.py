@@ -313,10 +313,10 @@ def is_address(url: str) -> bool:
 def is_redis_address(name: str, url: str) -> bool:
     """Whether a text is redis://host:port/db, rediss://..., unix:///path?db=n or redis+cluster://host:port,host:port.
 
-    Without a login, which staff would read: that of the settings is used. Broadcasts and a range of counters need one
-    server, not a cluster.
+    Without a login, which staff would read: that of the settings is used. A range of counters needs one server, not a
+    cluster.
     """
-    if name in ("broadcasts", "counters") and "+cluster:" in url:
+    if name == "counters" and "+cluster:" in url:
         return False
     return len(url) <= MAX_URL_CHARACTERS and _REDIS_ADDRESS.fullmatch(url) is not None
 

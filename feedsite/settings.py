@@ -224,8 +224,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Each class of data may have a server of its own. Timelines, relations and existence filters may be
-# on a Redis Cluster: redis+cluster://host:port,host:port. All may have TLS: rediss://host:port/0.
+# Each class of data may have a server of its own, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
+# counters need one server; `manage counters move` splits them. All may have TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
 REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
@@ -256,6 +256,7 @@ CACHES = {
         "LOCATION": [REDIS_CACHE_URL],  # a string would be split at the commas between Sentinels
         "KEY_PREFIX": f"{CACHE_KEY_PREFIX}django",
         "OPTIONS": {
+            "CONNECTION_FACTORY": "feedsite.caches.CacheConnectionFactory",
             "CONNECTION_POOL_CLASS": "feedcache.redis_clients.CacheConnections",
             "CONNECTION_POOL_KWARGS": {
                 "role": "cache",

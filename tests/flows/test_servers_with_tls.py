@@ -14,6 +14,7 @@ import pytest
 from runner import privileges
 from runner.services.postgres import NAME, THROWAWAY, Postgres
 from tests.support import tls
+from tests.support.clusters import free_port
 from tools.scale import cassandra as cassandra_servers
 from tools.scale.certificates import make_certificates
 from tools.scale.servers import RABBITMQ, rabbitmq
@@ -113,7 +114,7 @@ def test_rabbitmq(tmp_path, files, stranger):
 @contextmanager
 def postgresql(directory, files):
     """A server of the distribution (the embedded one has no TLS) that takes connections with TLS only."""
-    port = tls.clusters.free_port()
+    port = free_port()
     own = directory / "certificates"
     own.mkdir()
     for file in (files.certificate, files.key):

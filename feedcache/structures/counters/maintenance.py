@@ -229,8 +229,12 @@ class Sample(NamedTuple):
 def sample(service: CounterService, newest_id: int) -> Sample:
     """Measure some of the hot buckets up to that of an id."""
     samples = [_sample(part, newest_id) for part in service.parts()]
-    sums = [sum(values) for values in zip(*(one[:3] for one in samples), strict=True)]
-    return Sample(*sums, most_records=max(one.most_records for one in samples))
+    return Sample(
+        sum(one.buckets for one in samples),
+        sum(one.records for one in samples),
+        sum(one.size for one in samples),
+        max(one.most_records for one in samples),
+    )
 
 
 def _sample(service: CounterService, newest_id: int) -> Sample:
