@@ -3,12 +3,12 @@
 from typing import Any
 
 from django.conf import settings
-from django_redis.pool import ConnectionFactory
+from django_redis.pool import ConnectionFactory  # type: ignore[import-untyped]  # it has no marker
 
 from feedcache.redis_clients import CACHE_TIMEOUT_SECONDS, CLUSTERS, Cluster
 
 
-class CacheConnectionFactory(ConnectionFactory):
+class CacheConnectionFactory(ConnectionFactory):  # type: ignore[misc]  # as above
     """django-redis has no client of a cluster. The commands of sessions have one key each, which is all it takes."""
 
     def connect(self, url: str) -> Any:

@@ -292,7 +292,9 @@ COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
 # posts that are compared with their rows continuously
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
-COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
+COUNTERS_MEMORY_LIMIT_BYTES = env.int(
+    "COUNTERS_MEMORY_LIMIT_BYTES", 0
+)  # of a range of posts' counts; 0: none
 
 # --- timelines ------------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
