@@ -62,6 +62,8 @@ def test_posts_from_a_day_on_move_and_come_back(alice, other, django_assert_num_
     said = capsys.readouterr().out
     for step in ("also written to redis://", "read from the other server", "is left"):
         assert step in said
+    call_command("counters", "status")
+    assert f"from {moved.low} on at {other.url}\n" in capsys.readouterr().out
     with django_assert_num_queries(0):
         assert counts_of(post) == expected
     key = POST_COUNTS.store.key(POST_COUNTS.store.places.place(post.pk)[0])

@@ -112,8 +112,15 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(statuses))
             return
+        topology = topology_in_force()
         for name, status in statuses.items():
             self.stdout.write(f"{name}:")
+            for one in topology.counters.get(name, ()):
+                tenant = one.tenant
+                line = f"from {one.low} on at {tenant.url or 'the address of the settings'}"
+                if tenant.also is not None:
+                    line += f", and at {tenant.also or 'that of the settings'}: moving"
+                self.stdout.write(f"  {line}")
             for key, value in status.items():
                 self.stdout.write(
                     f"{value:>18,}  {key}" if isinstance(value, int) else f"{value:>18}  {key}"
