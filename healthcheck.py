@@ -58,7 +58,7 @@ def _redis(url: str) -> Any:
         username, _, password = map(unquote, login.partition(":"))
         sentinels: Any = Sentinel(
             [(host, int(port)) for host, _, port in nodes], sentinel_kwargs=options
-        )  # type: ignore[no-untyped-call]
+        )  # type: ignore[no-untyped-call]  # as the library has it
         return sentinels.master_for(
             name,
             db=int(database[0]) if database else 0,

@@ -128,7 +128,6 @@ def postgresql(directory, files):
     }  # fmt: skip
     server = Postgres(directory / "data", directory, directory, options=options)
     server.programs = POSTGRESQL[-1].parent
-    server.settings = dict  # type: ignore[method-assign]
     server._make_database = lambda: None  # type: ignore[method-assign]  # by the port of the settings
     server.start()
     try:
