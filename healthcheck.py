@@ -8,15 +8,21 @@ import socket
 import sys
 import urllib.request
 from typing import Any
+from urllib.parse import unquote
 
 import redis
 from redis.cluster import RedisCluster
+from redis.sentinel import Sentinel
 
 PROCESSES, REPORT = (
     "topology:processes",
     "topology:process:{}",
 )  # as in feedcache.servers.topology_listener, which a test compares
-CLUSTER = "redis+cluster://"
+TLS_FILES = {
+    "ssl_ca_certs": "REDIS_CA_FILE",
+    "ssl_certfile": "REDIS_CERT_FILE",
+    "ssl_keyfile": "REDIS_KEY_FILE",
+}
 SECONDS = 2
 
 
@@ -35,10 +41,32 @@ def reports(role: str) -> bool:
 
 
 def _redis(url: str) -> Any:
-    if url.startswith(CLUSTER):
-        first = url.removeprefix(CLUSTER).split(",")[0]
-        return RedisCluster.from_url(f"redis://{first}", socket_timeout=SECONDS)
-    return redis.Redis.from_url(url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS)
+    """A client of an address as `feedcache.redis_clients` describes it."""
+    scheme, _, rest = url.partition("://")
+    scheme, _, kind = scheme.partition("+")
+    options: dict[str, Any] = {"socket_timeout": SECONDS, "socket_connect_timeout": SECONDS}
+    if scheme == "rediss":
+        files = {option: os.environ.get(name) for option, name in TLS_FILES.items()}
+        options |= {option: path for option, path in files.items() if path}
+    if kind == "cluster":
+        return RedisCluster.from_url(f"{scheme}://{rest.split(',')[0]}", **options)
+    if kind == "sentinel":
+        options["ssl"] = scheme == "rediss"
+        login, _, rest = rest.rpartition("@")
+        addresses, name, *database = rest.split("/")
+        nodes = [address.rpartition(":") for address in addresses.split(",")]
+        username, _, password = map(unquote, login.partition(":"))
+        sentinels: Any = Sentinel(
+            [(host, int(port)) for host, _, port in nodes], sentinel_kwargs=options
+        )  # type: ignore[no-untyped-call]  # as the library has it
+        return sentinels.master_for(
+            name,
+            db=int(database[0]) if database else 0,
+            username=username or None,
+            password=password or None,
+            **options,
+        )
+    return redis.Redis.from_url(url, **options)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,10 @@ from redis.sentinel import SentinelConnectionPool
 
 from feedcache.breaker import Breaker
 from feedcache.redis_clients import (
+    CLUSTERS,
     CONNECT_TIMEOUT_SECONDS,
-    SCHEME,
-    SENTINEL,
+    SENTINELS,
+    TLS,
     BreakingPool,
     Cluster,
     RedisConnections,
@@ -34,8 +35,9 @@ from feedcache.redis_clients import (
     parse,
     sentinel_parts,
     sentinel_pool,
+    tls_options,
 )
-from feedcache.topology import Sizes, Tenant, Topology, configured
+from feedcache.topology import Range, Sizes, Tenant, Topology, configured
 
 PROBE_TIMEOUT_SECONDS = 0.3  # a staff page waits for the slowest node
 
@@ -83,7 +85,7 @@ def _graph_replicas() -> list[redis.Redis]:
 
 def counters() -> redis.Redis:
     """Must not evict; rebuilt from PostgreSQL after a loss. One server, never a cluster."""
-    if settings.REDIS_COUNTERS_URL.startswith(SCHEME):
+    if settings.REDIS_COUNTERS_URL.startswith(CLUSTERS):
         raise ImproperlyConfigured(
             "REDIS_COUNTERS_URL: the counters need one server, not a cluster"
         )
@@ -105,16 +107,12 @@ def sessions() -> redis.Redis:
 
 
 def broadcasts() -> redis.Redis:
-    """One server, never a cluster."""
+    """A cluster passes each message on to all its nodes."""
     return client_at("broadcasts", tenant_of("broadcasts").url)
 
 
 def async_broadcasts() -> Any:
-    """A client of the same server for an event loop; the caller closes it."""
-    if settings.REDIS_BROADCAST_URL.startswith(SCHEME):
-        raise ImproperlyConfigured(
-            "REDIS_BROADCAST_URL: the broadcasts need one server, not a cluster"
-        )
+    """A client of the same server for an event loop, of a cluster of one node at random; the caller closes it."""
     options: dict[str, Any] = {
         "socket_timeout": settings.REDIS_TIMEOUT_SECONDS,
         "socket_connect_timeout": settings.REDIS_TIMEOUT_SECONDS,
@@ -123,17 +121,32 @@ def async_broadcasts() -> Any:
     }
     moved = tenant_of("broadcasts").url
     url = moved or settings.REDIS_BROADCAST_URL
-    if url.startswith(SENTINEL):
+    options |= tls_options(url, settings.REDIS_TLS_FILES)
+    if url.startswith(SENTINELS):
+        options["ssl"] = url.startswith(TLS)
         address, name, database = sentinel_parts(url)
         login = {"username": address.username, "password": address.password}
         sentinel: Any = redis.asyncio.Sentinel  # the library's types end here
         sentinels = sentinel(address.nodes, sentinel_kwargs=options)
         return sentinels.master_for(name, db=database, **login, **options)
-    if moved:
+    if moved or url.startswith(CLUSTERS):
         options |= _login(settings.REDIS_BROADCAST_URL)
+    if url.startswith(CLUSTERS):
+        host, port = random.choice(parse(url).nodes)  # noqa: S311 -- not a secret
+        scheme = "rediss" if url.startswith(TLS) else "redis"
+        url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
     return redis.asyncio.Redis.from_url(url, **options)
 
 
+async def close_async(client: Any) -> None:
+    """Close a client of `async_broadcasts`, and those of the Sentinels it asked."""
+    await client.aclose()
+    manager = getattr(client.connection_pool, "sentinel_manager", None)
+    for sentinel in manager.sentinels if manager else []:
+        await sentinel.aclose()
+
+
+COUNTER_KINDS = ("posts", "users")
 _SETTINGS = {
     "timelines": "REDIS_URL",
     "graph": "REDIS_GRAPH_URL",
@@ -148,14 +161,17 @@ _SETTINGS = {
 @dataclass
 class _Tenants:
     find: Callable[[str], Tenant] = lambda _name: Tenant()
+    find_ranges: Callable[[str], tuple[Range, ...]] = lambda _name: ()
 
 
 _tenants = _Tenants()
 
 
-def find_tenants_with(find: Callable[[str], Tenant]) -> None:
-    """How this process knows where a class of data is; until then at the address of the settings."""
-    _tenants.find = find
+def find_tenants_with(
+    find: Callable[[str], Tenant], find_ranges: Callable[[str], tuple[Range, ...]]
+) -> None:
+    """How this process knows where a class of data is, and where which counters are; until then by the settings."""
+    _tenants.find, _tenants.find_ranges = find, find_ranges
 
 
 def tenant_of(name: str) -> Tenant:
@@ -163,8 +179,27 @@ def tenant_of(name: str) -> Tenant:
     return _tenants.find(name)
 
 
+def counter_ranges(kind: str) -> tuple[Range, ...]:
+    """Where the counters of one kind of id are, by ranges of ids; () when all are at the address of the settings."""
+    return _tenants.find_ranges(kind)
+
+
+def counters_at(url: str) -> redis.Redis:
+    """The client of a range of counters."""
+    return client_at("counters", url) if url else counters()
+
+
+def counter_servers() -> list[redis.Redis]:
+    """All servers that have counters, also those to which they move; that of the settings is the first."""
+    tenants = [one.tenant for kind in COUNTER_KINDS for one in counter_ranges(kind)]
+    urls = ["", *(url for one in tenants for url in (one.url, one.also) if url)]
+    return [counters_at(url) for url in dict.fromkeys(urls)]
+
+
 def written(name: str) -> list[redis.Redis]:
     """The servers to which a class of data is written now: the one that is read first; two while it moves."""
+    if name == "counters":
+        return counter_servers()
     tenant = tenant_of(name)
     urls = [tenant.url] if tenant.also is None else [tenant.url, tenant.also]
     return [client_at(name, url) for url in urls]
@@ -178,9 +213,9 @@ def client_at(name: str, url: str) -> redis.Redis:
 
 
 def _login(url: str) -> dict[str, Any]:
-    if url.startswith(SCHEME):
+    if url.startswith(CLUSTERS):
         _nodes, username, password = parse(url)
-    elif url.startswith(SENTINEL):
+    elif url.startswith(SENTINELS):
         address, _name, _database = sentinel_parts(url)
         username, password = address.username, address.password
     else:
@@ -204,21 +239,22 @@ def _redis(
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
     """A client whose calls count as those of a role, but with a pool of its own."""
-    if url.startswith(SCHEME):
-        options: dict[str, Any] = {"timeout_seconds": settings.REDIS_TIMEOUT_SECONDS, "role": role}
-        return cast("redis.Redis", Cluster(url, login=login, **options))
+    timeout, tls = settings.REDIS_TIMEOUT_SECONDS, settings.REDIS_TLS_FILES
+    if url.startswith(CLUSTERS):
+        cluster = Cluster(url, timeout_seconds=timeout, role=role, login=login, tls=tls)
+        return cast("redis.Redis", cluster)
     counted = {} if pool else {"role": role}
     # one retry, of broken connections only: a pooled one may be stale after a restart
     retries: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         "retry_on_error": [redis.ConnectionError],
     }
-    timeout = settings.REDIS_TIMEOUT_SECONDS
-    if url.startswith(SENTINEL):
+    if url.startswith(SENTINELS):
         primary = sentinel_pool(
             SentinelConnectionPool if pool else SentinelConnections,
             url,
             timeout_seconds=timeout,
+            tls=tls,
             **retries,
             **counted,
         )
@@ -231,6 +267,7 @@ def _redis(
         socket_timeout=timeout,
         socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
         protocol=2,
+        **tls_options(url, tls),
         **(login or {}),
         **retries,
         **counted,
@@ -252,7 +289,7 @@ def has_open_breaker() -> bool:
 
 
 def _needed_by_pages() -> list[redis.Redis]:
-    return [timelines(), graph(), counters(), *graph_replicas()]
+    return [timelines(), graph(), *counter_servers(), *graph_replicas()]
 
 
 def _breakers(servers: Iterable[redis.Redis]) -> Iterator[Breaker]:

@@ -3,7 +3,8 @@
 A cluster has the interface of one server. Its address is `redis+cluster://user:password@host:port,host:port`. A
 cluster client connects when it is first used; each of its failures is a RedisError, as with one server.
 `redis+sentinel://user:password@host:port,host:port/name/0` names Sentinels, and database 0 of the primary they call
-`name`; the login is the primary's.
+`name`; the login is the primary's. `rediss:`, `rediss+cluster:` and `rediss+sentinel:` are the same with TLS, also to
+the Sentinels.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import compress
 from time import perf_counter
 from typing import Any, NamedTuple, Self, cast
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import redis
 from hiredis import pack_command
@@ -27,8 +28,9 @@ from redis.sentinel import Sentinel, SentinelConnectionPool
 from feedcache import stats
 from feedcache.breaker import Breaker
 
-SCHEME = "redis+cluster://"
-SENTINEL = "redis+sentinel://"
+CLUSTERS = ("redis+cluster://", "rediss+cluster://")
+SENTINELS = ("redis+sentinel://", "rediss+sentinel://")
+TLS = "rediss"  # what addresses with TLS begin with
 CONNECT_TIMEOUT_SECONDS = 0.2
 CACHE_TIMEOUT_SECONDS = 0.2
 DEFAULT_PORT = 6379
@@ -103,10 +105,18 @@ class CacheConnections(_CountsCalls, redis.ConnectionPool):
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Any:
-        if not url.startswith(SENTINEL):
+        if not url.startswith(SENTINELS):
             return super().from_url(url, **options)
         return sentinel_pool(
-            SentinelCacheConnections, url, timeout_seconds=CACHE_TIMEOUT_SECONDS, role="cache"
+            SentinelCacheConnections,
+            url,
+            timeout_seconds=CACHE_TIMEOUT_SECONDS,
+            tls={
+                name.removeprefix("ssl_"): path
+                for name, path in options.items()
+                if name.startswith("ssl_")
+            },
+            role="cache",
         )
 
 
@@ -148,22 +158,47 @@ class SentinelCacheConnections(_CountsCalls, SentinelConnectionPool):
 
 def sentinel_parts(url: str) -> tuple["Address", str, int]:
     """The Sentinels with the primary's login, the primary's name, and the database; ValueError when malformed."""
-    addresses, _, path = url.removeprefix(SENTINEL).partition("/")
+    addresses, _, path = url.partition("://")[2].partition("/")
     name, _, database = path.partition("/")
-    if not url.startswith(SENTINEL) or not name or not (database or "0").isdecimal():
+    if not url.startswith(SENTINELS) or not name or not (database or "0").isdecimal():
         raise ValueError("not redis+sentinel://host:port,host:port/name/database")
-    return parse(SCHEME + addresses), name, int(database or 0)
+    return parse(CLUSTERS[0] + addresses), name, int(database or 0)
+
+
+def nodes_of(url: str) -> list[tuple[str, int]]:
+    """The servers that an address names; of one server on a socket there are none."""
+    if url.startswith(SENTINELS):
+        return sentinel_parts(url)[0].nodes
+    if url.startswith(CLUSTERS):
+        return parse(url).nodes
+    parts = urlsplit(url)
+    return [(parts.hostname, parts.port or DEFAULT_PORT)] if parts.hostname else []
+
+
+def tls_options(url: str, files: Mapping[str, str]) -> dict[str, str]:
+    """What a connection needs beside an address with TLS, by redis-py's names; nothing without TLS."""
+    return {f"ssl_{name}": path for name, path in files.items()} if url.startswith(TLS) else {}
 
 
 def sentinel_pool(
-    pool: type[SentinelConnectionPool], url: str, *, timeout_seconds: float, **options: Any
+    pool: type[SentinelConnectionPool],
+    url: str,
+    *,
+    timeout_seconds: float,
+    tls: Mapping[str, str],
+    **options: Any,
 ) -> Any:
-    """A pool of connections to the primary; the Sentinels are asked at each new connection."""
+    """A pool of connections to the primary; the Sentinels are asked at each new connection.
+
+    `tls` has the files of `tls_options`, also of an address without TLS.
+    """
     address, name, database = sentinel_parts(url)
     timeouts: dict[str, Any] = {
         "socket_timeout": timeout_seconds,
         "socket_connect_timeout": CONNECT_TIMEOUT_SECONDS,
         "protocol": 2,
+        "ssl": url.startswith(TLS),
+        **tls_options(url, tls),
     }
     sentinel: Any = Sentinel  # the library's types end here
     # without retries: the next Sentinel is asked instead of the same one again
@@ -188,9 +223,9 @@ class Address(NamedTuple):
 
 def parse(url: str) -> Address:
     """The parts of an address; ValueError when it is malformed."""
-    if not url.startswith(SCHEME):
-        raise ValueError(f"not the address of a cluster: it does not begin with {SCHEME}")
-    login, _, addresses = url.removeprefix(SCHEME).rstrip("/").rpartition("@")
+    if not url.startswith(CLUSTERS):
+        raise ValueError(f"not the address of a cluster: it does not begin with {CLUSTERS[0]}")
+    login, _, addresses = url.partition("://")[2].rstrip("/").rpartition("@")
     username, _, password = login.partition(":")
     nodes = [_node(address) for address in addresses.split(",")]
     return Address(nodes, unquote(username) or None, unquote(password) or None)
@@ -220,6 +255,7 @@ class Cluster:
         timeout_seconds: float,
         role: str = "",
         login: Mapping[str, Any] | None = None,
+        tls: Mapping[str, str] | None = None,
     ) -> None:
         self.address = parse(url)._replace(**(login or {}))
         self._backend = f"redis {role}"
@@ -229,7 +265,9 @@ class Cluster:
             "socket_timeout": timeout_seconds,
             "socket_connect_timeout": 0.2,
             "protocol": 2,
+            **tls_options(url, tls or {}),
         }
+        self._has_tls = url.startswith(TLS)
 
     @cached_property
     def _client(self) -> RedisCluster:
@@ -240,6 +278,7 @@ class Cluster:
                 max_connections=CONNECTIONS_PER_NODE,
                 require_full_coverage=False,
                 retry=Retry(NoBackoff(), 1),
+                ssl=self._has_tls,
                 **self._options,
             )
         except RedisClusterException as error:
@@ -265,6 +304,8 @@ class Cluster:
     def node(self, host: str, port: int, *, timeout_seconds: float = NODE_TIMEOUT_SECONDS) -> Any:
         """A client of one node, for administration: a long time-out, and redirections are not followed."""
         options = {**self._options, "socket_timeout": timeout_seconds}
+        if self._has_tls:
+            options["connection_class"] = redis.SSLConnection
         return redis.Redis(connection_pool=redis.ConnectionPool(host=host, port=port, **options))
 
     def pipeline(self, transaction: bool = False) -> "ClusterPipeline":  # noqa: FBT001, FBT002 -- the library's own interface

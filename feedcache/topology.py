@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 MAX_NODES = 64  # of all pools together: every write goes to all L1 groups
@@ -35,7 +36,7 @@ _REDIS_HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
 _REDIS_ADDRESS = re.compile(
     rf"rediss?://{_REDIS_HOST}(?:/[0-9]{{1,4}})?"
     r"|unix:///[A-Za-z0-9._/-]+(?:\?db=[0-9]{1,4})?"
-    rf"|redis\+cluster://{_REDIS_HOST}(?:,{_REDIS_HOST})*"
+    rf"|rediss?\+cluster://{_REDIS_HOST}(?:,{_REDIS_HOST})*"
 )
 
 
@@ -89,6 +90,14 @@ class Tenant:
         return self.also is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Counters of one kind of id from `low` on, up to the next range: a part of them with a Redis of its own."""
+
+    low: int = 0
+    tenant: Tenant = Tenant()
+
+
 Group = tuple[Node, ...]
 
 
@@ -110,7 +119,8 @@ class Place:
 class Topology:
     """All nodes by pool and slot, the epochs of the classes, and the Redis servers of those that moved.
 
-    Version 0 is that of the settings.
+    `counters`: the ranges of each kind of count that is on several servers, or has moved. Version 0 is that of the
+    settings.
     """
 
     version: int = 0
@@ -119,6 +129,7 @@ class Topology:
     l1: tuple[Group, ...] = ()
     epochs: Mapping[str, int] = field(default_factory=dict)
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
+    counters: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
 
     def tenant(self, name: str) -> Tenant:
         return self.tenants.get(name, Tenant())
@@ -155,6 +166,10 @@ class Topology:
             "l1": [_lists(group) for group in self.l1],
             "epochs": dict(self.epochs),
             "tenants": {name: [one.url, one.also] for name, one in self.tenants.items()},
+            "counters": {
+                name: [[one.low, one.tenant.url, one.tenant.also] for one in ranges]
+                for name, ranges in self.counters.items()
+            },
         }
         return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
@@ -174,6 +189,10 @@ class Topology:
                 tenants={  # versions that are older than the tenants have none
                     _text(name): _tenant(*_list(urls))
                     for name, urls in dict(document.get("tenants", {})).items()
+                },
+                counters={  # the same
+                    _text(name): _ranges(_list(ranges))
+                    for name, ranges in dict(document.get("counters", {})).items()
                 },
             )
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -216,7 +235,7 @@ class Finding:
 def problems(topology: Topology) -> list[Finding]:
     """Why a topology cannot be used; [] when it can."""
     findings = []
-    if not topology.main and not topology.tenants:
+    if not topology.main and not topology.tenants and not topology.counters:
         findings.append(Finding("no_main"))
     findings += _problems_of_tenants(topology)
     for number, group in enumerate(topology.l1):
@@ -247,6 +266,11 @@ def _problems_of_tenants(topology: Topology) -> Iterator[Finding]:
         for url in filter(None, (tenant.url, tenant.also)):
             if name not in TENANTS or not is_redis_address(name, url):
                 yield Finding("bad_redis", {"name": name, "url": url})
+    for name, ranges in topology.counters.items():
+        for one in ranges:
+            for url in filter(None, (one.tenant.url, one.tenant.also)):
+                if not is_redis_address("counters", url):
+                    yield Finding("bad_redis", {"name": f"counters of {name}", "url": url})
 
 
 def _duplicates(places: Sequence[tuple[Place, Node]]) -> Iterator[Finding]:
@@ -289,9 +313,10 @@ def is_address(url: str) -> bool:
 def is_redis_address(name: str, url: str) -> bool:
     """Whether a text is redis://host:port/db, rediss://..., unix:///path?db=n or redis+cluster://host:port,host:port.
 
-    Without a login, which staff would read: that of the settings is used. Broadcasts need one server, not a cluster.
+    Without a login, which staff would read: that of the settings is used. A range of counters needs one server, not a
+    cluster.
     """
-    if name == "broadcasts" and url.startswith("redis+cluster:"):
+    if name == "counters" and "+cluster:" in url:
         return False
     return len(url) <= MAX_URL_CHARACTERS and _REDIS_ADDRESS.fullmatch(url) is not None
 
@@ -320,6 +345,15 @@ def _node(name: Any, url: Any, megabytes: Any, generation: Any, state: Any) -> N
 
 def _tenant(url: Any, also: Any) -> Tenant:
     return Tenant(_text(url), None if also is None else _text(also))
+
+
+def _ranges(rows: list[Any]) -> tuple[Range, ...]:
+    """The first begins at 0, each of the others above the one before it."""
+    ranges = [Range(_number(low), _tenant(url, also)) for low, url, also in map(_list, rows)]
+    lows = [one.low for one in ranges]
+    if lows[:1] != [0] or any(low >= high for low, high in pairwise(lows)):
+        raise TopologyError(f"{lows} are no ranges")
+    return tuple(ranges)
 
 
 def _number(value: Any) -> int:

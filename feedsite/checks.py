@@ -21,21 +21,27 @@ from django.core.checks import CheckMessage, Error
 from apps.audit.own_page.signing import signing_key
 from apps.graph.management import shards
 from apps.media.video import is_available
-from feedcache.redis_clients import SENTINEL, sentinel_parts
+from feedcache.redis_clients import CLUSTERS, SENTINELS, TLS, nodes_of, sentinel_parts
+from feedcache.servers.tls import handshake_error, tls_context
 
 KEY_CHARACTERS, KEY_DISTINCT = 50, 10
 TOKEN_CHARACTERS = 32
 # What placeholders in examples and generators begin with.
 PLACEHOLDER = re.compile(r"replace|change|example|django-insecure|secret|your", re.IGNORECASE)
-CLUSTER = "redis+cluster://"
-ONE_SERVER = ("REDIS_COUNTERS_URL", "REDIS_CACHE_URL", "REDIS_BROADCAST_URL")
+ONE_SERVER = {
+    "REDIS_COUNTERS_URL": "Ranges of the counters go to further servers by `manage counters move`.",
+    "CELERY_BROKER_URL": "One Redis, one behind Sentinels (sentinel://), or RabbitMQ (amqp://).",
+}
 REDIS_ROLES = (
     "REDIS_URL",
     "REDIS_GRAPH_URL",
     "REDIS_EXISTENCE_URL",
     "REDIS_LIMITS_URL",
-    *ONE_SERVER,
+    "REDIS_COUNTERS_URL",
+    "REDIS_CACHE_URL",
+    "REDIS_BROADCAST_URL",
 )
+BROKER_PORTS = {"rediss": 6379, "sentinel": 26379, "amqps": 5671}
 POOLERS = ("", "transaction")
 
 Check = Callable[..., list[CheckMessage]]
@@ -148,17 +154,7 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_servers(**_options: object) -> list[CheckMessage]:
     """URLs and names that would otherwise only fail at first use."""
-    messages: list[CheckMessage] = [
-        Error(f"{name} has to be one server, not a cluster.", id="feedsite.E009")
-        for name in ONE_SERVER
-        if getattr(settings, name).startswith(CLUSTER)
-    ]
-    for name in REDIS_ROLES:
-        if getattr(settings, name).startswith(SENTINEL):
-            try:
-                sentinel_parts(getattr(settings, name))
-            except ValueError as error:
-                messages.append(Error(f"{name}: {error}.", id="feedsite.E019"))
+    messages = list(_wrong_with_redis())
     messages += [
         Error(
             f"TIMELINE_SHARDS names {alias!r}, which is not a database of its own.",
@@ -201,6 +197,76 @@ def check_servers(**_options: object) -> list[CheckMessage]:
             )
         )
     return messages
+
+
+def _wrong_with_redis() -> Iterator[CheckMessage]:
+    for name, hint in ONE_SERVER.items():
+        if getattr(settings, name).startswith(CLUSTERS):
+            text = f"{name} has to be one server, not a cluster."
+            yield Error(text, hint=hint, id="feedsite.E009")
+    if any(url.startswith(CLUSTERS) for url in settings.REDIS_GRAPH_REPLICA_URLS):
+        hint = "With REDIS_GRAPH_URL on a cluster leave them empty: its replicas are not read from."
+        yield Error("REDIS_GRAPH_REPLICA_URLS names a cluster.", hint=hint, id="feedsite.E025")
+    for name in REDIS_ROLES:
+        if getattr(settings, name).startswith(SENTINELS):
+            try:
+                sentinel_parts(getattr(settings, name))
+            except ValueError as error:
+                yield Error(f"{name}: {error}.", id="feedsite.E019")
+
+
+@checks.register(checks.Tags.database, checks.Tags.caches)
+def check_tls_to_servers(**_options: object) -> list[CheckMessage]:
+    """Files that are none, and servers whose certificate is not accepted. One that is away only costs time."""
+    return list(_wrong_with_tls())
+
+
+def _wrong_with_tls() -> Iterator[CheckMessage]:
+    hint = "CA_FILE, CERT_FILE and KEY_FILE of REDIS, CELERY_BROKER and CASSANDRA; in DATABASE_URL sslrootcert."
+    broken = set()
+    for servers, files in {
+        "REDIS": settings.REDIS_TLS_FILES,
+        "CELERY_BROKER": settings.CELERY_BROKER_TLS_FILES,
+        "CASSANDRA": settings.CASSANDRA_TLS_FILES,
+    }.items():
+        try:
+            tls_context(files)
+        except OSError as error:
+            broken.add(servers)
+            text = f"The files for TLS to {servers} are not to be used: {error}."
+            yield Error(text, hint=hint, id="feedsite.E023")
+    for name, (host, port), files in _nodes_with_tls(broken):
+        if reason := handshake_error(host, port, files):
+            text = f"{name}: no TLS with {host}:{port}: {reason}"
+            yield Error(text, hint=hint, id="feedsite.E024")
+            return  # one CA for all: the others would say the same
+    if reason := _refused_by_postgresql(settings.DATABASES["default"].get("OPTIONS", {})):
+        yield Error(f"DATABASE_URL: no TLS: {reason}", hint=hint, id="feedsite.E024")
+
+
+def _nodes_with_tls(broken: set[str]) -> Iterator[tuple[str, tuple[str, int], dict[str, str]]]:
+    """The servers with TLS by their settings, as their addresses name them."""
+    if "REDIS" not in broken:
+        for name in REDIS_ROLES:
+            url = getattr(settings, name)
+            if url.startswith(TLS):
+                yield from ((name, node, settings.REDIS_TLS_FILES) for node in nodes_of(url))
+    if settings.CELERY_BROKER_TLS and "CELERY_BROKER" not in broken:
+        for url in settings.CELERY_BROKER_URL.split(";"):
+            parts = urlsplit(url)
+            port = parts.port or BROKER_PORTS[parts.scheme]
+            files = settings.CELERY_BROKER_TLS_FILES
+            yield "CELERY_BROKER_URL", (parts.hostname or "localhost", port), files
+
+
+def _refused_by_postgresql(options: Mapping[str, Any]) -> str:
+    if options.get("sslmode") not in ("require", "verify-ca", "verify-full"):
+        return ""
+    try:
+        shards.connect().close()
+    except shards.ShardError as error:
+        return str(error) if re.search("SSL|certificate", str(error)) else ""
+    return ""
 
 
 @checks.register(checks.Tags.database)

@@ -28,6 +28,13 @@ def postgresql_options(timeouts: Mapping[str, int], **others: str) -> str:
     return " ".join(f"-c {name}={value}" for name, value in {**timeouts, **others}.items())
 
 
+def tls_files(env: Environment, servers: str) -> dict[str, str]:
+    """The files that the environment names for TLS to some servers, by Python's names of them."""
+    names = {"ca_certs": "CA_FILE", "certfile": "CERT_FILE", "keyfile": "KEY_FILE"}
+    found = {name: env.str(f"{servers}_{suffix}", "") for name, suffix in names.items()}
+    return {name: path for name, path in found.items() if path}
+
+
 def relying_party(site_url: str) -> tuple[str, str]:
     """The domain of passkeys, and the origin that may request them.
 

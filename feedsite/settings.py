@@ -3,6 +3,7 @@
 `./run` sets it for the embedded servers, docker-compose.yml for separate ones.
 """
 
+import ssl
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from feedsite import __version__
 from feedsite.databases import connection_limited_to
-from feedsite.environment import Environment, postgresql_options, relying_party
+from feedsite.environment import Environment, postgresql_options, relying_party, tls_files
 from feedsite.files.storage import storages_of
 
 VERSION = __version__
@@ -223,8 +224,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Each class of data may have a server of its own. Timelines, relations and existence filters may be
-# on a Redis Cluster: redis+cluster://host:port,host:port.
+# Each class of data may have a server of its own, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
+# counters need one server; `manage counters move` splits them. All may have TLS: rediss://host:port/0.
+REDIS_TLS_FILES = tls_files(env, "REDIS")
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
 REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
@@ -254,8 +256,16 @@ CACHES = {
         "LOCATION": [REDIS_CACHE_URL],  # a string would be split at the commas between Sentinels
         "KEY_PREFIX": f"{CACHE_KEY_PREFIX}django",
         "OPTIONS": {
+            "CONNECTION_FACTORY": "feedsite.caches.CacheConnectionFactory",
             "CONNECTION_POOL_CLASS": "feedcache.redis_clients.CacheConnections",
-            "CONNECTION_POOL_KWARGS": {"role": "cache"},
+            "CONNECTION_POOL_KWARGS": {
+                "role": "cache",
+                **{
+                    f"ssl_{name}": path
+                    for name, path in REDIS_TLS_FILES.items()
+                    if REDIS_CACHE_URL.startswith("rediss")
+                },
+            },
             "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
             "SOCKET_CONNECT_TIMEOUT": 0.2,
             "SOCKET_TIMEOUT": 0.2,
@@ -282,7 +292,9 @@ COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
 # posts that are compared with their rows continuously
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
-COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)  # of posts' counts; 0: none
+COUNTERS_MEMORY_LIMIT_BYTES = env.int(
+    "COUNTERS_MEMORY_LIMIT_BYTES", 0
+)  # of a range of posts' counts; 0: none
 
 # --- timelines ------------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
@@ -317,8 +329,9 @@ AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
 # entries below Redis
 TIMELINE_SECOND_LEVEL = env.bool("TIMELINE_SECOND_LEVEL", True)
-# where they are: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1]
+# where they are: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
+CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
 CASSANDRA_TIMEOUT_SECONDS = env.float(
     "CASSANDRA_TIMEOUT_SECONDS", 0.25
 )  # of a read; then PostgreSQL answers
@@ -466,6 +479,23 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
 # The name of the primary, for sentinel://host:port;sentinel://host:port
 if CELERY_BROKER_MASTER := env.str("CELERY_BROKER_MASTER", ""):
     CELERY_BROKER_TRANSPORT_OPTIONS["master_name"] = CELERY_BROKER_MASTER
+# TLS by the scheme, rediss:// or amqps://; sentinel:// has no other one. Certificates are verified.
+CELERY_BROKER_TLS = env.bool(
+    "CELERY_BROKER_TLS", CELERY_BROKER_URL.startswith(("rediss://", "amqps://"))
+)
+CELERY_BROKER_USE_SSL: dict[str, Any] | None = None
+CELERY_BROKER_TLS_FILES = tls_files(env, "CELERY_BROKER") or REDIS_TLS_FILES
+if CELERY_BROKER_TLS and CELERY_BROKER_URL.startswith("amqp"):
+    CELERY_BROKER_USE_SSL = {
+        **CELERY_BROKER_TLS_FILES,
+        "cert_reqs": ssl.CERT_REQUIRED,
+        "server_hostname": None,  # kombu puts that of the address here
+    }
+elif CELERY_BROKER_TLS:
+    _broker_tls = {f"ssl_{name}": path for name, path in CELERY_BROKER_TLS_FILES.items()}
+    CELERY_BROKER_USE_SSL = {**_broker_tls, "ssl_cert_reqs": ssl.CERT_REQUIRED}
+    if CELERY_BROKER_URL.startswith("sentinel"):
+        CELERY_BROKER_TRANSPORT_OPTIONS["sentinel_kwargs"] = {**_broker_tls, "ssl": True}
 # Of RabbitMQ: quorum queues survive the loss of a node and a restart, classic ones belong to one node.
 CELERY_BROKER_QUEUE_TYPE = env.str(
     "CELERY_BROKER_QUEUE_TYPE", "quorum" if CELERY_BROKER_URL.startswith("amqp") else "classic"

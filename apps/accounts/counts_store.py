@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, models, transaction
 
 from apps.events.actions import enqueue, record
-from feedcache.connections import RedisError, counters
+from feedcache.connections import RedisError
 from feedcache.read_through import Batch, QueueWrites
 from feedcache.structures.counters.maintenance import invalidate
 from feedcache.structures.counters.service import CounterService, Row, Span
@@ -174,11 +174,12 @@ def put_writes(service: CounterService, row: Row) -> QueueWrites:
     """`put_or_record` of one row, as writes beside others."""
 
     def queue(batch: Batch) -> Callable[[], None]:
-        queued = batch.commands(counters(), [service.store.put_call([row])])
+        queued = [batch.commands(client, [call]) for client, call in service.put_calls(row)]
 
         def check() -> None:
             try:
-                queued.raise_error()
+                for each in queued:
+                    each.raise_error()
             except RedisError as error:
                 _record_missed(service, [row], error)
 

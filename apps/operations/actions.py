@@ -42,6 +42,7 @@ from feedcache.topology import (
     Group,
     Node,
     Place,
+    Range,
     State,
     Tenant,
     Topology,
@@ -193,6 +194,48 @@ def leave_server(name: str, *, by: Author) -> TopologyVersion:
     except RedisError as error:
         logger.warning("%s: keys stay on the server that was left: %s", name, error)
     return row
+
+
+def require_counter_address(url: str) -> None:
+    """Invalid."""
+    if url and not is_redis_address("counters", url):
+        finding = Finding("bad_redis", {"name": "counters", "url": url})
+        raise Invalid(" ".join(finding_texts([finding])))
+
+
+def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersion:
+    """As `join_server`, of the counters of a kind from an id on, up to the next range. Invalid, Conflict.
+
+    `feedcache.structures.counters.moves` prepares the server before and builds it afterwards.
+    """
+    return _commit(
+        Action.MOVE,
+        f"counters of {kind} from {low} on: also written to {url or 'the address of the settings'}",
+        lambda now, version: counters_joined(now, kind, low, url, version=version),
+        by=by,
+    )
+
+
+def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
+    """As `switch_server`, after the other server was built and counts. Conflict, NotFound."""
+    _require_settled()
+    return _commit(
+        Action.MOVE,
+        f"counters of {kind} from {low} on: read from the other server",
+        lambda now, version: counters_switched(now, kind, low, version=version),
+        by=by,
+    )
+
+
+def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
+    """As `leave_server`. Conflict, NotFound."""
+    _require_settled()
+    return _commit(
+        Action.MOVE,
+        f"counters of {kind} from {low} on: the other server is left",
+        lambda now, version: counters_left(now, kind, low, version=version),
+        by=by,
+    )
 
 
 def unsettled() -> str:
@@ -392,6 +435,41 @@ def _with_tenant(current: Topology, name: str, tenant: Tenant, *, version: int) 
     return replace(current, version=version, tenants={**current.tenants, name: tenant})
 
 
+def counters_joined(current: Topology, kind: str, low: int, url: str, *, version: int) -> Topology:
+    """A range that is new begins where it was."""
+    ranges = {one.low: one.tenant for one in current.counters.get(kind, (Range(),))}
+    tenant = ranges.get(low) or Tenant(ranges[max(one for one in ranges if one < low)].url)
+    parent = ranges[max(one for one in ranges if one <= low)]
+    if tenant.is_moving or parent.is_moving or tenant.url == url:
+        raise ImpossibleError
+    return _with_range(current, kind, Range(low, replace(tenant, also=url)), version=version)
+
+
+def counters_switched(current: Topology, kind: str, low: int, *, version: int) -> Topology:
+    tenant = moving_range(current, kind, low)
+    moved = Range(low, Tenant(tenant.also or "", tenant.url))
+    return _with_range(current, kind, moved, version=version)
+
+
+def counters_left(current: Topology, kind: str, low: int, *, version: int) -> Topology:
+    tenant = moving_range(current, kind, low)
+    return _with_range(current, kind, Range(low, Tenant(tenant.url)), version=version)
+
+
+def moving_range(current: Topology, kind: str, low: int) -> Tenant:
+    """Where a range is that is on its way. ImpossibleError."""
+    ranges = {one.low: one.tenant for one in current.counters.get(kind, ())}
+    if low not in ranges or not ranges[low].is_moving:
+        raise ImpossibleError
+    return ranges[low]
+
+
+def _with_range(current: Topology, kind: str, own: Range, *, version: int) -> Topology:
+    others = (one for one in current.counters.get(kind, (Range(),)) if one.low != own.low)
+    ranges = tuple(sorted((*others, own), key=lambda one: one.low))
+    return replace(current, version=version, counters={**current.counters, kind: ranges})
+
+
 def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topology:
     """The nodes of an earlier topology. Only those that serve the same slot now keep their contents."""
     return Topology(
@@ -404,6 +482,7 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
         ),
         epochs=current.epochs,
         tenants=current.tenants,  # Redis moves by steps of its own
+        counters=current.counters,
     )
 
 

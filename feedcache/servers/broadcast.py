@@ -3,7 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from feedcache.connections import RedisError, async_broadcasts, key_prefix, tenant_of, written
+from feedcache.connections import (
+    RedisError,
+    async_broadcasts,
+    close_async,
+    key_prefix,
+    tenant_of,
+    written,
+)
 
 PING_SECONDS = 2.0
 SILENCE_SECONDS = 3 * PING_SECONDS  # without even an answer to a ping: the connection is dead
@@ -41,7 +48,7 @@ async def subscribe() -> AsyncIterator[bytes | None]:
                     yield message["data"]
             raise RedisError("Redis has fallen silent")
     finally:
-        await client.aclose()
+        await close_async(client)
 
 
 def _channel() -> bytes:

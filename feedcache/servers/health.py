@@ -14,6 +14,7 @@ from feedcache.connections import (
     Redis,
     RedisError,
     broadcasts,
+    counter_servers,
     counters,
     existence,
     graph,
@@ -172,6 +173,8 @@ def redis_statuses() -> list[RedisStatus]:
     for name, client_of in SERVERS.items():
         client = client_of()
         clients.setdefault(address_of(client), (client, []))[1].append(name)
+    for client in counter_servers()[1:]:
+        clients.setdefault(address_of(client), (client, []))[1].append("counters")
     clients |= {address_of(replica): (replica, [REPLICA]) for replica in graph_replicas()}
     with ThreadPoolExecutor(min(MAX_PARALLEL, len(clients))) as pool:
         found = list(pool.map(_redis_statuses, clients.values()))

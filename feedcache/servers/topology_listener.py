@@ -31,7 +31,7 @@ from feedcache.connections import (
 )
 from feedcache.redis_clients import execute, run_script
 from feedcache.servers import totals
-from feedcache.topology import Tenant, Topology, TopologyError, problems
+from feedcache.topology import Range, Tenant, Topology, TopologyError, problems
 
 logger = logging.getLogger(__name__)
 
@@ -153,15 +153,21 @@ class Listener:
 
     def tenant(self, name: str) -> Tenant:
         """Where a class of data in Redis is. The first call waits; `NOWHERE` while neither store has told."""
-        if listens() and not self._known.is_set():
-            if not self.is_running:
-                self.start()
-            if not self._has_waited and threading.current_thread() is not self._thread:
-                self._has_waited = True
-                self._known.wait(FIRST_SECONDS)
-            if not self._known.is_set():
-                return NOWHERE
-        return self.topology.tenant(name)
+        return self.topology.tenant(name) if self._is_known() else NOWHERE
+
+    def ranges(self, name: str) -> tuple[Range, ...]:
+        """Where the counters of one kind of id are, as `tenant`; () when all are at the address of the settings."""
+        return self.topology.counters.get(name, ()) if self._is_known() else (Range(0, NOWHERE),)
+
+    def _is_known(self) -> bool:
+        if self._known.is_set() or not listens():
+            return True
+        if not self.is_running:
+            self.start()
+        if not self._has_waited and threading.current_thread() is not self._thread:
+            self._has_waited = True
+            self._known.wait(FIRST_SECONDS)
+        return self._known.is_set()
 
     def subscribe(self, callback: Callable[[Topology], None]) -> None:
         """Call back with the topology now, and with every new one, from the thread."""
@@ -331,4 +337,4 @@ def current() -> Topology:
     return own.topology
 
 
-find_tenants_with(lambda name: listener().tenant(name))
+find_tenants_with(lambda name: listener().tenant(name), lambda name: listener().ranges(name))

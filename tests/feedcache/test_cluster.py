@@ -1,6 +1,10 @@
 """Windows and existence filters on a real Redis Cluster, and a slot that moves while they are used."""
 
+import asyncio
 import inspect
+import os
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -13,7 +17,7 @@ from feedcache import redis_clients as redisclients
 from feedcache.connections import RedisError, existence, timelines
 from feedcache.rate_limit import Limit, count_each
 from feedcache.redis_clients import parse
-from feedcache.servers import totals
+from feedcache.servers import broadcast, totals
 from feedcache.servers.topology_listener import Listener, processes, publish
 from feedcache.structures import bloom
 from feedcache.structures import bloom as filters
@@ -23,7 +27,7 @@ from feedcache.structures.longset import Change, LongSets, intersect
 from feedcache.topology import Node, Topology
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests
-from tests.support.clusters import addresses, cluster_url, until
+from tests.support.clusters import addresses, cluster_url, free_port, until
 
 HOME = HomeWindows("home:1", length=800, ttl_seconds=3600)
 # These stop or count the one server of the tests, look at how it is reached, or only take long.
@@ -371,3 +375,74 @@ def test_a_filter_on_a_cluster_that_evicts_is_noticed(on_cluster):
         assert redisclients.may_evict(existence())
     finally:
         on_cluster[1].ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
+
+
+# --- classes of data with single keys --------------------------------------------------------------
+
+
+def test_streams_hear_news_from_whichever_node_they_ask(on_cluster, settings):
+    async def heard():
+        messages = broadcast.subscribe()
+        try:
+            assert await anext(messages) is None
+            broadcast.publish(b"news")
+            return await asyncio.wait_for(anext(messages), 5)
+        finally:
+            await messages.aclose()  # type: ignore[attr-defined]  # a generator
+
+    with addresses(settings, REDIS_BROADCAST_URL=cluster_url(on_cluster)):
+        assert [asyncio.run(heard()) for _ in range(6)] == [b"news"] * 6
+
+
+def test_a_node_that_is_away_is_not_asked_for_ever(on_cluster, settings):
+    """A stream subscribes again, at a node at random."""
+    gone = f"127.0.0.1:{free_port()}"
+
+    async def heard():
+        messages = broadcast.subscribe()
+        try:
+            return await anext(messages)
+        except (RedisError, OSError):
+            return b"again"
+        finally:
+            await messages.aclose()  # type: ignore[attr-defined]  # a generator
+
+    url = f"redis+cluster://{gone},{on_cluster[0].address}"
+    with addresses(settings, REDIS_BROADCAST_URL=url):
+        assert {asyncio.run(heard()) for _ in range(30)} == {None, b"again"}
+
+
+def test_sessions_on_a_cluster(on_cluster):
+    code = """
+import django; django.setup()
+from django.core.cache import cache
+for number in range(20):
+    assert cache.add(f"session{number}", number, 60) and not cache.add(f"session{number}", 0)
+    cache.set(f"session{number}", {"number": number}, 60)
+    assert cache.get(f"session{number}") == {"number": number}
+assert cache.touch("session1", 90) and cache.delete("session2") and cache.get("session2") is None
+print("all")
+"""
+    environment = {**os.environ, "REDIS_CACHE_URL": cluster_url(on_cluster),
+                   "PYTHONPATH": os.pathsep.join(sys.path), "DJANGO_SETTINGS_MODULE": "feedsite.settings"}  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "all\n", done.stderr
+    assert all(node.ask("DBSIZE") for node in on_cluster), "they are on all nodes"
+
+
+def test_a_cluster_that_is_away_is_a_miss_for_sessions():
+    code = """
+import django; django.setup()
+from django.core.cache import cache
+cache.set("session", 1); print(cache.get("session"))
+"""
+    environment = {**os.environ, "REDIS_CACHE_URL": f"redis+cluster://127.0.0.1:{free_port()}",
+                   "PYTHONPATH": os.pathsep.join(sys.path), "DJANGO_SETTINGS_MODULE": "feedsite.settings"}  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "None\n", done.stderr

@@ -232,7 +232,8 @@ def test_what_is_no_address_of_redis(url):
 
 def test_broadcasts_need_one_server():
     assert is_redis_address("broadcasts", "redis://a:1/0")
-    assert not is_redis_address("broadcasts", "redis+cluster://a:1,b:2")
+    assert is_redis_address("broadcasts", "redis+cluster://a:1,b:2")
+    assert not is_redis_address("counters", "redis+cluster://a:1,b:2")
 
 
 def test_counters_and_filters_do_not_move():

@@ -68,8 +68,8 @@ def example_key():
         ("CSRF_COOKIE_SECURE", False, "E004"),
         ("SECURE_PROXY_SSL_HEADER", ("X-Forwarded-Proto",), "E008"),
         ("REDIS_COUNTERS_URL", "redis+cluster://a:1,b:2", "E009"),
-        ("REDIS_CACHE_URL", "redis+cluster://a:1,b:2", "E009"),
-        ("REDIS_BROADCAST_URL", "redis+cluster://a:1,b:2", "E009"),
+        ("CELERY_BROKER_URL", "redis+cluster://a:1,b:2", "E009"),
+        ("REDIS_GRAPH_REPLICA_URLS", ["redis+cluster://a:1,b:2"], "E025"),
         ("DATABASE_POOLER", "statement", "E010"),
         ("TIMELINE_SHARDS", ["default", "shard1"], "E015"),
         ("REDIS_URL", "redis+sentinel://127.0.0.1:26379", "E019"),  # without a name

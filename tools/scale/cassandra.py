@@ -19,6 +19,7 @@ from pathlib import Path
 from runner.checkout import DEFAULT_DATA_DIR
 from runner.processes import Child, spawn, wait_until
 from tools.drill.processes import free_port
+from tools.scale.certificates import PASSWORD, Certificates
 from tools.scale.redis_servers import listens
 from tools.scale.servers import NotToBeHad
 
@@ -95,7 +96,7 @@ def _packages() -> list[str]:
 class Cassandra:
     """One node with its files under a directory. What it has stored is there again after a restart."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, certificates: Certificates | None = None) -> None:
         if reason := missing():
             raise NotToBeHad(reason)
         directory.mkdir(parents=True, exist_ok=True)
@@ -117,6 +118,15 @@ class Cassandra:
             "commitlog_sync_period_in_ms": 100,
             "auto_snapshot": False,
         }
+        self._has_tls = certificates is not None
+        if certificates is not None:
+            settings["client_encryption_options"] = {
+                "enabled": True,
+                "keystore": str(certificates.store),
+                "keystore_password": PASSWORD,
+                "store_type": "PKCS12",
+                "cipher_suites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"],
+            }
         configuration = directory / "cassandra.yaml"
         configuration.write_text(json.dumps(settings))  # JSON is YAML
         (directory / "logback.xml").write_text(_LOGBACK)
@@ -134,7 +144,8 @@ class Cassandra:
     @property
     def url(self) -> str:
         """With the version of the protocol: servers of that time do not answer to a newer one."""
-        return f"cassandra://127.0.0.1:{self.port}/feedsite?protocol_version=3"
+        tls = "&tls=1" if self._has_tls else ""
+        return f"cassandra://127.0.0.1:{self.port}/feedsite?protocol_version=3{tls}"
 
     def start(self) -> None:
         server = self._server = spawn("Cassandra", self._command, log=self._log)
@@ -147,8 +158,8 @@ class Cassandra:
 
 
 @contextmanager
-def cassandra(directory: Path) -> Iterator[Cassandra]:
-    server = Cassandra(directory)
+def cassandra(directory: Path, certificates: Certificates | None = None) -> Iterator[Cassandra]:
+    server = Cassandra(directory, certificates)
     try:
         server.start()
         yield server

@@ -11,7 +11,14 @@ from runner.services.group import Services
 from runner.services.postgres import NAME, THROWAWAY, Postgres
 from runner.services.redis import Redis
 from tools.scale import cassandra as servers
-from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster, started
+from tools.scale.certificates import make_certificates
+from tools.scale.redis_servers import (
+    RedisBehindSentinels,
+    RedisCluster,
+    RedisServer,
+    RedisWithTls,
+    started,
+)
 from tools.scale.servers import (
     NotToBeHad,
     Standby,
@@ -20,8 +27,9 @@ from tools.scale.servers import (
 )
 
 Settings = dict[str, str]
-CLUSTERED = ("REDIS_URL", "REDIS_GRAPH_URL", "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL")
-ROLES = (*CLUSTERED, "REDIS_COUNTERS_URL", "REDIS_CACHE_URL", "REDIS_BROADCAST_URL")
+CLUSTERED = ("REDIS_URL", "REDIS_GRAPH_URL", "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL", "REDIS_CACHE_URL",
+             "REDIS_BROADCAST_URL")  # fmt: skip
+ROLES = (*CLUSTERED, "REDIS_COUNTERS_URL")
 
 
 @contextmanager
@@ -75,6 +83,40 @@ def clustered_counters(services: Services, directory: Path) -> Iterator[Settings
 
 
 @contextmanager
+def split_counters(services: Services, directory: Path) -> Iterator[Settings]:
+    """Those of posts, which are few, and go back to the server of the settings afterwards."""
+    server = RedisServer(directory, _redis(services).program)
+    with started(server) as url:
+        target = f"{url}/0"
+        _manage("counters", "move", "posts", target, "--from", "2020-01-01")
+        try:
+            yield {}
+        finally:
+            _manage("counters", "move", "posts", "settings", "--from", "2020-01-01")
+
+
+@contextmanager
+def encrypted(services: Services, directory: Path) -> Iterator[Settings]:
+    files = make_certificates(directory)
+    with started(RedisWithTls(directory, _redis(services).program, files)) as url:
+        yield {
+            **dict.fromkeys(ROLES, f"{url}/0"),
+            "REDIS_CACHE_URL": f"{url}/1",
+            "CELERY_BROKER_URL": f"{url}/2",
+            "REDIS_CA_FILE": str(files.ca),
+            "REDIS_CERT_FILE": str(files.certificate),
+            "REDIS_KEY_FILE": str(files.key),
+        }
+
+
+@contextmanager
+def wrong_authority(services: Services, directory: Path) -> Iterator[Settings]:
+    with encrypted(services, directory) as settings:
+        other = make_certificates(directory / "other")
+        yield {**settings, "REDIS_CA_FILE": str(other.ca)}
+
+
+@contextmanager
 def sentinel(services: Services, directory: Path) -> Iterator[Settings]:
     with started(RedisBehindSentinels(directory, _redis(services).program)) as url:
         yield dict.fromkeys(ROLES, f"{url}/0")
@@ -118,6 +160,12 @@ def follows(_services: Services, directory: Path) -> Iterator[Settings]:
         server.stop()
 
 
+def _manage(*arguments: str) -> None:
+    command = manage_command(*arguments)
+    environment = {**os.environ, "CACHE_TOPOLOGY_LISTENS": "1"}
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
 def _redis(services: Services) -> Redis:
     if services.redis is None:
         raise NotToBeHad("Redis was given from outside: there is no program to start")
@@ -133,8 +181,11 @@ ENGINES: Mapping[str, tuple[str, Engine]] = {
     "pgbouncer": ("PgBouncer in transaction mode", pooler),
     "cluster": ("Redis Cluster of three nodes", cluster),
     "counters": ("Redis Cluster for the counters", clustered_counters),
+    "tls": ("Redis with TLS, all roles and the broker", encrypted),
+    "authority": ("Redis with TLS of another authority", wrong_authority),
     "sentinel": ("Redis behind Sentinel, all roles", sentinel),
     "rabbitmq": ("RabbitMQ as the broker", broker),
+    "ranges": ("counters on two Redis servers", split_counters),
     "cassandra": ("Cassandra as the second level", cassandra),
     "follows": ("second PostgreSQL for half of the follows", follows),
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from runner.processes import Child, spawn, wait_until
 from runner.services.redis import OPTIONS
 from tools.drill.processes import free_port
+from tools.scale.certificates import Certificates
 
 START_SECONDS, STOP_SECONDS = 90.0, 15.0
 SLOTS = 16_384
@@ -27,6 +28,7 @@ class RedisServer:
 
     def __init__(self, directory: Path, program: Path, *options: str) -> None:
         self.port = _port_with_cluster_port()
+        self.url = f"redis://127.0.0.1:{self.port}"  # without the number of the database
         self.child: Child | None = None
         self._directory = directory / str(self.port)
         self._command: list[str | Path] = [program, *OPTIONS, "--repl-diskless-sync-delay", "0", *options,
@@ -58,6 +60,19 @@ class RedisServer:
     def is_linked_replica(self) -> bool:
         """Whether it follows a primary and has all that the primary has."""
         return "master_link_status:up" in self.ask("INFO replication")
+
+
+class RedisWithTls(RedisServer):
+    """A server that takes connections with TLS only, from clients with a certificate of the same authority."""
+
+    def __init__(self, directory: Path, program: Path, files: Certificates) -> None:
+        super().__init__(
+            directory, program, "--tls-cert-file", str(files.certificate), "--tls-key-file", str(files.key),
+            "--tls-ca-cert-file", str(files.ca),
+        )  # fmt: skip
+        self._command = ["--tls-port" if word == "--port" else word for word in self._command]
+        self._command += ["--port", "0"]
+        self.url = f"rediss://127.0.0.1:{self.port}"  # without the number of the database
 
 
 class RedisBehindSentinels:
@@ -193,8 +208,8 @@ class RedisCluster:
 
 
 @contextmanager
-def started(group: RedisCluster | RedisBehindSentinels) -> Iterator[str]:
-    """Its URL; behind Sentinels without the number of the database."""
+def started(group: RedisCluster | RedisBehindSentinels | RedisServer) -> Iterator[str]:
+    """Its URL; of a cluster the whole, else without the number of the database."""
     try:
         group.start()
         yield group.url

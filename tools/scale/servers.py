@@ -14,6 +14,7 @@ from runner.checkout import ROOT
 from runner.processes import Child, child_setup, spawn, wait_until
 from runner.services.postgres import THROWAWAY, Postgres
 from tools.drill.processes import children_of, free_port
+from tools.scale.certificates import Certificates
 from tools.scale.redis_servers import listens
 
 START_SECONDS, STOP_SECONDS, COPY_SECONDS = 90.0, 15.0, 120
@@ -73,17 +74,32 @@ class Standby(Postgres):
 
 
 class RabbitMQ:
-    """A node with a port mapper of its own. What it has stored is there again after a restart."""
+    """A node with a port mapper of its own. What it has stored is there again after a restart.
+
+    With certificates it takes connections with TLS only.
+    """
 
     name = "RabbitMQ"
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, certificates: Certificates | None = None) -> None:
         if not RABBITMQ.exists():
             raise NotToBeHad("RabbitMQ is not installed (apt-get install rabbitmq-server)")
         directory.mkdir(parents=True, exist_ok=True)
         self.port, mapper_port = free_port(), free_port()
         self.address = f"127.0.0.1:{self.port}"
-        self.url = f"amqp://guest:guest@{self.address}//"
+        scheme = "amqps" if certificates else "amqp"
+        self.url = f"{scheme}://guest:guest@{self.address}//"
+        configuration = directory / "rabbitmq"  # it adds .conf
+        if certificates is not None:
+            lines = {
+                "listeners.tcp": "none",
+                "listeners.ssl.default": self.port,
+                "ssl_options.cacertfile": certificates.ca,
+                "ssl_options.certfile": certificates.certificate,
+                "ssl_options.keyfile": certificates.key,
+            }
+            text = "".join(f"{name} = {value}\n" for name, value in lines.items())
+            configuration.with_suffix(".conf").write_text(text)
         self._log = directory / "rabbitmq.log"
         self._environment = {
             **os.environ,
@@ -96,7 +112,7 @@ class RabbitMQ:
             "RABBITMQ_MNESIA_BASE": str(directory / "mnesia"),
             "RABBITMQ_LOG_BASE": str(directory / "log"),
             "RABBITMQ_CONF_ENV_FILE": os.devnull,
-            "RABBITMQ_CONFIG_FILE": str(directory / "none"),
+            "RABBITMQ_CONFIG_FILE": str(configuration),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(directory / "plugins"),
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 1:1",
         }
@@ -146,8 +162,8 @@ class RabbitMQ:
 
 
 @contextmanager
-def rabbitmq(directory: Path) -> Iterator[RabbitMQ]:
-    server = RabbitMQ(directory)
+def rabbitmq(directory: Path, certificates: Certificates | None = None) -> Iterator[RabbitMQ]:
+    server = RabbitMQ(directory, certificates)
     try:
         server.start()
         yield server

@@ -92,8 +92,12 @@ def connect(place: str = LOCAL) -> Session:
         given = conninfo_to_dict(settings.MIGRATIONS_DATABASE_URL)
     else:
         params = connections[DEFAULT_DB_ALIAS].get_connection_params()
-        wanted = ("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert")
-        given = {key: params[key] for key in wanted if params.get(key)}
+        wanted = ("host", "port", "user", "password", "dbname")
+        given = {
+            key: value
+            for key, value in params.items()
+            if value and (key in wanted or key.startswith("ssl"))
+        }
     given |= {"connect_timeout": CONNECT_SECONDS, "options": "-c timezone=UTC -c datestyle=ISO"}
     try:
         return psycopg.connect(**given, autocommit=True)

@@ -6,6 +6,7 @@
     layout   the fields of the records
     run      the run id of the server that finished the rebuild
     swept    cold buckets below it have been dropped
+    closed   exists while another server counts: the part moves there or comes from there
     builder  the rebuilding process, with `lease` until when, `cursor` how far, and `on` the run id of the server
     b<n>     512 bits: which of the buckets from 512 * n on were begun in this store, to notice a lost one
 A bucket has records under the names of ids, and beside them, under names that begin with a zero byte as no name of an
@@ -239,11 +240,12 @@ return 1
 
 # KEYS: meta, dirty, buckets. ARGV: limits, number of fields, index of the field, how many buckets, their numbers, then
 # per id: index of the bucket, name, delta, base record, base aux pairs.
-# -> {} lost, or per id: value | 'clamped' | 'base' (give PostgreSQL's row) | 'cold' (load the bucket)
+# -> {} lost, or per id: value | 'clamped' | 'base' (give PostgreSQL's row) | 'cold' (load the bucket); or {'closed'}
 ADD = (
     RECORDS
     + """
-local meta = call('HMGET', KEYS[1], 'floor', 'whole')
+local meta = call('HMGET', KEYS[1], 'floor', 'whole', 'closed')
+if meta[3] then return {'closed'} end
 if not meta[1] then return {} end
 local limits, floor, whole = numbers(ARGV[1]), tonumber(meta[1]), meta[2]
 local fields, f, many = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

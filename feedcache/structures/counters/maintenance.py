@@ -1,6 +1,7 @@
 """Maintenance of a service's store: rebuild it, write back what was counted in it, evict old buckets, compare counts.
 
-Everything runs in short steps, may run twice, and may be interrupted anywhere.
+Everything runs in short steps, may run twice, and may be interrupted anywhere. A store that is split over servers is
+maintained part by part.
 """
 
 import logging
@@ -11,7 +12,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple, cast
 
-from feedcache.connections import counters
 from feedcache.structures.counters import lua
 from feedcache.structures.counters.service import (
     IN_AUX,
@@ -65,7 +65,11 @@ class Difference(NamedTuple):
 
 def maintain(service: CounterService, *, seconds: float) -> bool:
     """Rebuild a store that was lost, or that was restored from an older file; whether nothing is left to do."""
-    return is_sound(service, state(service.store)) or rebuild(service, seconds=seconds)
+    done = [
+        is_sound(part, state(part.store)) or rebuild_part(part, seconds=seconds)
+        for part in service.parts()
+    ]
+    return all(done)
 
 
 def is_sound(service: CounterService, state: State) -> bool:
@@ -81,15 +85,23 @@ def rebuild(
 
     False also while another process builds, and when the store was lost meanwhile.
     """
+    done = [rebuild_part(part, seconds=seconds, advance=advance) for part in service.parts()]
+    return all(done)
+
+
+def rebuild_part(
+    service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
+) -> bool:
+    """`rebuild` of a part."""
     until = time.monotonic() + seconds
     _leave_former_places(service)
     lease = begin_build(service.store, service.floor_now)
     if lease is None:
         return False
-    cursor = lease.cursor
+    cursor, store = lease.cursor, service.store
     if cursor is None:
-        cursor = service.store.places.span(lease.floor).low - 1
-    while rows := service.source.rows_after(cursor, limit=ROWS):
+        cursor = store.places.span(max(lease.floor, store.first_bucket)).low - 1
+    while rows := _rows_below(service, cursor, store.end_id):
         cursor = rows[-1].id
         if not service.store.put(rows, lease=lease, cursor=cursor):
             logger.warning("the counters of %s were lost while they were rebuilt", service.name)
@@ -101,11 +113,29 @@ def rebuild(
     return end_build(service.store, lease, complete=True)
 
 
+def _rows_below(service: CounterService, cursor: int, end: int) -> list[Row]:
+    rows = service.source.rows_after(cursor, limit=ROWS)
+    return [row for row in rows if row.id < end]
+
+
+def is_complete(service: CounterService) -> bool:
+    """Whether a missing record means zero, in every part."""
+    return all(state(part).is_complete for part in service.store.parts())
+
+
 def start_over(service: CounterService) -> None:
     """Write all counts back, then drop every record; the next calls of `maintain` rebuild them."""
     invalidate(service.store)
-    lowest, highest = (service.store.places.place(id_)[0] for id_ in service.source.ends())
-    sweep(service, lowest, highest + 1, loaded_too=True)
+    for part in service.parts():
+        sweep(part, *buckets_of(part), loaded_too=True)
+
+
+def buckets_of(service: CounterService) -> tuple[int, int]:
+    """The first bucket of a part that may have records, and the one after the last."""
+    store = service.store
+    lowest, highest = (store.places.place(id_)[0] for id_ in service.source.ends())
+    end = highest + 1 if store.end_bucket is None else min(highest + 1, store.end_bucket)
+    return max(lowest, store.first_bucket), end
 
 
 def _leave_former_places(service: CounterService) -> None:
@@ -121,7 +151,18 @@ def write_back(service: CounterService) -> int:
 
     Values are absolute and only ever raise those in PostgreSQL: repeated or interrupted steps do no harm.
     """
-    done, number = 0, waiting(service)
+    return sum(
+        _write_back(
+            service.with_store(store), others=[one for one in part.servers() if one is not store]
+        )
+        for part in service.store.parts()
+        for store in part.servers()
+    )
+
+
+def _write_back(service: CounterService, *, others: Sequence[CounterStore]) -> int:
+    """`write_back` of one server of a part; while the part moves, its other server learns the values, too."""
+    done, number = 0, service.store.client.hlen(service.store.dirty_key)
     while done < number and (found := dirty(service.store, DIRTY)):
         for index in service.store.schema.counted:
             values = {
@@ -131,13 +172,22 @@ def write_back(service: CounterService) -> int:
                 if counts[index]
             }
             service.source.raise_to(service.store.schema.names[index], values)
+        ids = [id_ for bucket in found for id_ in bucket.values]
+        for other in others if ids else []:
+            other.put(service.source.rows(ids).values())
         clean(service.store, found)
         done += len(found)
     return done
 
 
 def evict(service: CounterService, *, max_bytes: int = 0) -> int:
-    """Drop buckets that are cold by age, and the oldest ones beyond a limit of memory; how many were checked."""
+    """Drop buckets that are cold by age, and the oldest ones beyond a limit of memory of each part; how many were
+    checked.
+    """
+    return sum(_evict(part, max_bytes) for part in service.parts())
+
+
+def _evict(service: CounterService, max_bytes: int) -> int:
     now = state(service.store)
     if service.hot_seconds is None or not now.is_complete or now.floor is None:
         return 0
@@ -149,12 +199,12 @@ def evict(service: CounterService, *, max_bytes: int = 0) -> int:
         return 0
     floor, swept = evicted
     done = sweep(service, swept, floor)
-    counters().hset(service.store.meta_key, "swept", swept + done)
+    service.store.client.hset(service.store.meta_key, "swept", swept + done)
     return done
 
 
 def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = False) -> int:
-    """Drop buckets, oldest first, each after its counts were written back; how many were checked."""
+    """Drop buckets of a part, oldest first, each after its counts were written back; how many were checked."""
     write_back(service)
     for start in range(first, end, BUCKETS):
         batch = range(start, min(start + BUCKETS, end))
@@ -178,10 +228,24 @@ class Sample(NamedTuple):
 
 def sample(service: CounterService, newest_id: int) -> Sample:
     """Measure some of the hot buckets up to that of an id."""
-    floor = state(service.store).floor
-    end = service.store.places.place(newest_id)[0] + 1
-    if floor is None or end <= floor:
+    samples = [_sample(part, newest_id) for part in service.parts()]
+    return Sample(
+        sum(one.buckets for one in samples),
+        sum(one.records for one in samples),
+        sum(one.size for one in samples),
+        max(one.most_records for one in samples),
+    )
+
+
+def _sample(service: CounterService, newest_id: int) -> Sample:
+    store = service.store
+    floor = state(store).floor
+    end = store.places.place(newest_id)[0] + 1
+    if store.end_bucket is not None:
+        end = min(end, store.end_bucket)
+    if floor is None or end <= max(floor, store.first_bucket):
         return Sample(0, 0, 0, 0)
+    floor = max(floor, store.first_bucket)
     number = end - floor
     chosen = Random(0).sample(range(floor, end), min(SAMPLE, number))  # noqa: S311 -- not a secret
     batches = [chosen[at : at + BUCKETS] for at in range(0, len(chosen), BUCKETS)]
@@ -198,13 +262,14 @@ def sample(service: CounterService, newest_id: int) -> Sample:
 
 def waiting(service: CounterService) -> int:
     """How many buckets have counts that PostgreSQL lacks."""
-    return counters().hlen(service.store.dirty_key)
+    stores = [store for part in service.store.parts() for store in part.servers()]
+    return sum(store.client.hlen(store.dirty_key) for store in stores)
 
 
 def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
     """The floor above which the buckets fit into a number of bytes."""
     newest = service.store.places.at(int(time.time()))
-    excess = sample(service, service.source.ends()[1]).size - max_bytes
+    excess = _sample(service, service.source.ends()[1]).size - max_bytes
     while excess > 0 and floor < newest:
         batch = range(floor, min(floor + BUCKETS, newest))
         for size in sizes_of(service.store, batch):
@@ -217,6 +282,16 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
 
 def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
     """Rows with other counts in Redis, for longer than a put takes; and the records."""
+    by_id = {row.id: row for row in rows}
+    return [
+        each
+        for part, ids in service.store.by_part(by_id)
+        for each in _wrong(service.with_store(part), [by_id[id_] for id_ in ids])
+    ]
+
+
+def _wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
+    """`wrong` of a part."""
     records = service.store.records([row.id for row in rows])
     suspects = {
         row.id: row
@@ -263,8 +338,8 @@ NAMES = ("whole", "floor", "layout", "run")  # the fields of meta that `State` h
 
 
 def state(store: CounterStore) -> State:
-    """In one round trip."""
-    pipeline = counters().pipeline(transaction=False)
+    """Of a part, in one round trip."""
+    pipeline = store.client.pipeline(transaction=False)
     pipeline.hmget(store.meta_key, NAMES)
     pipeline.info("server")
     values, server = pipeline.execute()
@@ -292,28 +367,30 @@ def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> boo
 
 def invalidate(store: CounterStore) -> None:
     """From now on a missing record does not mean zero, until the next complete rebuild; puts are stored."""
-    counters().hdel(store.meta_key, "whole", "builder", "lease", "cursor", "on")
+    for part in store.parts():
+        for one in part.servers():
+            one.client.hdel(one.meta_key, "whole", "builder", "lease", "cursor", "on")
 
 
 def adopt(store: CounterStore) -> str | None:
     """Record the layout in use; the name of the former one, if it was another."""
-    former = cast("bytes | None", counters().set(store.places_key, store.places.name, get=True))
+    former = cast("bytes | None", store.client.set(store.places_key, store.places.name, get=True))
     return former.decode() if former and former.decode() != store.places.name else None
 
 
 def forget(store: CounterStore) -> None:
     """Delete the meta keys of a layout that is not used any more."""
-    counters().unlink(store.meta_key, store.dirty_key)
+    store.client.unlink(store.meta_key, store.dirty_key)
 
 
 def compared_until(store: CounterStore) -> int:
     """The id up to which counts have been compared with their rows; -1 at the beginning."""
-    reached = cast("bytes | None", counters().get(store.walk_key))
+    reached = cast("bytes | None", store.client.get(store.walk_key))
     return int(reached) if reached else -1
 
 
 def note_compared_until(store: CounterStore, id_: int) -> None:
-    counters().set(store.walk_key, id_)
+    store.client.set(store.walk_key, id_)
 
 
 class Size(NamedTuple):
@@ -333,9 +410,9 @@ class Dirty(NamedTuple):
 
 def dirty(store: CounterStore, limit: int) -> list[Dirty]:
     # At random: buckets that are counted on all the time must not starve others.
-    found = cast("list[bytes]", counters().hrandfield(store.dirty_key, limit, withvalues=True))
+    found = cast("list[bytes]", store.client.hrandfield(store.dirty_key, limit, withvalues=True))
     chosen = [(int(found[at]), int(found[at + 1])) for at in range(0, len(found or []), 2)]
-    pipeline = counters().pipeline(transaction=False)
+    pipeline = store.client.pipeline(transaction=False)
     for bucket, _number in chosen:
         pipeline.hgetall(store.key(bucket))
     return [
@@ -367,7 +444,7 @@ def _records(store: CounterStore, bucket: int, found: Mapping[bytes, bytes]) -> 
 
 
 def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
-    pipeline = counters().pipeline(transaction=False)
+    pipeline = store.client.pipeline(transaction=False)
     for bucket in buckets:
         pipeline.memory_usage(store.key(bucket), samples=0)
         pipeline.hlen(store.key(bucket))

@@ -13,23 +13,26 @@ the revision, then the values in byte planes: the lowest byte of every field, th
 trailing zeros are left out. Five counts below 256 take at most eight bytes, whatever their widths. Fields are only ever
 added at the end: an older record has fewer of them, and the new one reads 0.
 
-Keys of one service share a hash tag, so a script about many buckets runs on one node of a Redis Cluster; a service
-that outgrows a node is split by giving each part a tag of its own.
+A service that outgrows a server is split by ranges of ids, which the topology names: each part has its server, its own
+meta keys and its own floor, and is built and moved by itself (`moves`). Without ranges nothing of that is asked.
 """
 
 import logging
 import secrets
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from time import time
-from typing import Any, Final, NamedTuple, Protocol, cast
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from time import sleep, time
+from typing import Any, Final, NamedTuple, Protocol, Self, cast
 
-from feedcache.connections import RedisError, counters
+from feedcache.connections import Redis, RedisError, counter_ranges, counters, counters_at
 from feedcache.ids import AUTHOR_BITS, EPOCH, MAX_AUTHOR_ID, MAX_ID, MAX_SEQUENCE, SEQUENCE_BITS
 from feedcache.read_through import Batch, Future
 from feedcache.redis_clients import ScriptCall, execute, run_script
 from feedcache.structures.counters import lua
+from feedcache.topology import Range
 
 HEADER = 3
 IN_AUX = 0x80
@@ -306,6 +309,20 @@ COLD: Final = Cold()
 Found = Values | Cold
 
 
+class Part(NamedTuple):
+    """The ids from `low` to below `end` (None: all above), and the server that has their counts; "" is that of the
+    settings. While the part moves, `also` is the other server.
+    """
+
+    low: int = 0
+    end: int | None = None
+    url: str = ""
+    also: str | None = None
+
+
+WHOLE_STORE = Part()
+
+
 class BucketLease(NamedTuple):
     """A builder's lease: everything is built from the bucket `floor` up to the id `cursor`."""
 
@@ -324,9 +341,52 @@ class CounterStore:
     schema: Schema
     places: Places
     cold_ttl_seconds: int = 3600
+    part: Part = WHOLE_STORE
     _cached_places: dict[int, Place] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+
+    @property
+    def client(self) -> Redis:
+        """The server of this part."""
+        return counters_at(self.part.url)
+
+    def parts(self) -> "tuple[CounterStore, ...]":
+        """The parts by ascending ids; the store itself while all of it is at the address of the settings."""
+        ranges = counter_ranges(self.schema.name) if self.part == WHOLE_STORE else ()
+        return _parts(self, ranges) if ranges else (self,)
+
+    def by_part(self, ids: Iterable[int]) -> "list[tuple[CounterStore, list[int]]]":
+        """The parts that have some ids, with these."""
+        parts = self.parts()
+        if len(parts) == 1:
+            return [(parts[0], list(ids))]
+        firsts = [part.first_bucket for part in parts]
+        found: dict[int, list[int]] = {}
+        for id_ in ids:
+            found.setdefault(bisect_right(firsts, self.places.place(id_)[0]) - 1, []).append(id_)
+        return [(parts[number], members) for number, members in found.items()]
+
+    def servers(self) -> "list[CounterStore]":
+        """The part where it is read, and while it moves where it is written, too."""
+        return [self] if self.part.also is None else [self, self.on_other_server()]
+
+    def on_other_server(self) -> "CounterStore":
+        return replace(self, part=self.part._replace(url=self.part.also or "", also=None))
+
+    @cached_property
+    def first_bucket(self) -> int:
+        return self.places.place(self.part.low)[0]
+
+    @cached_property
+    def end_bucket(self) -> int | None:
+        """The first bucket of the next part."""
+        return None if self.part.end is None else self.places.place(self.part.end)[0]
+
+    @property
+    def end_id(self) -> int:
+        """The first id of the next part."""
+        return MAX_ID + 1 if self.end_bucket is None else self.places.span(self.end_bucket).low
 
     def request(self, ids: Collection[int]) -> tuple[ScriptCall, list[int]]:
         """The script that reads up to 1,000 ids, and the order of its answers."""
@@ -373,7 +433,7 @@ class CounterStore:
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:
         """Rows as Redis has them, None without a record; no cold ids, and none at all while the store is incomplete."""
         request, order = self.request(ids)
-        answers = run_script(counters(), *request)
+        answers = run_script(self.client, *request)
         return {
             id_: None if raw is None else self._row(id_, raw)
             for id_, raw in zip(order, answers[1:], strict=False)
@@ -406,7 +466,7 @@ class CounterStore:
         return True
 
     def _put(self, rows: Sequence[Row], lease: BucketLease | None, cursor: int | None) -> bool:
-        return bool(run_script(counters(), *self.put_call(rows, lease, cursor)))
+        return bool(run_script(self.client, *self.put_call(rows, lease, cursor)))
 
     def put_call(
         self,
@@ -432,7 +492,7 @@ class CounterStore:
     ) -> dict[int, int | str]:
         """Count a field of up to 1,000 ids; per id its new value, or "clamped", "base" or "cold" (see scripts.ADD).
 
-        Empty when the store was lost.
+        Empty when the store was lost. ClosedError while another server counts.
         """
         if len(deltas) > MAX_IDS:
             raise ValueError(f"at most {MAX_IDS} ids a call, not {len(deltas)}")
@@ -446,6 +506,8 @@ class CounterStore:
         keys = [self.meta_key, self.dirty_key, *map(self.key, indexes)]
         head = [self.limits, len(self.schema.fields), field + 1, len(indexes)]
         answers = self.run(lua.ADD, keys, [*head, *indexes, *changes])
+        if answers == [b"closed"]:
+            raise ClosedError
         return {
             id_: int(value) if value.isdigit() else value.decode()
             for id_, value in zip(deltas, answers, strict=False)
@@ -457,7 +519,7 @@ class CounterStore:
         return record, ",".join(f"{index + 1}:{value}" for index, value in aux.items())
 
     def run(self, source: str, keys: list[str], args: list[Any]) -> Any:
-        return run_script(counters(), source, keys, args)
+        return run_script(self.client, source, keys, args)
 
     def key(self, bucket: int) -> str:
         return f"{self._prefix}{bucket:x}"
@@ -467,16 +529,21 @@ class CounterStore:
         return f"c{{{self.schema.name}}}:{self.places.name}:"
 
     @cached_property
+    def _suffix(self) -> str:
+        """Of the keys of a part: a server may have several."""
+        return f":{self.part.low:x}" if self.part.low else ""
+
+    @cached_property
     def meta_key(self) -> str:
-        return f"{self._prefix}meta"
+        return f"{self._prefix}meta{self._suffix}"
 
     @cached_property
     def dirty_key(self) -> str:
-        return f"{self._prefix}dirty"
+        return f"{self._prefix}dirty{self._suffix}"
 
     @cached_property
     def places_key(self) -> str:
-        return f"c{{{self.schema.name}}}:places"
+        return f"c{{{self.schema.name}}}:places{self._suffix}"
 
     @cached_property
     def walk_key(self) -> str:
@@ -499,6 +566,15 @@ class CounterStore:
         return "".join("1" if field.counted else "0" for field in self.schema.fields)
 
 
+@lru_cache(maxsize=32)
+def _parts(store: CounterStore, ranges: tuple[Range, ...]) -> tuple[CounterStore, ...]:
+    ends = [*(one.low for one in ranges[1:]), None]
+    return tuple(
+        replace(store, part=Part(one.low, end, one.tenant.url, one.tenant.also))
+        for one, end in zip(ranges, ends, strict=True)
+    )
+
+
 def read_stores(wanted: Mapping[CounterStore, Collection[int]]) -> list[dict[int, Found] | None]:
     """The values of ids of several stores in one round trip."""
     requests = [store.request(ids) for store, ids in wanted.items()]
@@ -513,6 +589,13 @@ logger = logging.getLogger(__name__)
 
 MAX_LOADED = 50  # cold buckets per read; the counts of further ones come from PostgreSQL
 MAX_TRIES = 4  # of a count: the store may be lost, then lack a base, or a bucket that expires again
+
+
+CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to another server
+
+
+class ClosedError(Exception):
+    """The part of a store is counted on another server."""
 
 
 class Load(NamedTuple):
@@ -593,7 +676,23 @@ class CounterService:
 
     def put_many(self, rows: Iterable[Row]) -> None:
         """Put committed rows. Late, early and repeated puts do no harm. Raises RedisError."""
-        self.store.put(rows)
+        rows = list(rows)
+        for part, ids in self.store.by_part({row.id for row in rows}):
+            wanted = set(ids)
+            for store in part.servers():
+                store.put([row for row in rows if row.id in wanted])
+
+    def put_calls(self, row: Row) -> list[tuple[Redis, ScriptCall]]:
+        """`put_many` of one row as commands beside others, by their servers."""
+        [(part, _ids)] = self.store.by_part([row.id])
+        return [(store.client, store.put_call([row])) for store in part.servers()]
+
+    def parts(self) -> list[Self]:
+        """The service by the parts of its store."""
+        return [self.with_store(part) for part in self.store.parts()]
+
+    def with_store(self, store: CounterStore) -> Self:
+        return self if store is self.store else replace(self, store=store)
 
     def count(self, field: str, deltas: Mapping[int, int]) -> dict[int, int]:
         """Count a counted field of up to 1,000 ids, exactly; their new values, if known.
@@ -606,33 +705,46 @@ class CounterService:
         if any(abs(delta) > MAX_IN_RECORD for delta in deltas.values()):
             raise ValueError(f"at most {MAX_IN_RECORD} at once")
         counted: dict[int, int] = {}
-        try:
-            self._count(index, deltas, counted)
-        except RedisError as error:
-            logger.warning("%s counted by PostgreSQL: %s", field, error)
+        for part, ids in self.store.by_part(deltas):
+            try:
+                wanted = {id_: deltas[id_] for id_ in ids}
+                self.with_store(part).count_part(index, wanted, counted)
+            except (RedisError, ClosedError) as error:
+                logger.warning("%s counted by PostgreSQL: %r", field, error)
         left = {id_: delta for id_, delta in deltas.items() if id_ not in counted}
         if left:
             self.source.add_to(field, left)
         return counted
 
-    def _count(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
+    def count_part(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
         """Count until Redis lacks nothing: the base of an id during a rebuild, the bucket of a cold one."""
         left, bases = dict(deltas), dict[int, Row]()
         for _try in range(MAX_TRIES):
             if not left:
                 return
-            answers = self.store.add(field, left, bases)
+            store, answers = self._add(field, left, bases)
             if not answers:
-                expect_build(self.store, self.floor_now)
+                expect_build(store, self.floor_now)
                 self.source.lost()
             for id_, answer in answers.items():
                 if answer not in {"base", "cold"}:
                     counted[id_] = self._value_of(id_, answer)
                     del left[id_]
             bases = self._bases([id_ for id_ in left if answers.get(id_) == "base"])
-            self.load_buckets(
+            self.with_store(store).load_buckets(
                 {self.store.places.place(id_)[0] for id_ in left if answers.get(id_) == "cold"}
             )
+
+    def _add(
+        self, field: int, deltas: Mapping[int, int], bases: Mapping[int, Row]
+    ) -> tuple[CounterStore, dict[int, int | str]]:
+        """`add` on the one server that counts this part; while it moves, neither does for a moment."""
+        for _try in range(CLOSED_TRIES):
+            for store in self.store.servers():
+                with suppress(ClosedError):
+                    return store, store.add(field, deltas, bases)
+            sleep(CLOSED_SECONDS)
+        raise ClosedError
 
     def _value_of(self, id_: int, answer: int | str) -> int:
         if isinstance(answer, int):
@@ -687,6 +799,11 @@ def get_in_batch(
     ids_by_service: Mapping[CounterService, Collection[int]],
 ) -> list[dict[int, Values]]:
     """The counts of several services in one round trip: a page's posts and its people."""
+    if any(counter_ranges(service.name) for service in ids_by_service):
+        batch = Batch()
+        found = queue_in_batch(batch, ids_by_service)
+        batch.execute()
+        return found()
     ids_by_store = {service.store: ids for service, ids in ids_by_service.items() if ids}
     try:
         answers = read_stores(ids_by_store) if ids_by_store else []
@@ -699,12 +816,38 @@ def queue_in_batch(
     batch: Batch, ids_by_service: Mapping[CounterService, Collection[int]], *, stage: str = ""
 ) -> Future[list[dict[int, Values]]]:
     """`get_in_batch` as a part of a batch."""
+    if not any(counter_ranges(service.name) for service in ids_by_service):
+        return _queue_at(counters(), batch, ids_by_service, stage)
+    at: dict[str, dict[CounterService, Collection[int]]] = {}
+    for service, ids in ids_by_service.items():
+        for part, members in service.store.by_part(ids):
+            at.setdefault(part.part.url, {})[service.with_store(part)] = members
+    queued = [
+        (services, _queue_at(counters_at(url), batch, services, stage))
+        for url, services in at.items()
+    ]
+
+    def result() -> list[dict[int, Values]]:
+        found: dict[str, dict[int, Values]] = {service.name: {} for service in ids_by_service}
+        for services, future in queued:
+            for service, values in zip(services, future(), strict=True):
+                found[service.name] |= values
+        return [found[service.name] for service in ids_by_service]
+
+    return result
+
+
+def _queue_at(
+    client: Redis,
+    batch: Batch,
+    ids_by_service: Mapping[CounterService, Collection[int]],
+    stage: str,
+) -> Future[list[dict[int, Values]]]:
+    """Parts of services whose counts are all on one server."""
     requests = {
         service.store: service.store.request(ids) for service, ids in ids_by_service.items() if ids
     }
-    queued = batch.commands(
-        counters(), [call for call, _order in requests.values()], stages=[stage]
-    )
+    queued = batch.commands(client, [call for call, _order in requests.values()], stages=[stage])
 
     def result() -> list[dict[int, Values]]:
         answers = [] if queued.has_failed else queued.answers

@@ -19,7 +19,8 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME
 from feedcache import connections, redis_clients
 from feedcache.redis_clients import CacheConnections, sentinel_parts, server_of
-from feedcache.servers.health import redis_statuses
+from feedcache.servers.health import SERVERS, redis_statuses
+from feedsite.checks import REDIS_ROLES
 from tests.support import clusters
 from tests.support.clusters import NAME, addresses, fail_over, primary_of, sentinel_url, until
 from tests.support.factories import deliver, make_user, publish
@@ -96,6 +97,19 @@ def test_a_demoted_primary_is_left_at_its_first_refusal(watched):
     )  # it is a replica, and the connection to it stands
     assert client.set("x", 2)  # READONLY, then another connection
     assert copy.ask("GET", "x") == b"2"
+
+
+def test_every_class_of_data_leaves_a_demoted_primary_at_its_first_refusal(watched, settings):
+    watcher, primary, copy = watched
+    with addresses(settings, **dict.fromkeys(REDIS_ROLES, sentinel_url(watcher))):
+        clients = {name: client_of() for name, client_of in SERVERS.items()}
+        for name, client in clients.items():
+            assert client.set(f"before:{name}", 1)
+        fail_over(watcher, copy)
+        assert until(lambda: clusters.is_linked(primary))
+        for name, client in clients.items():
+            assert client.set(f"after:{name}", 1)
+        assert len(copy.ask("KEYS", "after:*")) == len(SERVERS) == 7
 
 
 def test_sessions_follow_the_primary_too(watched):

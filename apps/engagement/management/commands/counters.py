@@ -5,6 +5,7 @@ import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -13,9 +14,19 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from apps.engagement import reconcile
 from apps.engagement.reconcile import SUBJECTS, Subject
+from apps.errors import DomainError
+from apps.operations import actions
+from apps.operations.actions import Author
+from apps.operations.models import TopologyVersion
+from apps.operations.queries import topology_in_force
 from feedcache.connections import RedisError
-from feedcache.structures.counters import maintenance
+from feedcache.ids import EPOCH, first_id_at
+from feedcache.servers.topology_listener import listener
+from feedcache.structures.counters import maintenance, moves
+from feedcache.structures.counters.service import CounterService
+from feedcache.topology import Tenant, Topology
 
+SETTLE_SECONDS = 60.0
 WAIT_SECONDS = 1.0  # for another builder
 MAX_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
 EXAMPLES = """
@@ -28,7 +39,13 @@ examples:
   ./run manage counters reconcile --fix               and put them right
   ./run manage counters reconcile --fix --since 7     only posts of the last seven days
   ./run manage counters rebuild                       drop the records in Redis and write them again
+  ./run manage counters move posts redis://10.0.0.7:6379/0 --from 2026-12-01     these and later ones, to another Redis
+  ./run manage counters move users redis://10.0.0.8:6379/0 --from 1000000     again: goes on where it was interrupted
+  ./run manage counters move posts settings           back to where the settings say
+A part that has moved once is a part for ever: it moves from where it begins, up to where the next one begins.
 """
+SETTINGS = "settings"
+SETTLE_POLL_SECONDS = 1.0
 
 
 @contextmanager
@@ -56,7 +73,20 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("what", choices=["status", "reconcile", "rebuild"], help="what to do")
+        parser.add_argument(
+            "what", choices=["status", "reconcile", "rebuild", "move"], help="what to do"
+        )
+        parser.add_argument(
+            "kind", nargs="?", choices=[one.name for one in SUBJECTS], help="move: which counts"
+        )
+        parser.add_argument("url", nargs="?", metavar="ADDRESS", help="move: to which Redis")
+        parser.add_argument(
+            "--from",
+            dest="low",
+            default="0",
+            metavar="ID",
+            help="move: from this id on, or for posts from a day on (default: all)",
+        )
         parser.add_argument("--fix", action="store_true", help="reconcile: put right what is wrong")
         parser.add_argument(
             "--since", type=float, metavar="DAYS", help="reconcile: only posts of the last days"
@@ -64,19 +94,33 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run = {"status": self._status, "reconcile": self._reconcile, "rebuild": self._rebuild}
+        run = {
+            "status": self._status,
+            "reconcile": self._reconcile,
+            "rebuild": self._rebuild,
+            "move": self._move,
+        }
         try:
             run[options["what"]](options)
         except RedisError as error:
             raise CommandError(f"Redis does not answer: {error}") from None
+        except DomainError as refusal:
+            raise CommandError(refusal.message) from None
 
     def _status(self, options: dict[str, Any]) -> None:
         statuses = {subject.name: _status_of(subject) for subject in SUBJECTS}
         if options["json"]:
             self.stdout.write(json.dumps(statuses))
             return
+        topology = topology_in_force()
         for name, status in statuses.items():
             self.stdout.write(f"{name}:")
+            for one in topology.counters.get(name, ()):
+                tenant = one.tenant
+                line = f"from {one.low} on at {tenant.url or 'the address of the settings'}"
+                if tenant.also is not None:
+                    line += f", and at {tenant.also or 'that of the settings'}: moving"
+                self.stdout.write(f"  {line}")
             for key, value in status.items():
                 self.stdout.write(
                     f"{value:>18,}  {key}" if isinstance(value, int) else f"{value:>18}  {key}"
@@ -111,6 +155,73 @@ class Command(BaseCommand):
                     time.sleep(WAIT_SECONDS)
         self.stdout.write(f"The counters were built in {time.monotonic() - start:.1f} s.")
 
+    def _move(self, options: dict[str, Any]) -> None:
+        """All steps that are left; each waits for every process."""
+        if not options["url"]:
+            raise CommandError("Name the counts and the address of a Redis.")
+        [service] = [one.service for one in SUBJECTS if one.name == options["kind"]]
+        url = "" if options["url"] == SETTINGS else options["url"]
+        low, by = moves.boundary(service.store, _id_of(options["low"])), Author("command line")
+        self._join(service, low, url, by)
+        if self._part(service, low).store.part.url != url:
+            self._settle()
+            self._use_newest()
+            while not moves.build(service, low):
+                self.stdout.write("The other server is being built.")
+                time.sleep(WAIT_SECONDS)
+            moves.hand_over(self._part(service, low))
+            self._say(actions.switch_counters(service.name, low, by=by))
+        self._settle()
+        part = self._part(service, low)
+        moves.reopen(part.store)
+        self._say(actions.leave_counters(service.name, low, by=by))
+        moves.forget_left(self._part(service, low), part.store.part.also or "")
+
+    def _join(self, service: CounterService, low: int, url: str, by: Author) -> None:
+        """The first step, unless it was taken before."""
+        name, ranges = service.name, self._use_newest().counters.get(service.name, ())
+        tenant = next((one.tenant for one in ranges if one.low == low), None)
+        if tenant == Tenant(url) or (tenant is None and not low and not url):
+            raise CommandError(f"The counters of {name} are there already.")
+        if tenant is None or not tenant.is_moving:
+            actions.require_counter_address(url)
+            moves.prepare(service, low, url)
+            self._say(actions.join_counters(name, low, url, by=by))
+        elif url not in (tenant.url, tenant.also):
+            raise CommandError(f"The counters of {name} are on their way: finish that first.")
+
+    def _part(self, service: CounterService, low: int) -> CounterService:
+        self._use_newest()
+        return moves.part_of(service, low)
+
+    def _use_newest(self) -> Topology:
+        """This process may not hear of changes by itself."""
+        newest = topology_in_force()
+        listener().use(newest)
+        return newest
+
+    def _settle(self) -> None:
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while (reason := actions.unsettled()) and time.monotonic() < deadline:
+            self.stdout.write(reason)
+            time.sleep(SETTLE_POLL_SECONDS)
+        if reason:
+            raise CommandError(reason)
+
+    def _say(self, row: TopologyVersion) -> None:
+        self.stdout.write(f"Version {row.pk}: {row.detail}.")
+
+
+def _id_of(text: str) -> int:
+    """An id, or the first one of a day."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        day = datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        raise CommandError(f"{text!r} is neither an id nor a day such as 2026-12-01.") from None
+    return first_id_at(max(int(day.timestamp()), EPOCH))
+
 
 def _as_json(report: reconcile.Report, building: list[str]) -> str:
     drift = []
@@ -137,7 +248,7 @@ def _as_text(report: reconcile.Report, building: list[str]) -> str:
 
 
 def _is_complete(subject: Subject) -> bool:
-    return maintenance.state(subject.service.store).is_complete
+    return maintenance.is_complete(subject.service)
 
 
 def _status_of(subject: Subject) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from apps.timeline.models import TimelineSpan
 from apps.timeline.sources.stores import VALID_SPAN, Covered, horizon
 from feedcache.breaker import Bulkhead, SourceUnavailable
 from feedcache.ids import author_of, second_of
+from feedcache.servers.tls import tls_context
 
 TABLE = "following_timeline"
 PORT = 9042
@@ -84,10 +85,10 @@ Statements = list[tuple[Any, Any]]  # prepared, and its values
 
 @dataclass(frozen=True)
 class Address:
-    """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1`. ValueError for anything else.
+    """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1&tls=1`. ValueError for anything else.
 
     `datacenter` is the one of this site, whose nodes are asked first. `protocol_version` is agreed upon, but has to be
-    named for servers before Cassandra 3.
+    named for servers before Cassandra 3. With TLS the certificates of the nodes have their addresses.
     """
 
     nodes: list[str]
@@ -97,6 +98,7 @@ class Address:
     password: str
     datacenter: str
     protocol_version: int | None
+    has_tls: bool
 
     @classmethod
     def parse(cls, url: str) -> "Address":
@@ -119,10 +121,11 @@ class Address:
             password=unquote(password),
             datacenter=options.pop("datacenter", ""),
             protocol_version=int(options.pop("protocol_version", 0)) or None,
+            has_tls=bool(int(options.pop("tls", 0))),
         )
         if options:
             raise ValueError(
-                f"{', '.join(options)}: only datacenter and protocol_version are known"
+                f"{', '.join(options)}: only datacenter, protocol_version and tls are known"
             )
         return address
 
@@ -143,6 +146,7 @@ class Address:
             auth_provider=login,
             execution_profiles={EXEC_PROFILE_DEFAULT: profile},
             reconnection_policy=ExponentialReconnectionPolicy(0.5, 8.0),
+            ssl_context=tls_context(settings.CASSANDRA_TLS_FILES) if self.has_tls else None,
             connect_timeout=CONNECT_SECONDS,
             control_connection_timeout=CONNECT_SECONDS,
             **options,

@@ -1,0 +1,34 @@
+"""TLS to the servers behind the site, of whatever kind they are."""
+
+import socket
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+
+HANDSHAKE_SECONDS = 2.0
+
+
+def tls_context(files: Mapping[str, str]) -> ssl.SSLContext:
+    """Of a client that verifies certificates; OSError when a file is missing or has something else."""
+    context = ssl.create_default_context(cafile=files.get("ca_certs"))
+    if "certfile" in files:
+        context.load_cert_chain(files["certfile"], files.get("keyfile"))
+    return context
+
+
+def handshake_error(host: str, port: int, files: Mapping[str, str]) -> str:
+    """Why there is no TLS with a server; "" also when it is away."""
+    context = tls_context(files)
+    try:
+        with (
+            socket.create_connection((host, port), HANDSHAKE_SECONDS) as plain,
+            context.wrap_socket(plain, server_hostname=host) as connection,
+        ):
+            with suppress(ssl.SSLError):
+                connection.sendall(b"PING\r\n")
+            connection.recv(1)  # one that misses our certificate says so now
+    except ssl.SSLError as error:
+        return str(error)
+    except OSError:
+        return ""
+    return ""

@@ -1,0 +1,93 @@
+"""Redis servers with TLS on real certificates: a port with TLS beside the plain one, by which the tests steer them."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from feedcache import connections
+from tests.support import clusters
+from tests.support.clusters import NAME, Server, until
+from tests.support.services import running
+from tools.scale.certificates import Certificates
+
+
+def options(files: Certificates, port: int) -> tuple[str, ...]:
+    """Clients need a certificate of the same authority, which is what Redis asks for by itself."""
+    return (
+        "--tls-port", str(port), "--tls-cert-file", str(files.certificate), "--tls-key-file", str(files.key),
+        "--tls-ca-cert-file", str(files.ca), "--tls-replication", "yes",
+    )  # fmt: skip
+
+
+def client_files(files: Certificates) -> dict[str, str]:
+    """As REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE in the settings."""
+    return {
+        "ca_certs": str(files.ca),
+        "certfile": str(files.certificate),
+        "keyfile": str(files.key),
+    }
+
+
+@contextmanager
+def server(directory: Path, files: Certificates, *more: str) -> Iterator[tuple[Server, int]]:
+    """A server, and its port with TLS."""
+    port = clusters.free_port()
+    with clusters.server(directory, *options(files, port), *more) as started:
+        yield started, port
+
+
+@contextmanager
+def cluster(directory: Path, files: Certificates) -> Iterator[str]:
+    """Three masters; the address of the cluster."""
+    with ExitStack() as stack:
+        more = ("--cluster-enabled", "yes", "--tls-cluster", "yes")
+        nodes = [stack.enter_context(server(directory, files, *more)) for _ in range(3)]
+        for number, (node, _port) in enumerate(nodes):
+            first, last = clusters.SLOTS * number // 3, clusters.SLOTS * (number + 1) // 3 - 1
+            node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
+            node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            node.ask("CLUSTER", "MEET", "127.0.0.1", nodes[0][1])
+        said = (b"cluster_state:ok", b"cluster_known_nodes:3")
+        assert until(
+            lambda: all(
+                part in node.ask("CLUSTER", "INFO") for node, _port in nodes for part in said
+            )
+        )
+        yield "rediss+cluster://" + ",".join(f"127.0.0.1:{port}" for _node, port in nodes)
+
+
+@contextmanager
+def sentinel(directory: Path, files: Certificates, primary: int) -> Iterator[str]:
+    """A Sentinel of a primary, both with TLS; the address of the primary."""
+    program = running().redis
+    assert program is not None
+    port, plain = clusters.free_port(), clusters.free_port()
+    configuration = directory / f"sentinel-{port}"
+    lines = " ".join(options(files, port)).split(" --")
+    configuration.write_text(
+        "\n".join([lines[0].removeprefix("--"), *lines[1:]])
+        + f"\nport {plain}\nbind 127.0.0.1\ndir {directory}\n"
+        f"sentinel monitor {NAME} 127.0.0.1 {primary} 1\n"
+    )
+    with (directory / f"sentinel-{port}.log").open("wb") as log:
+        command = [str(program.program), str(configuration), "--sentinel"]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        assert until(lambda: clusters.answers(Server(plain, process)))
+        yield f"rediss+sentinel://127.0.0.1:{port}/{NAME}/0"
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+@contextmanager
+def trusting(settings, files: Certificates, **urls) -> Iterator[None]:
+    """Classes of data at other addresses, with these files."""
+    before, settings.REDIS_TLS_FILES = settings.REDIS_TLS_FILES, client_files(files)
+    try:
+        with clusters.addresses(settings, **urls):
+            yield
+    finally:
+        settings.REDIS_TLS_FILES = before
+        connections.forget_clients()
