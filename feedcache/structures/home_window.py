@@ -1,9 +1,9 @@
 """A reader's timeline in Redis: a contiguous window of the newest ids, or nothing.
 
 Form: one LIST per reader, sorted, newest first. A member is the complement `2**63 - 1 - id`, 19 digits until 2075, so
-that byte order is newest first. A push is nearly always of the newest post: it looks at the head and adds there, 1 us in
-Redis, where a sorted set of 800 looks through all of them for the same member, 8 us (docs/decisions/0120). Other pushes
-and reads below a cursor find their place by bisection.
+that byte order is newest first. A push is nearly always of the newest post: it looks at the head and adds there, while
+a sorted set would look through all its 800 members first (docs/decisions/0120). Other pushes, and reads below a cursor,
+find their place by bisection.
 
 The oldest end may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
 never an item, and is trimmed away as soon as the window no longer reaches the end.

@@ -89,7 +89,8 @@ def test_a_post_is_there_for_the_next_reader_and_once_more_by_its_event(alice, b
     assert ids(bob) == [first.pk]
     second = say(alice)
     assert ids(bob) == [second.pk, first.pk]
-    timelines().lrem(KEY, 1, str(2**63 - 1 - second.pk))  # as if the process had died before the push
+    # as if the process had died before the push
+    timelines().lrem(KEY, 1, str(2**63 - 1 - second.pk))
     assert ids(bob) == [first.pk]
     deliver_post({"post_id": second.pk})
     deliver_post({"post_id": second.pk})

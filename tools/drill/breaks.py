@@ -115,12 +115,11 @@ def _no_building_key(module: Any) -> None:
 
 def _exists_then_add(module: Any) -> None:
     """A push does not look whether there is a window, as if that had been asked in a command before."""
-    _reword(module, "PUSH", "if there == 0 then", "if false then")
     _reword(
         module,
         "PUSH",
-        " or not last[1] then return 0 end",
-        " then return 0 end\nlast[1] = last[1] or '~'",
+        "if not head or head.err then return 0 end",
+        "if head and head.err then return 0 end\nhead = head or '~'",
     )
 
 

@@ -41,7 +41,8 @@ from feedcache.ids import next_post_id, second_of
 from feedcache.read_through import QueueWrites
 from feedcache.structures.counters.service import Row
 
-_POST = Columns(Post)
+_POST, _COUNTS = Columns(Post), Columns(UserCounts)
+_LOCK = f"SELECT {_COUNTS.of('c')} FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE"  # noqa: S608 -- constants
 # All rows of a publication in one statement, so that their number costs no round trips: the post, its counts, whom it
 # mentions, the counts of its author, and its events. The foreign keys are checked at the commit.
 _PUBLISH = f"""
@@ -191,7 +192,8 @@ def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
 
 def lock_author(author: User) -> UserCounts:
     """The author's counts row, locked: all writes of an author are serialised."""
-    return UserCounts.objects.select_for_update().get(pk=author.pk)
+    [row] = rows_of(_LOCK, {"author": author.pk})
+    return _COUNTS.instance(row)
 
 
 def next_revision(post: Post, counts: UserCounts) -> int:

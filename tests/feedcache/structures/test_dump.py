@@ -1,5 +1,7 @@
 """Values made by the client are what the server would have made of their members, at once."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,8 @@ def restored(numbers, **options):
 @given(NUMBERS.filter(bool), st.booleans())
 @settings(deadline=None)
 def test_a_list_is_what_the_server_makes_of_its_members(numbers, ended):
-    server, members = timelines(), [b"%019d" % number for number in sorted(numbers)]
+    server: Any = timelines()
+    members = [b"%019d" % number for number in sorted(numbers)]
     members += [b"~"] if ended else []
     server.delete("its")
     server.rpush("its", *members)

@@ -37,8 +37,8 @@ def run(directory: Path) -> list[Line]:
         rates = [CROWD / delivered_in(publish()) for _ in range(WARM + ROUNDS)][WARM:]
     ours = Spread.of(rates)
     others = {
-        "EXISTS, then ZADD and trim, in pipelines of redis-py": _plainly(_to_those_online),
-        "ZADD and trim for every follower, in pipelines": _plainly(_to_everybody),
+        "EXISTS, then LPUSH and trim, in pipelines of redis-py": _plainly(_to_those_online),
+        "LPUSH and trim for every follower, in pipelines": _plainly(_to_everybody),
     }
     return [
         bars.FANOUT.line(
@@ -85,7 +85,12 @@ def _plainly(push: Callable[[Any, list[int], str], None]) -> Spread:
         for start in range(0, len(readers), PIPELINE):
             push(client, readers[start : start + PIPELINE], member)
         rates.append(CROWD / (time.perf_counter() - begin))
-    dormant = reader_ids(CROWD)[int(CROWD * LIVE) :]
+    online, dormant = reader_ids(CROWD)[: int(CROWD * LIVE)], reader_ids(CROWD)[int(CROWD * LIVE) :]
+    for start in range(0, len(online), PIPELINE):
+        pipeline = client.pipeline(transaction=False)
+        for reader in online[start : start + PIPELINE]:
+            pipeline.lpop(HOME.key(reader), PLAIN_ROUNDS)  # or every later post would seem late
+        pipeline.execute()
     for start in range(0, len(dormant), PIPELINE):
         client.unlink(*map(HOME.key, dormant[start : start + PIPELINE]))
     return Spread.of(rates)
@@ -98,8 +103,8 @@ def publish_nothing(number: int) -> int:
 def _to_everybody(client: Any, readers: list[int], member: str) -> None:
     pipeline = client.pipeline(transaction=False)
     for reader in readers:
-        pipeline.zadd(HOME.key(reader), {member: 0})
-        pipeline.zremrangebyrank(HOME.key(reader), HOME.length, -1)
+        pipeline.lpush(HOME.key(reader), member)
+        pipeline.ltrim(HOME.key(reader), 0, HOME.length - 1)
     pipeline.execute()
 
 

@@ -23,15 +23,17 @@ def run(_directory: Path) -> list[Line]:
     allowed = client.config_get(LISTPACK)[LISTPACK]
     client.zadd("bench:scored", {str(one): second_of(one) for one in ids})
     others = {"scored by time, in a listpack": _bytes_each(client, "bench:scored")}
+    client.zadd("bench:sorted", dict.fromkeys(client.lrange(HOME.key(READER), 0, -1), 0))
+    others["a sorted set without scores, in a listpack"] = _bytes_each(client, "bench:sorted")
     client.config_set(LISTPACK, REDIS_DEFAULT)
-    client.zunionstore("bench:skiplist", [HOME.key(READER)])
+    client.zunionstore("bench:skiplist", ["bench:sorted"])
     client.zunionstore("bench:scored-skiplist", ["bench:scored"])
     others["the same as a skiplist (Redis' default of 128 entries)"] = _bytes_each(
         client, "bench:skiplist"
     )
     others["scored by time, as a skiplist"] = _bytes_each(client, "bench:scored-skiplist")
     client.config_set(LISTPACK, allowed)
-    client.unlink("bench:scored", "bench:skiplist", "bench:scored-skiplist")
+    client.unlink("bench:scored", "bench:sorted", "bench:skiplist", "bench:scored-skiplist")
     HOME.drop(READER)
     return [
         Line(
@@ -50,4 +52,5 @@ def _post(number: int) -> int:
 
 
 def _bytes_each(client: Any, key: str) -> Spread:
-    return Spread.exact(client.memory_usage(key, samples=0) / (client.zcard(key) if client.type(key) == b"zset" else client.llen(key)))
+    members = client.llen(key) if client.type(key) == b"list" else client.zcard(key)
+    return Spread.exact(client.memory_usage(key, samples=0) / members)
