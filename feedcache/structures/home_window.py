@@ -433,15 +433,32 @@ class WindowReads:
     answered: bool = True
 
 
+# How many members are before one.
+_PLACE = """
+local function place(key, member)
+  local low, high = 0, redis.call('LLEN', key)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if redis.call('LINDEX', key, middle) < member then low = middle + 1 else high = middle end
+  end
+  return low
+end
+"""
+
 # One command for a page instead of two for each window; a key of another type is an error.
-_READ = """
+# KEYS: windows. ARGV: the first member to read (or an empty text), how many more, and the life of each window.
+_READ = (
+    _PLACE
+    + """
 local ranges = {}
 for i, key in ipairs(KEYS) do
   local exists = redis.call('EXPIRE', key, ARGV[i + 2])
-  ranges[i] = {exists, exists == 1 and redis.call('ZRANGEBYLEX', key, ARGV[1], '+', 'LIMIT', 0, ARGV[2]) or {}}
+  local first = ARGV[1] == '' and 0 or place(key, ARGV[1])
+  ranges[i] = {exists, redis.call('LRANGE', key, first, first + ARGV[2])}
 end
 return ranges
 """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,7 +479,8 @@ class WindowsQuery:
     def commands(self) -> list[Command]:
         keys = [kind.key(self.reader_id) for kind in self.kinds]
         lives = [kind.ttl_seconds for kind in self.kinds]
-        script = ScriptCall(_READ, keys, [_below(self.newest), self.count + 1, *lives])
+        first = "" if self.newest is None else _member(self.newest - 1)
+        script = ScriptCall(_READ, keys, [first, self.count, *lives])
         return [("GET", self.extra_key), script]
 
     def parse(self, answers: Sequence[Any]) -> WindowReads:
@@ -548,18 +566,6 @@ def _distinct(lists: Sequence[list[int]], *, newest_first: bool) -> Iterable[int
             yield post_id
         last = post_id
 
-
-# How many members are before one.
-_PLACE = """
-local function place(key, member)
-  local low, high = 0, redis.call('LLEN', key)
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if redis.call('LINDEX', key, middle) < member then low = middle + 1 else high = middle end
-  end
-  return low
-end
-"""
 
 # KEYS: live. ARGV: the first member to read, and how many more.
 READ_BELOW = (
