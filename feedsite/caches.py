@@ -1,5 +1,6 @@
 """How Django's cache connects to Redis: as the other classes of data, so also to a cluster."""
 
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -8,20 +9,18 @@ from django_redis.pool import ConnectionFactory  # type: ignore[import-untyped] 
 from feedcache.redis_clients import CACHE_TIMEOUT_SECONDS, CLUSTERS, Cluster
 
 
+@cache
+def _cluster_at(url: str) -> Cluster:
+    return Cluster(
+        url, timeout_seconds=CACHE_TIMEOUT_SECONDS, role="cache", tls=settings.REDIS_TLS_FILES
+    )
+
+
 class CacheConnectionFactory(ConnectionFactory):  # type: ignore[misc]  # as above
     """django-redis has no client of a cluster. The commands of sessions have one key each, which is all it takes."""
 
     def connect(self, url: str) -> Any:
-        if not url.startswith(CLUSTERS):
-            return super().connect(url)
-        if url not in self._pools:
-            self._pools[url] = Cluster(
-                url,
-                timeout_seconds=CACHE_TIMEOUT_SECONDS,
-                role="cache",
-                tls=settings.REDIS_TLS_FILES,
-            )
-        return self._pools[url]
+        return _cluster_at(url) if url.startswith(CLUSTERS) else super().connect(url)
 
     def disconnect(self, connection: Any) -> None:
         if not isinstance(connection, Cluster):

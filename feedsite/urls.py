@@ -7,7 +7,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from apps.api import urls as api
 from apps.api.views import instance, staff
-from feedsite import static_pages
+from feedsite.files import static_pages
 from feedsite.files import media
 from feedsite.monitoring import health, metrics
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 # sets the options of both servers, also in containers
 SERVE = Path(__file__).resolve().parent.parent / "serve.py"
-PRELOAD = "feedsite.preload"  # what all of them import
+PRELOAD = "feedsite.server.preload"  # what all of them import
 QUEUES = "sweep,default,fanout,fanout_bulk,media"  # in order of priority
 
 
