@@ -53,7 +53,9 @@ def suggested_people(viewer: User, *, limit: int) -> list[User]:
         return _suggested(viewer.pk, limit)
     key = (viewer.pk, viewer.epoch)
     ids = SUGGESTED.get_many([key], _load_suggested).get(key, ())
-    people = cached_users(ids)
+    people = cached_users(ids[:limit])
+    if len(people) < limit < len(ids):  # some are suspended by now
+        people |= cached_users(ids[limit:])
     return [people[user_id] for user_id in ids if user_id in people][:limit]
 
 

@@ -1,7 +1,7 @@
 """Avatars, banners and names of people; the header of a profile; whom to follow."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import regex
@@ -18,6 +18,7 @@ from apps.graph.familiar_followers import common_followers
 from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
 from apps.search.suggestions import suggested_people
+from apps.web.fragments import render_fragment
 
 register = template.Library()
 
@@ -133,11 +134,25 @@ MAX_NAMES = 2
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
-@register.inclusion_tag("graph/_who_to_follow.html", takes_context=True)
-def who_to_follow(context: Context, limit: int = 3) -> dict[str, Any]:
+class SuggestedPerson(NamedTuple):
+    """What the card of suggestions shows of an account."""
+
+    pk: int
+    handle: str
+    name: str
+    url: str
+    avatar_url: str
+
+    @classmethod
+    def of(cls, user: User) -> "SuggestedPerson":
+        return cls(user.pk, user.handle, user.name, user.url, user.avatar_url)
+
+
+@register.simple_tag(takes_context=True)
+def who_to_follow(context: Context, limit: int = 3) -> SafeString:
     """A card of accounts to follow; empty when there are none."""
-    viewer = context["viewer"]
-    return {"viewer": viewer, "people": suggested_people(viewer, limit=limit)}
+    people = tuple(map(SuggestedPerson.of, suggested_people(context["viewer"], limit=limit)))
+    return render_fragment("graph/_who_to_follow.html", people=people)
 
 
 @register.inclusion_tag("graph/_familiar.html")
