@@ -1,7 +1,8 @@
 """Avatars, banners and names of people; the header of a profile; whom to follow."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 from zlib import crc32
 
 import regex
@@ -17,11 +18,12 @@ from apps.accounts.profile import PALETTE
 from apps.graph.familiar_followers import common_followers
 from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
-from apps.search.suggestions import suggested_people
+from apps.search.suggestions import people_for_card
 from apps.web.fragments import render_fragment
 
 register = template.Library()
 
+MAX_RENDERED = 4096  # avatars and names, of 300 bytes
 SHAPES = (
     '<circle cx="10" cy="58" r="26" fill="{}" opacity=".5"/>',
     '<circle cx="52" cy="14" r="20" fill="{}" opacity=".55"/>',
@@ -55,15 +57,20 @@ class Wide(Protocol):
 @register.simple_tag
 def avatar(user: Named, size: str = "") -> SafeString:
     """The picture, or one generated from handle and name. Decoration: the name is beside it."""
+    return _avatar(user.handle, user.name, user.avatar_url, size)
+
+
+@lru_cache(maxsize=MAX_RENDERED)
+def _avatar(handle: str, name: str, avatar_url: str, size: str) -> SafeString:
     kind = f"avatar {size}".strip()
-    if user.avatar_url:
+    if avatar_url:
         return format_html(
             '<img class="{}" src="{}" width="{}" height="{}" alt="" decoding="async">',
-            kind, user.avatar_url, SIDES[size], SIDES[size],
+            kind, avatar_url, SIDES[size], SIDES[size],
         )  # fmt: skip
-    seed = crc32(user.handle.encode())
+    seed = crc32(handle.encode())
     ground, tone = PALETTE[seed % len(PALETTE)]
-    initial = _GRAPHEME.search(user.name)
+    initial = _GRAPHEME.search(name)
     return format_html(
         '<svg class="{}" viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" fill="{}"/>{}'
         '<text x="32" y="43" text-anchor="middle" font-size="30" font-weight="600" fill="#fff">{}</text></svg>',
@@ -101,9 +108,14 @@ def language_of(text: str) -> str:
 @register.simple_tag
 def name_of(user: Named) -> SafeString:
     """In a <bdi>, so that its direction does not affect the text around it."""
-    language = language_of(user.name)
+    return _name(user.name)
+
+
+@lru_cache(maxsize=MAX_RENDERED)
+def _name(name: str) -> SafeString:
+    language = language_of(name)
     attribute = format_html(' lang="{}"', language) if language else mark_safe("")
-    return format_html("<bdi{}>{}</bdi>", attribute, user.name)
+    return format_html("<bdi{}>{}</bdi>", attribute, name)
 
 
 class Linked(Named, Protocol):
@@ -134,24 +146,10 @@ MAX_NAMES = 2
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
-class SuggestedPerson(NamedTuple):
-    """What the card of suggestions shows of an account."""
-
-    pk: int
-    handle: str
-    name: str
-    url: str
-    avatar_url: str
-
-    @classmethod
-    def of(cls, user: User) -> "SuggestedPerson":
-        return cls(user.pk, user.handle, user.name, user.url, user.avatar_url)
-
-
 @register.simple_tag(takes_context=True)
 def who_to_follow(context: Context, limit: int = 3) -> SafeString:
     """A card of accounts to follow; empty when there are none."""
-    people = tuple(map(SuggestedPerson.of, suggested_people(context["viewer"], limit=limit)))
+    people = people_for_card(context["viewer"], limit=limit)
     return render_fragment("graph/_who_to_follow.html", people=people)
 
 
