@@ -1,8 +1,9 @@
 """Avatars, banners and names of people; the header of a profile; whom to follow."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import regex
@@ -15,11 +16,12 @@ from django.utils.translation import gettext, ngettext
 
 from apps.accounts.models import User
 from apps.accounts.profile import PALETTE
-from apps.graph.familiar_followers import common_followers
+from apps.graph.familiar_followers import familiar_names
 from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
 from apps.search.suggestions import people_for_card
 from apps.web.fragments import render_fragment
+from apps.web.post_card import Appearance
 
 register = template.Library()
 
@@ -126,9 +128,7 @@ class Linked(Named, Protocol):
 @register.simple_tag
 def names_of(people: Sequence[Linked]) -> SafeString:
     """The first two names, with links, and how many others there are."""
-    names = [
-        format_html('<a href="{}">{}</a>', person.url, name_of(person)) for person in people[:2]
-    ]
+    names = [linked(person) for person in people[:2]]
     others = len(people) - len(names)
     if others:
         text = ngettext(
@@ -140,7 +140,6 @@ def names_of(people: Sequence[Linked]) -> SafeString:
     return names[0]
 
 
-MAX_FAMILIAR = 100
 MAX_NAMES = 2
 # Templates ask whether the account is in the list of each.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
@@ -153,40 +152,93 @@ def who_to_follow(context: Context, limit: int = 3) -> SafeString:
     return render_fragment("graph/_who_to_follow.html", people=people)
 
 
-@register.inclusion_tag("graph/_familiar.html")
-def familiar_followers(viewer: User | None, profile: User) -> dict[str, Any]:
+@register.simple_tag
+def familiar_followers(viewer: User | None, profile: User) -> SafeString:
     """Followers of the profile whom the viewer follows; empty for visitors."""
     if viewer is None:
-        return {}
-    familiar = common_followers(viewer, [profile], limit=MAX_FAMILIAR)[profile.pk]
-    named, others = familiar.people[:MAX_NAMES], max(len(familiar.people) - MAX_NAMES, 0)
-    return {
-        "people": named,
-        "names": [_link(person) for person in named],
-        "others": others,
-        "shown_others": f"{others}+" if familiar.more else str(others),
-    }
+        return SafeString()
+    familiar = familiar_names(viewer, profile, names=MAX_NAMES)
+    return render_fragment(
+        "graph/_familiar.html",
+        people=tuple(map(Appearance.of, familiar.people)),
+        others=familiar.others,
+        shown_others=f"{familiar.others}+" if familiar.more else str(familiar.others),
+    )
+
+
+@register.filter
+def linked(person: Linked) -> SafeString:
+    return format_html('<a href="{}">{}</a>', person.url, name_of(person))
+
+
+class ProfileFacts(NamedTuple):
+    """What the header of a profile and its meta elements show of an account."""
+
+    pk: int
+    handle: str
+    name: str
+    url: str
+    avatar_url: str
+    header_url: str
+    bio: str
+    lines: tuple[tuple[str, ...], ...]
+    is_bot: bool
+    is_locked: bool
+    is_indexable: bool
+    created_at: datetime
+    followers: int
+    following: int
+    posts: int
+
+    @classmethod
+    def of(cls, user: User) -> "ProfileFacts":
+        return cls(
+            user.pk,
+            user.handle,
+            user.name,
+            user.url,
+            user.avatar_url,
+            user.header_url,
+            user.bio,
+            tuple(map(tuple, user.lines)),
+            user.is_bot,
+            user.is_locked,
+            user.is_indexable,
+            user.created_at,
+            user.counts.followers,
+            user.counts.following,
+            user.counts.posts,
+        )
 
 
 @register.inclusion_tag("graph/_profile_header.html", takes_context=True)
 def profile_header(context: Context, profile: User, relationship: Relationship) -> dict[str, Any]:
-    viewer = context["viewer"]
-    related = {name: [profile.pk] if getattr(relationship, name) else [] for name in RELATED}
-    return {
-        "profile": profile,
-        "viewer": viewer,
-        "is_own": viewer == profile,
-        "notifies": relationship.notifies,
-        "shows_reposts": relationship.shows_reposts,
+    """Equal for all viewers of the same relationship, but for whom they know of the followers."""
+    viewer, facts = context["viewer"], ProfileFacts.of(profile)
+    related = {name: (profile.pk,) if getattr(relationship, name) else () for name in RELATED}
+    top = render_fragment(
+        "graph/_profile_top.html",
+        profile=facts,
+        viewer=viewer is not None,  # that there is one
+        is_own=viewer == profile,
+        notifies=relationship.notifies,
+        shows_reposts=relationship.shows_reposts,
         **related,
-    }
+    )
+    below = render_fragment(
+        "graph/_profile_facts.html",
+        profile=facts,
+        **{name: related[name] for name in ("followed_by", "muting", "blocking")},
+    )
+    return {"top": top, "facts": below, "viewer": viewer, "profile": profile}
 
 
-@register.inclusion_tag("graph/_profile_meta.html")
-def profile_meta(profile: User) -> dict[str, Any]:
+@register.simple_tag
+def profile_meta(profile: User) -> SafeString:
     """The meta elements of a profile for other sites."""
-    return {"profile": profile, "site_name": settings.SITE_NAME, "site_url": settings.SITE_URL}
-
-
-def _link(person: User) -> SafeString:
-    return format_html('<a href="{}">{}</a>', person.url, name_of(person))
+    return render_fragment(
+        "graph/_profile_meta.html",
+        profile=ProfileFacts.of(profile),
+        site_name=settings.SITE_NAME,
+        site_url=settings.SITE_URL,
+    )
