@@ -238,7 +238,9 @@ def feed_cards(
     repeated = {item.id for group in reposts.values() for item in group[1:]}
 
     def card(item: FeedItem, place: int) -> PostCard:
-        alone = card_of(item, viewer, place)._replace(is_pinned=pinned)
+        alone = card_of(item, viewer, place)
+        if pinned:
+            alone = alone._replace(is_pinned=True)
         group = reposts.get(item.shown.id)
         if group is None or item is not group[0]:
             return alone
