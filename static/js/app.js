@@ -433,7 +433,7 @@ document.addEventListener("click", async (event) => {
 });
 
 // Cards have a link to the page with their menu: it gives way to the menu itself.
-const menus = ["menu", "own-menu"].map((id) => document.getElementById(id)?.innerHTML);
+const menu = document.getElementById("menu")?.innerHTML;
 
 // The buttons of cards are forms of their own; with scripts they act in place.
 function actInPlace(root) {
@@ -468,10 +468,11 @@ function fillMenus(root) {
   for (const link of root.querySelectorAll("a.more-menu")) {
     const address = link.closest("article")?.querySelector("a.when, .stamp a")?.getAttribute("href");
     const [, handle, post] = /^\/@(\w+)\/(\d+)$/.exec(address) ?? [];
-    const menu = menus["own" in link.dataset ? 1 : 0];
     if (!menu || !post) continue;
     const values = { handle, post, short: shortAddress(BigInt(post)), anchor: link.parentElement.id.slice(1) };
     link.insertAdjacentHTML("afterend", menu.replace(/~(\w+)~/g, (_, name) => values[name]));
+    const others = link.parentElement.querySelectorAll(`[data-of=${"own" in link.dataset ? "others" : "own"}]`);
+    for (const item of others) item.remove();
     if (!("quote" in link.dataset)) link.parentElement.querySelector('.menu [href*="quote="]')?.remove();
     if (link === document.activeElement) link.nextElementSibling.focus();
     link.remove();

@@ -131,7 +131,7 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
 
 
 @register.simple_tag
-def menu_pattern(*, own: bool = False) -> dict[str, Any]:
+def menu_pattern() -> dict[str, Any]:
     """The item of the menu that `app.js` fills for each card: ~name~ stands for what it reads there."""
     author = {"url": "/@~handle~", "handle": "~handle~"}
     return {
@@ -140,7 +140,6 @@ def menu_pattern(*, own: bool = False) -> dict[str, Any]:
         "author": author,
         "post": {"id": "~post~"},
         "can_quote": True,
-        "flags": {"own": own},
     }
 
 
@@ -161,7 +160,6 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "shown_number": compact(number) if number else "",
         "look": look,
         "symbol": symbol,
-        "kind": "" if verb == "repost" else "fillable",
     }
 
 

@@ -74,8 +74,7 @@ def _avatar(handle: str, name: str, avatar_url: str, size: str) -> SafeString:
     ground, tone = PALETTE[seed % len(PALETTE)]
     initial = _GRAPHEME.search(name)
     return format_html(
-        '<svg class="{}" viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" fill="{}"/>{}'
-        '<text x="32" y="43" text-anchor="middle" font-size="30" font-weight="600" fill="#fff">{}</text></svg>',
+        '<svg class="{}" viewBox="0 0 64 64" aria-hidden="true"><rect fill="{}"/>{}<text x="32" y="43">{}</text></svg>',
         kind, ground, format_html(SHAPES[seed // 16 % len(SHAPES)], tone), initial[0].upper() if initial else "",
     )  # fmt: skip
 
