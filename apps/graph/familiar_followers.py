@@ -72,7 +72,7 @@ class _Shared(NamedTuple):
 
 
 class FamiliarKey(NamedTuple):
-    """A viewer at an epoch, which a change of their follows or blocks ends, and an account at a revision of its followers.
+    """A viewer at an epoch, which a change of their follows or blocks ends; an account at a revision of its followers.
 
     The revision is 0 for accounts with more followers than are cached: it changes all the time.
     """

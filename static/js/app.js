@@ -123,7 +123,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
     event.preventDefault();
     return say(words.offline);
   }
-  if (event.target.matches(".toggle")) flip(event.target);
+  if (event.target.matches(".act[aria-pressed]")) flip(event.target);
   if (!event.target.closest("#older") || !feed) return;
   if (feed.style.visibility) return event.preventDefault(); // its place is being looked for
   feed.setAttribute("aria-busy", "true");
@@ -155,7 +155,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 function failed(event) {
   const source = event.detail.elt;
-  if (source.matches(".toggle")) flip(source);
+  if (source.matches(".act[aria-pressed]")) flip(source);
   if (source.matches("form, [form=act]")) say(words.failed);
   if (source.closest("#older")) {
     source.textContent = words.again;
@@ -441,7 +441,7 @@ function actInPlace(root) {
     const anchor = acts.id.slice(1);
     acts.setAttribute("hx-target", "this");
     acts.setAttribute("hx-swap", "outerHTML");
-    for (const button of acts.querySelectorAll("button.toggle")) {
+    for (const button of acts.querySelectorAll(".act[aria-pressed]")) {
       button.id = `${button.classList[1]}${anchor}`;
       button.name = "at";
       button.value = `p${anchor}`;
@@ -461,7 +461,7 @@ function shortAddress(id) {
 
 let leaving = ""; // the id of the focused button whose row gives way to the answer
 document.addEventListener("htmx:beforeSwap", () => {
-  leaving = document.activeElement?.closest("button.toggle")?.id ?? "";
+  leaving = document.activeElement?.closest(".act[aria-pressed]")?.id ?? "";
 });
 
 function fillMenus(root) {

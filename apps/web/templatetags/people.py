@@ -57,13 +57,16 @@ class Wide(Protocol):
 
 
 @register.simple_tag
-def avatar(user: Named, size: str = "") -> SafeString:
-    """The picture, or one generated from handle and name. Decoration: the name is beside it."""
-    return _avatar(user.handle, user.name, user.avatar_url, size)
+def avatar(user: Named, size: str = "", *, in_hidden: bool = False) -> SafeString:
+    """The picture, or one generated from handle and name. Decoration: the name is beside it.
+
+    `in_hidden`: inside an element that is hidden from screen readers already.
+    """
+    return _avatar(user.handle, user.name, user.avatar_url, size, in_hidden=in_hidden)
 
 
 @lru_cache(maxsize=MAX_RENDERED)
-def _avatar(handle: str, name: str, avatar_url: str, size: str) -> SafeString:
+def _avatar(handle: str, name: str, avatar_url: str, size: str, *, in_hidden: bool) -> SafeString:
     kind = f"avatar {size}".strip()
     if avatar_url:
         return format_html(
@@ -73,9 +76,11 @@ def _avatar(handle: str, name: str, avatar_url: str, size: str) -> SafeString:
     seed = crc32(handle.encode())
     ground, tone = PALETTE[seed % len(PALETTE)]
     initial = _GRAPHEME.search(name)
+    hidden = "" if in_hidden else format_html(' aria-hidden="{}"', "true")
     return format_html(
-        '<svg class="{}" viewBox="0 0 64 64" aria-hidden="true"><rect fill="{}"/>{}<text x="32" y="43">{}</text></svg>',
-        kind, ground, format_html(SHAPES[seed // 16 % len(SHAPES)], tone), initial[0].upper() if initial else "",
+        '<svg class="{}" viewBox="0 0 64 64"{}><rect fill="{}"/>{}<text x="32" y="43">{}</text></svg>',
+        kind, hidden, ground,
+        format_html(SHAPES[seed // 16 % len(SHAPES)], tone), initial[0].upper() if initial else "",
     )  # fmt: skip
 
 
