@@ -2,19 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from django import forms
 from django.conf import settings
-from django.template import Context, Engine
-from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.graph.groups.queries import CircleChoice, circles_to_post_to
+from apps.graph.groups.queries import CircleChoice
 from apps.languages import WRITTEN, language_by_script
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.video import AUDIO_TYPES, VIDEO_TYPES, is_available
@@ -53,7 +50,6 @@ LOCAL_TIME = "%Y-%m-%dT%H:%M"  # the format of datetime-local inputs
 MAX_BIGINT = 2**63 - 1
 MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
 HOME_COMPOSER = "composer"  # the id of the composer on the home page, also for scripts
-MAX_COMPOSERS = 256  # of 6 KB
 CIRCLE_PREFIX = "circle:"  # followed by the circle's id: a choice of the visibility field
 
 
@@ -239,57 +235,6 @@ class ComposeForm(EditForm, MomentForm):
             return None
         seconds = int(data["poll_seconds"] or DEFAULT_POLL_SECONDS)
         return PollDraft(options, seconds, data["poll_multiple"], data["poll_hidden"])
-
-
-class HomeComposer(NamedTuple):
-    """Everything that the fields of the empty composer of the home page depend on: equal for most authors."""
-
-    language: str | None
-    visibility: str
-    post_language: str
-    sensitive: bool
-    asks_for_alt: bool
-    circles: tuple[CircleChoice, ...]
-    takes_video: bool
-    max_characters: int
-
-    @classmethod
-    def of(cls, author: User) -> "HomeComposer":
-        """One query, for authors who have circles."""
-        return cls(
-            get_language(),
-            author.post_visibility,
-            author.post_language,
-            author.post_sensitive,
-            author.asks_for_alt,
-            tuple(circles_to_post_to(author)),
-            is_available(),
-            settings.POST_MAX_CHARACTERS,
-        )
-
-    @property
-    def html(self) -> SafeString:
-        return _render(self) if settings.DEBUG else _render_cached(self)
-
-
-def _render(composer: HomeComposer) -> SafeString:
-    author = User(
-        post_visibility=composer.visibility,
-        post_language=composer.post_language,
-        post_sensitive=composer.sensitive,
-        asks_for_alt=composer.asks_for_alt,
-    )
-    form = ComposeForm(author=author, circles=composer.circles, auto_id=f"{HOME_COMPOSER}_%s")
-    template = Engine.get_default().get_template("timeline/_composer_fields.html")
-    return template.render(Context({**composer_context(form), "look": "inline"}))
-
-
-_render_cached = lru_cache(maxsize=MAX_COMPOSERS)(_render)
-
-
-def home_composer_context(author: User) -> dict[str, Any]:
-    """For the empty composer of the home page, whose fields are rendered already."""
-    return {"fields": HomeComposer.of(author).html, "idempotency_key": str(uuid4())}
 
 
 def circle_id_of(text: str) -> int | None:
