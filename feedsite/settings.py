@@ -272,10 +272,6 @@ CACHES = {
             "IGNORE_EXCEPTIONS": True,
         },
     },
-    "local": {  # in each process: fragments of pages
-        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
-        "OPTIONS": {"MAX_ENTRIES": 1000},
-    },
 }
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 

@@ -7,8 +7,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from apps.api import urls as api
 from apps.api.views import instance, staff
-from feedsite.files import static_pages
-from feedsite.files import media
+from feedsite.files import media, static_pages
 from feedsite.monitoring import health, metrics
 
 # Swagger UI needs inline styles; its script is a file.

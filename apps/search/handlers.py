@@ -1,8 +1,14 @@
-"""Index posts and accounts when they change."""
+"""Index posts and accounts when they change; forget whom pages suggest."""
+
+from typing import Any
+
+from django.dispatch import receiver
 
 from apps.accounts.models import User
+from apps.accounts.signals import visibility_changed
 from apps.events.actions import Payload, handles
 from apps.search.indexing import index_people, index_posts
+from apps.search.suggestions import clear_cards
 
 
 @handles("post_published")
@@ -16,3 +22,9 @@ def index_post(payload: Payload) -> None:
 def index_person(payload: Payload) -> None:
     if user := User.objects.filter(pk=payload["user_id"]).first():
         index_people([user])
+
+
+@receiver(visibility_changed)
+def forget_suggestions(**_kwargs: Any) -> None:
+    """A suspended account is suggested no longer."""
+    clear_cards()

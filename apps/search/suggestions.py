@@ -1,5 +1,8 @@
 """Suggestions of accounts to follow: the most followed ones that the viewer does not know, without dismissed ones."""
 
+import logging
+from typing import NamedTuple
+
 from django.utils.translation import gettext as _
 
 from apps.accounts.cache import VIEWER_SECONDS, viewer_changed
@@ -8,7 +11,12 @@ from apps.accounts.queries import ACCOUNT, account_of, cached_users, users_by_id
 from apps.errors import NotFound
 from apps.search.models import Dismissal
 from apps.sql import rows_of
+from feedcache.connections import RedisError, configuration
+from feedcache.local_cache import LocalCache
 from feedcache.read_through import ReadThrough, name_of_pair, pack_ids, unpack_ids
+from feedcache.servers.topology_listener import current, listener
+
+logger = logging.getLogger(__name__)
 
 MAX_DISMISSED = 200  # per account; beyond it the oldest are deleted
 
@@ -53,8 +61,62 @@ def suggested_people(viewer: User, *, limit: int) -> list[User]:
         return _suggested(viewer.pk, limit)
     key = (viewer.pk, viewer.epoch)
     ids = SUGGESTED.get_many([key], _load_suggested).get(key, ())
-    people = cached_users(ids)
+    people = cached_users(ids[:limit])
+    if len(people) < limit < len(ids):  # some are suspended by now
+        people |= cached_users(ids[limit:])
     return [people[user_id] for user_id in ids if user_id in people][:limit]
+
+
+class SuggestedPerson(NamedTuple):
+    """What the side column shows of an account."""
+
+    pk: int
+    handle: str
+    name: str
+    url: str
+    avatar_url: str
+
+    @classmethod
+    def of(cls, user: User) -> "SuggestedPerson":
+        return cls(user.pk, user.handle, user.name, user.url, user.avatar_url)
+
+
+CARD_SECONDS = 60.0
+CARD_CHANNEL = "suggestions"
+# By reader, epoch and number of accounts, in each process.
+CARD_CACHE: "LocalCache[tuple[int, str, int], tuple[SuggestedPerson, ...]]" = LocalCache(
+    maximum=2048, ttl_seconds=CARD_SECONDS
+)
+
+
+def people_for_card(viewer: User, *, limit: int) -> tuple[SuggestedPerson, ...]:
+    """The same for the side column: names and pictures up to a minute old.
+
+    What the viewer does shows at once, since it ends the epoch, and so does a block by others; accounts that are
+    suspended or closed disappear at once (`clear_cards`).
+    """
+
+    def load() -> tuple[SuggestedPerson, ...]:
+        return tuple(map(SuggestedPerson.of, suggested_people(viewer, limit=limit)))
+
+    if not viewer.epoch:
+        return load()
+    listener().subscribe_channel(CARD_CHANNEL, _clear)
+    current()  # starts the listener of this process
+    return CARD_CACHE.get((viewer.pk, viewer.epoch, limit), load) or ()
+
+
+def clear_cards() -> None:
+    """Clear the cards of this process, and by a message those of the others."""
+    CARD_CACHE.clear()
+    try:
+        configuration().publish(CARD_CHANNEL, b"")
+    except RedisError as error:
+        logger.warning("suggestions may be a minute old: %s", error)
+
+
+def _clear(_message: bytes | None) -> None:
+    CARD_CACHE.clear()
 
 
 def _load_suggested(keys: list[tuple[int, str]]) -> dict[tuple[int, str], tuple[int, ...]]:

@@ -10,6 +10,7 @@ from apps.accounts.models import Theme
 from apps.deadline import behind, missing
 from apps.http.requests import viewer_of
 from apps.notifications.queries import unread_count
+from apps.web.post_card import Appearance
 from feedcache.connections import has_open_breaker
 
 
@@ -18,13 +19,15 @@ def site(request: HttpRequest) -> dict[str, Any]:
 
     `is_partial`: parts are missing; `behind`: deliveries to it are late by so many seconds;
     `is_slow`: a cache server is down; `return_url`: where the
-    page's forms lead back to.
+    page's forms lead back to; `me`: how the viewer looks, for fragments.
     """
     viewer = viewer_of(request)
     return {
         "site_name": settings.SITE_NAME,
         "site_url": settings.SITE_URL,
         "viewer": viewer,
+        "me": Appearance.of(viewer) if viewer else None,
+        "is_member": viewer is not None,
         "is_partial": bool(missing()),
         "behind": behind(),
         "is_slow": has_open_breaker(),

@@ -23,5 +23,6 @@ def render_feed(
         viewer = viewer_of(request)
         if viewer is not None:
             count_shown(viewer.pk, page.items)
-        context |= {"page": page, "has_items": bool(page.items)}
+        date = request.GET.get("date", "")
+        context |= {"page": page, "has_items": bool(page.items), "date": date}
         return render(request, "timeline/_page.html" if request.htmx else template, context)

@@ -4,7 +4,6 @@
 served only where it would be the same. Cards of restricted posts are never cached.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from apps.posts.queries import Counts
 from apps.promotions.queries import Promotion
 from apps.timeline.pipeline.page import FeedItem, ViewerFlags
 from apps.timeline.pipeline.reasons import older_than_follow
+from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
 LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
@@ -34,19 +34,25 @@ class Appearance(NamedTuple):
 
     handle: str
     name: str
-    url: str
     avatar_url: str
 
     @classmethod
     def of(cls, user: User) -> "Appearance":
-        return cls(user.handle, user.name, user.url, user.avatar_url)
+        return cls(user.handle, user.name, user.avatar_url)
+
+    @property
+    def url(self) -> str:
+        return f"/@{self.handle}"
 
 
 class QuotedPost(NamedTuple):
     post: PostContent
     author: Appearance
-    url: str
     mutes_author: bool
+
+    @property
+    def url(self) -> str:
+        return f"{self.author.url}/{self.post.id}"
 
 
 class CardItem(NamedTuple):
@@ -54,8 +60,6 @@ class CardItem(NamedTuple):
 
     post: PostContent
     author: Appearance
-    url: str
-    short_url: str
     counts: Counts
     flags: ViewerFlags
     reply_to_handle: str
@@ -68,6 +72,14 @@ class CardItem(NamedTuple):
     shows_votes: bool
     can_repost: bool
     can_quote: bool
+
+    @property
+    def url(self) -> str:
+        return f"{self.author.url}/{self.post.id}"
+
+    @property
+    def short_url(self) -> str:
+        return f"/p/{to_base36(self.post.id)}"
 
 
 class Viewer(NamedTuple):
@@ -118,23 +130,25 @@ class PostCard(NamedTuple):
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
     """The card of an item in a plain feed; other feeds `_replace` what differs."""
-    shown = item.shown
-    posts = [item.post, shown.post, *([shown.quoted.post] if shown.quoted else [])]
-    is_ballot = viewer.is_member and shown.post.poll is not None and shown.can_vote
+    shown, quoted = item.shown, item.shown.quoted
+    post = shown.post
+    is_ballot = viewer.is_member and post.poll is not None and shown.can_vote
+    is_open = post.is_open and item.post.is_open and (quoted is None or quoted.post.is_open)
+    times = _times(post, quoted.post if quoted else None)
     return PostCard(
         anchor=str(item.id),
-        item=_card_item(shown),
+        item=_card_item(shown, quoted),
         reposters=(reposter_of(item),) if item.is_repost else (),
         is_member=viewer.is_member,
         language=viewer.language,
-        ages=tuple(age(at, now=viewer.now, language=viewer.language) for at in _times(shown)),
-        place=min(place, LAZY_FROM) if shown.post.pictures else LAZY_FROM,
+        ages=tuple([age(at, now=viewer.now, language=viewer.language) for at in times]),
+        place=min(place, LAZY_FROM) if post.pictures else LAZY_FROM,
         is_ballot=is_ballot,
-        is_open=all(post.is_open for post in posts),
+        is_open=is_open,
         csrf_token=viewer.csrf_token if is_ballot else "",
         promotion=item.promotion,
         because=", ".join(item.because) or (item.followed_tag and f"#{item.followed_tag}"),
-        older=older_than_follow(item),
+        older=older_than_follow(item) if item.followed_at else "",
     )
 
 
@@ -149,22 +163,18 @@ def render_actions(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeS
     return _render(card, ACTIONS)
 
 
-def _card_item(item: FeedItem) -> CardItem:
-    counts, quoted = item.counts, item.quoted
+def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
+    counts, post = item.counts, item.post
     reads = counts.reads if item.flags.own else 0  # only for the author
     return CardItem(
-        post=item.post,
+        post=post,
         author=Appearance.of(item.author),
-        url=item.url,
-        short_url=item.short_url,
         counts=Counts(counts.replies, counts.reposts, counts.likes, reads=reads),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
         warnings=item.warnings,
-        quoted=QuotedPost(
-            quoted.post, Appearance.of(quoted.author), quoted.url, quoted.mutes_author
-        )
+        quoted=QuotedPost(quoted.post, Appearance.of(quoted.author), quoted.mutes_author)
         if quoted
         else None,
         lost_quote=item.lost_quote,
@@ -176,12 +186,14 @@ def _card_item(item: FeedItem) -> CardItem:
     )
 
 
-def _times(shown: FeedItem) -> Sequence[datetime]:
+def _times(post: PostContent, quoted: PostContent | None) -> list[datetime]:
     """The times whose age the card shows."""
-    times = [shown.post.created_at, shown.post.edited_at]
-    if shown.quoted:
-        times.append(shown.quoted.post.created_at)
-    return [time for time in times if time]
+    times = [post.created_at]
+    if post.edited_at:
+        times.append(post.edited_at)
+    if quoted:
+        times.append(quoted.created_at)
+    return times
 
 
 def _render(card: PostCard, template: str = CARD) -> SafeString:

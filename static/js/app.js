@@ -123,7 +123,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
     event.preventDefault();
     return say(words.offline);
   }
-  if (event.target.matches(".toggle")) flip(event.target);
+  if (event.target.matches(".act[aria-pressed]")) flip(event.target);
   if (!event.target.closest("#older") || !feed) return;
   if (feed.style.visibility) return event.preventDefault(); // its place is being looked for
   feed.setAttribute("aria-busy", "true");
@@ -155,7 +155,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 function failed(event) {
   const source = event.detail.elt;
-  if (source.matches(".toggle")) flip(source);
+  if (source.matches(".act[aria-pressed]")) flip(source);
   if (source.matches("form, [form=act]")) say(words.failed);
   if (source.closest("#older")) {
     source.textContent = words.again;
@@ -433,7 +433,7 @@ document.addEventListener("click", async (event) => {
 });
 
 // Cards have a link to the page with their menu: it gives way to the menu itself.
-const menus = ["menu", "own-menu"].map((id) => document.getElementById(id)?.innerHTML);
+const menu = document.getElementById("menu")?.innerHTML;
 
 // The buttons of cards are forms of their own; with scripts they act in place.
 function actInPlace(root) {
@@ -441,7 +441,7 @@ function actInPlace(root) {
     const anchor = acts.id.slice(1);
     acts.setAttribute("hx-target", "this");
     acts.setAttribute("hx-swap", "outerHTML");
-    for (const button of acts.querySelectorAll("button.toggle")) {
+    for (const button of acts.querySelectorAll(".act[aria-pressed]")) {
       button.id = `${button.classList[1]}${anchor}`;
       button.name = "at";
       button.value = `p${anchor}`;
@@ -461,17 +461,18 @@ function shortAddress(id) {
 
 let leaving = ""; // the id of the focused button whose row gives way to the answer
 document.addEventListener("htmx:beforeSwap", () => {
-  leaving = document.activeElement?.closest("button.toggle")?.id ?? "";
+  leaving = document.activeElement?.closest(".act[aria-pressed]")?.id ?? "";
 });
 
 function fillMenus(root) {
   for (const link of root.querySelectorAll("a.more-menu")) {
     const address = link.closest("article")?.querySelector("a.when, .stamp a")?.getAttribute("href");
     const [, handle, post] = /^\/@(\w+)\/(\d+)$/.exec(address) ?? [];
-    const menu = menus["own" in link.dataset ? 1 : 0];
     if (!menu || !post) continue;
     const values = { handle, post, short: shortAddress(BigInt(post)), anchor: link.parentElement.id.slice(1) };
     link.insertAdjacentHTML("afterend", menu.replace(/~(\w+)~/g, (_, name) => values[name]));
+    const others = link.parentElement.querySelectorAll(`[data-of=${"own" in link.dataset ? "others" : "own"}]`);
+    for (const item of others) item.remove();
     if (!("quote" in link.dataset)) link.parentElement.querySelector('.menu [href*="quote="]')?.remove();
     if (link === document.activeElement) link.nextElementSibling.focus();
     link.remove();

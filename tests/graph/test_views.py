@@ -205,7 +205,7 @@ def test_visitors_and_oneself_are_told_nothing(alice, carol, friends, page_of):
 
 
 def test_many_are_said_to_be_more(alice, carol, friends, page_of, monkeypatch):
-    monkeypatch.setattr("apps.web.templatetags.people.MAX_FAMILIAR", 3)
+    monkeypatch.setattr("apps.graph.familiar_followers.MAX_FAMILIAR", 3)
     for friend in friends:
         follow_user(friend, alice)
     line = line_of(page_of(carol).get("/@alice").text)

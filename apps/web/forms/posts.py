@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.graph.groups.queries import CircleChoice, circles_to_post_to
+from apps.graph.groups.queries import CircleChoice
 from apps.languages import WRITTEN, language_by_script
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.video import AUDIO_TYPES, VIDEO_TYPES, is_available
@@ -235,17 +235,6 @@ class ComposeForm(EditForm, MomentForm):
             return None
         seconds = int(data["poll_seconds"] or DEFAULT_POLL_SECONDS)
         return PollDraft(options, seconds, data["poll_multiple"], data["poll_hidden"])
-
-
-def home_composer_context(author: User) -> dict[str, Any]:
-    """For the empty composer of the home page; one query, for authors who have circles.
-
-    Its fields are cached under `fields_key`: rendering them takes longer than the posts of a page.
-    """
-    circles = tuple(circles_to_post_to(author))
-    form = ComposeForm(author=author, circles=circles, auto_id=f"{HOME_COMPOSER}_%s")
-    fields_key = repr((form.initial, form.asks_for_alt, circles, get_language()))
-    return {**composer_context(form), "fields_key": fields_key}
 
 
 def circle_id_of(text: str) -> int | None:

@@ -22,6 +22,7 @@ from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
 from apps.timeline.pipeline.page import FeedItem, circle_label
 from apps.timeline.thread import ReplyRow
+from apps.web.fragments import render_fragment
 from apps.web.post_card import CardItem, PostCard, Viewer, card_of, reposter_of
 from apps.web.templatetags.amounts import compact, exact, moment
 
@@ -130,7 +131,7 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
 
 
 @register.simple_tag
-def menu_pattern(*, own: bool = False) -> dict[str, Any]:
+def menu_pattern() -> dict[str, Any]:
     """The item of the menu that `app.js` fills for each card: ~name~ stands for what it reads there."""
     author = {"url": "/@~handle~", "handle": "~handle~"}
     return {
@@ -139,7 +140,6 @@ def menu_pattern(*, own: bool = False) -> dict[str, Any]:
         "author": author,
         "post": {"id": "~post~"},
         "can_quote": True,
-        "flags": {"own": own},
     }
 
 
@@ -160,7 +160,6 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "shown_number": compact(number) if number else "",
         "look": look,
         "symbol": symbol,
-        "kind": "" if verb == "repost" else "fillable",
     }
 
 
@@ -187,9 +186,6 @@ _STATES: dict[str, Callable[[CardItem], tuple[bool, int, str]]] = {
 }
 
 
-CARDS = "timeline/_cards.html"
-
-
 class PlacedCard(NamedTuple):
     """A card and its position in the feed, from 1; `joined`: a line leads to the next card.
 
@@ -201,17 +197,18 @@ class PlacedCard(NamedTuple):
     joined: bool = False
     left_off: bool = False
 
-    def context(self) -> dict[str, str]:
-        """For the <article> element around the card; all text, which templates render fastest."""
-        is_focused = self.card.is_focused
-        return {
-            "kind": "post focused" if is_focused else "post thread-top" if self.joined else "post",
-            "anchor": self.card.anchor,
-            "tab_index": "0" if is_focused or self.place == 1 else "-1",
-            "place": str(self.place),
-            "left_off": "left-off " if self.left_off else "",
-            "html": self.card.html,
-        }
+    @property
+    def html(self) -> SafeString:
+        """In its <article> element: not by a template, for it is rendered twenty times a page."""
+        card, place = self.card, self.place
+        line = render_fragment("timeline/_left_off.html") if self.left_off else ""
+        kind = "post focused" if card.is_focused else "post thread-top" if self.joined else "post"
+        tab_index = 0 if card.is_focused or place == 1 else -1
+        label = f"{'left-off ' if line else ''}p{card.anchor}n p{card.anchor}t"
+        return SafeString(
+            f'<article class="{kind}" id="p{card.anchor}" tabindex="{tab_index}" aria-posinset="{place}"'
+            f' aria-setsize="-1" aria-labelledby="{label}">{line}{card.html}</article>\n'
+        )
 
 
 class Explained(Protocol):
@@ -225,10 +222,10 @@ class Explained(Protocol):
     def template(self) -> str: ...
 
 
-@register.inclusion_tag(CARDS, takes_context=True)
+@register.simple_tag(takes_context=True)
 def feed_cards(
     context: Context, items: Sequence[FeedItem], above: int = 0, *, pinned: bool = False
-) -> dict[str, Any]:
+) -> SafeString:
     """`above` is how many cards precede these in the feed.
 
     On pages that set `groups_reposts` the reposts of one post are one card, in the place of the first. The line where
@@ -239,7 +236,9 @@ def feed_cards(
     repeated = {item.id for group in reposts.values() for item in group[1:]}
 
     def card(item: FeedItem, place: int) -> PostCard:
-        alone = card_of(item, viewer, place)._replace(is_pinned=pinned)
+        alone = card_of(item, viewer, place)
+        if pinned:
+            alone = alone._replace(is_pinned=True)
         group = reposts.get(item.shown.id)
         if group is None or item is not group[0]:
             return alone
@@ -263,8 +262,8 @@ def _reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
     return reposts
 
 
-@register.inclusion_tag(CARDS, takes_context=True)
-def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> dict[str, Any]:
+@register.simple_tag(takes_context=True)
+def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> SafeString:
     """The replies of a thread; `above` is how many cards precede them."""
     viewer = _viewer(context)
     return _placed(
@@ -273,14 +272,14 @@ def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> 
     )
 
 
-@register.inclusion_tag(CARDS, takes_context=True)
-def ancestor_card(context: Context, item: FeedItem, place: int) -> dict[str, Any]:
+@register.simple_tag(takes_context=True)
+def ancestor_card(context: Context, item: FeedItem, place: int) -> SafeString:
     card = card_of(item, _viewer(context), place)._replace(in_thread=True)
     return _placed([PlacedCard(card, place, joined=True)])
 
 
-@register.inclusion_tag(CARDS, takes_context=True)
-def focused_card(context: Context, item: FeedItem, place: int) -> dict[str, Any]:
+@register.simple_tag(takes_context=True)
+def focused_card(context: Context, item: FeedItem, place: int) -> SafeString:
     """The post that a thread is about."""
     card = card_of(item, _viewer(context), place)._replace(is_focused=True)
     if receipt := context.get("receipt"):
@@ -289,8 +288,8 @@ def focused_card(context: Context, item: FeedItem, place: int) -> dict[str, Any]
     return _placed([PlacedCard(card, place)])
 
 
-@register.inclusion_tag(CARDS, takes_context=True)
-def explained_cards(context: Context, rows: Iterable[Explained]) -> dict[str, Any]:
+@register.simple_tag(takes_context=True)
+def explained_cards(context: Context, rows: Iterable[Explained]) -> SafeString:
     viewer = _viewer(context)
     return _placed(
         PlacedCard(
@@ -310,8 +309,8 @@ def _viewer(context: Context) -> Viewer:
     return Viewer.of(context.get("viewer"), context.get("csrf_token"))
 
 
-def _placed(cards: Iterable[PlacedCard]) -> dict[str, Any]:
-    return {"cards": [card.context() for card in cards]}
+def _placed(cards: Iterable[PlacedCard]) -> SafeString:
+    return SafeString("".join([card.html for card in cards]))
 
 
 def _below(context: Context, row: Explained) -> SafeString:

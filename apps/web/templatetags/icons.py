@@ -1,8 +1,10 @@
-"""Icons from the sprite."""
+"""Icons from the sprite; those of the buttons below posts are in the page itself, for their addresses would be long."""
 
+import re
 from functools import cache
 
 from django import template
+from django.conf import settings
 from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,3 +22,21 @@ def icon(name: str, kind: str = "") -> SafeString:
         static("icons.svg"),
         name,
     )
+
+
+IN_PAGE = ("message-circle", "repeat-2", "heart", "bookmark", "ellipsis")
+
+
+@register.simple_tag
+@cache
+def card_icon(name: str) -> SafeString:
+    """One of `IN_PAGE`, in an `.act`, on pages that have `card_symbols`."""
+    return format_html('<svg aria-hidden="true"><use href="#{}"/></svg>', name)
+
+
+@register.simple_tag
+@cache
+def card_symbols() -> SafeString:
+    sprite = (settings.BASE_DIR / "static" / "icons.svg").read_text()
+    found = [re.search(rf'<symbol id="{name}".*?</symbol>', sprite) for name in IN_PAGE]
+    return SafeString("".join(symbol[0] for symbol in found if symbol))

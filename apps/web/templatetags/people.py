@@ -1,7 +1,9 @@
 """Avatars, banners and names of people; the header of a profile; whom to follow."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import regex
@@ -14,13 +16,16 @@ from django.utils.translation import gettext, ngettext
 
 from apps.accounts.models import User
 from apps.accounts.profile import PALETTE
-from apps.graph.familiar_followers import common_followers
+from apps.graph.familiar_followers import familiar_names
 from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
-from apps.search.suggestions import suggested_people
+from apps.search.suggestions import people_for_card
+from apps.web.fragments import render_fragment
+from apps.web.post_card import Appearance
 
 register = template.Library()
 
+MAX_RENDERED = 4096  # avatars and names, of 300 bytes
 SHAPES = (
     '<circle cx="10" cy="58" r="26" fill="{}" opacity=".5"/>',
     '<circle cx="52" cy="14" r="20" fill="{}" opacity=".55"/>',
@@ -52,21 +57,30 @@ class Wide(Protocol):
 
 
 @register.simple_tag
-def avatar(user: Named, size: str = "") -> SafeString:
-    """The picture, or one generated from handle and name. Decoration: the name is beside it."""
+def avatar(user: Named, size: str = "", *, in_hidden: bool = False) -> SafeString:
+    """The picture, or one generated from handle and name. Decoration: the name is beside it.
+
+    `in_hidden`: inside an element that is hidden from screen readers already.
+    """
+    return _avatar(user.handle, user.name, user.avatar_url, size, in_hidden=in_hidden)
+
+
+@lru_cache(maxsize=MAX_RENDERED)
+def _avatar(handle: str, name: str, avatar_url: str, size: str, *, in_hidden: bool) -> SafeString:
     kind = f"avatar {size}".strip()
-    if user.avatar_url:
+    if avatar_url:
         return format_html(
             '<img class="{}" src="{}" width="{}" height="{}" alt="" decoding="async">',
-            kind, user.avatar_url, SIDES[size], SIDES[size],
+            kind, avatar_url, SIDES[size], SIDES[size],
         )  # fmt: skip
-    seed = crc32(user.handle.encode())
+    seed = crc32(handle.encode())
     ground, tone = PALETTE[seed % len(PALETTE)]
-    initial = _GRAPHEME.search(user.name)
+    initial = _GRAPHEME.search(name)
+    hidden = "" if in_hidden else format_html(' aria-hidden="{}"', "true")
     return format_html(
-        '<svg class="{}" viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" fill="{}"/>{}'
-        '<text x="32" y="43" text-anchor="middle" font-size="30" font-weight="600" fill="#fff">{}</text></svg>',
-        kind, ground, format_html(SHAPES[seed // 16 % len(SHAPES)], tone), initial[0].upper() if initial else "",
+        '<svg class="{}" viewBox="0 0 64 64"{}><rect fill="{}"/>{}<text x="32" y="43">{}</text></svg>',
+        kind, hidden, ground,
+        format_html(SHAPES[seed // 16 % len(SHAPES)], tone), initial[0].upper() if initial else "",
     )  # fmt: skip
 
 
@@ -100,9 +114,14 @@ def language_of(text: str) -> str:
 @register.simple_tag
 def name_of(user: Named) -> SafeString:
     """In a <bdi>, so that its direction does not affect the text around it."""
-    language = language_of(user.name)
+    return _name(user.name)
+
+
+@lru_cache(maxsize=MAX_RENDERED)
+def _name(name: str) -> SafeString:
+    language = language_of(name)
     attribute = format_html(' lang="{}"', language) if language else mark_safe("")
-    return format_html("<bdi{}>{}</bdi>", attribute, user.name)
+    return format_html("<bdi{}>{}</bdi>", attribute, name)
 
 
 class Linked(Named, Protocol):
@@ -113,9 +132,7 @@ class Linked(Named, Protocol):
 @register.simple_tag
 def names_of(people: Sequence[Linked]) -> SafeString:
     """The first two names, with links, and how many others there are."""
-    names = [
-        format_html('<a href="{}">{}</a>', person.url, name_of(person)) for person in people[:2]
-    ]
+    names = [linked(person) for person in people[:2]]
     others = len(people) - len(names)
     if others:
         text = ngettext(
@@ -127,53 +144,105 @@ def names_of(people: Sequence[Linked]) -> SafeString:
     return names[0]
 
 
-MAX_FAMILIAR = 100
 MAX_NAMES = 2
 # Templates ask whether the account is in the list of each.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
-@register.inclusion_tag("graph/_who_to_follow.html", takes_context=True)
-def who_to_follow(context: Context, limit: int = 3) -> dict[str, Any]:
+@register.simple_tag(takes_context=True)
+def who_to_follow(context: Context, limit: int = 3) -> SafeString:
     """A card of accounts to follow; empty when there are none."""
-    viewer = context["viewer"]
-    return {"viewer": viewer, "people": suggested_people(viewer, limit=limit)}
+    people = people_for_card(context["viewer"], limit=limit)
+    return render_fragment("graph/_who_to_follow.html", people=people)
 
 
-@register.inclusion_tag("graph/_familiar.html")
-def familiar_followers(viewer: User | None, profile: User) -> dict[str, Any]:
+@register.simple_tag
+def familiar_followers(viewer: User | None, profile: User) -> SafeString:
     """Followers of the profile whom the viewer follows; empty for visitors."""
     if viewer is None:
-        return {}
-    familiar = common_followers(viewer, [profile], limit=MAX_FAMILIAR)[profile.pk]
-    named, others = familiar.people[:MAX_NAMES], max(len(familiar.people) - MAX_NAMES, 0)
-    return {
-        "people": named,
-        "names": [_link(person) for person in named],
-        "others": others,
-        "shown_others": f"{others}+" if familiar.more else str(others),
-    }
+        return SafeString()
+    familiar = familiar_names(viewer, profile, names=MAX_NAMES)
+    return render_fragment(
+        "graph/_familiar.html",
+        people=tuple(map(Appearance.of, familiar.people)),
+        others=familiar.others,
+        shown_others=f"{familiar.others}+" if familiar.more else str(familiar.others),
+    )
+
+
+@register.filter
+def linked(person: Linked) -> SafeString:
+    return format_html('<a href="{}">{}</a>', person.url, name_of(person))
+
+
+class ProfileFacts(NamedTuple):
+    """What the header of a profile and its meta elements show of an account."""
+
+    pk: int
+    handle: str
+    name: str
+    url: str
+    avatar_url: str
+    header_url: str
+    bio: str
+    lines: tuple[tuple[str, ...], ...]
+    is_bot: bool
+    is_locked: bool
+    is_indexable: bool
+    created_at: datetime
+    followers: int
+    following: int
+    posts: int
+
+    @classmethod
+    def of(cls, user: User) -> "ProfileFacts":
+        return cls(
+            user.pk,
+            user.handle,
+            user.name,
+            user.url,
+            user.avatar_url,
+            user.header_url,
+            user.bio,
+            tuple(map(tuple, user.lines)),
+            user.is_bot,
+            user.is_locked,
+            user.is_indexable,
+            user.created_at,
+            user.counts.followers,
+            user.counts.following,
+            user.counts.posts,
+        )
 
 
 @register.inclusion_tag("graph/_profile_header.html", takes_context=True)
 def profile_header(context: Context, profile: User, relationship: Relationship) -> dict[str, Any]:
-    viewer = context["viewer"]
-    related = {name: [profile.pk] if getattr(relationship, name) else [] for name in RELATED}
-    return {
-        "profile": profile,
-        "viewer": viewer,
-        "is_own": viewer == profile,
-        "notifies": relationship.notifies,
-        "shows_reposts": relationship.shows_reposts,
+    """Equal for all viewers of the same relationship, but for whom they know of the followers."""
+    viewer, facts = context["viewer"], ProfileFacts.of(profile)
+    related = {name: (profile.pk,) if getattr(relationship, name) else () for name in RELATED}
+    top = render_fragment(
+        "graph/_profile_top.html",
+        profile=facts,
+        viewer=viewer is not None,  # that there is one
+        is_own=viewer == profile,
+        notifies=relationship.notifies,
+        shows_reposts=relationship.shows_reposts,
         **related,
-    }
+    )
+    below = render_fragment(
+        "graph/_profile_facts.html",
+        profile=facts,
+        **{name: related[name] for name in ("followed_by", "muting", "blocking")},
+    )
+    return {"top": top, "facts": below, "viewer": viewer, "profile": profile}
 
 
-@register.inclusion_tag("graph/_profile_meta.html")
-def profile_meta(profile: User) -> dict[str, Any]:
+@register.simple_tag
+def profile_meta(profile: User) -> SafeString:
     """The meta elements of a profile for other sites."""
-    return {"profile": profile, "site_name": settings.SITE_NAME, "site_url": settings.SITE_URL}
-
-
-def _link(person: User) -> SafeString:
-    return format_html('<a href="{}">{}</a>', person.url, name_of(person))
+    return render_fragment(
+        "graph/_profile_meta.html",
+        profile=ProfileFacts.of(profile),
+        site_name=settings.SITE_NAME,
+        site_url=settings.SITE_URL,
+    )

@@ -1,11 +1,13 @@
 """The card of trending tags."""
 
-from typing import Any
+from typing import NamedTuple
 
 from django import template
+from django.utils.safestring import SafeString
 
 from apps.tags.queries import TagUsage
 from apps.tags.trends import cached_trending_tags
+from apps.web.fragments import render_fragment
 
 register = template.Library()
 
@@ -14,10 +16,24 @@ WIDTH, HEIGHT = 72, 28  # of the SVG
 EDGE = 2  # half the width of the stroke, and some more
 
 
-@register.inclusion_tag("tags/_trending.html")
-def trending_tags() -> dict[str, Any]:
+class TrendingTag(NamedTuple):
+    """What the card shows of a tag."""
+
+    name: str
+    url: str
+    uses: int
+    line: str
+
+    @classmethod
+    def of(cls, usage: TagUsage) -> "TrendingTag":
+        return cls(usage.tag.name, usage.tag.url, usage.uses, line_of_days(usage))
+
+
+@register.simple_tag
+def trending_tags() -> SafeString:
     """A card of trending tags; empty when there are none."""
-    return {"tags": cached_trending_tags()[:MAX_TRENDING]}
+    tags = tuple(map(TrendingTag.of, cached_trending_tags()[:MAX_TRENDING]))
+    return render_fragment("tags/_trending.html", tags=tags)
 
 
 @register.filter

@@ -28,7 +28,8 @@ from apps.timeline.home import ReadPosition, get_activity, home_timeline, may_ha
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.public import public_timeline
 from apps.web.feed import render_feed
-from apps.web.forms.posts import HOME_COMPOSER, home_composer_context
+from apps.web.forms.posts import HOME_COMPOSER
+from apps.web.home_composer import home_composer_context
 from feedcache.ids import parse_id, second_of
 
 MAX_NEW_SHOWN = 40

@@ -1,0 +1,37 @@
+"""Parts of pages that are equal for many readers, from a fragment cache in this process.
+
+What a fragment is rendered with is its key, and all that its template sees: so it is right for whoever gets it.
+Tokens of forms and other values of one request are rendered outside.
+"""
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+
+from django.conf import settings
+from django.template import Context, Engine
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+MAX_FRAGMENTS = 2048  # of about 2 KB
+MAX_OWN_FRAGMENTS = 2048  # of about 2 KB
+
+
+def render_fragment(template: str, **context: Hashable) -> SafeString:
+    """A template rendered with these values, in the language of now.
+
+    Fragments of one reader, who is `me` in them, do not displace shared ones: they have a cache of their own.
+    """
+    render: Callable[..., SafeString] = _render_own_cached if "me" in context else _render_cached
+    if settings.DEBUG:  # a template may have changed
+        render = _render
+    # a safe string equals the same text that has to be escaped
+    kinds = tuple(map(type, context.values()))
+    return render(template, tuple(context.items()), get_language(), kinds)
+
+
+def _render(template: str, items: tuple[tuple[str, Hashable], ...], *_key: Hashable) -> SafeString:
+    return Engine.get_default().get_template(template).render(Context(dict(items)))
+
+
+_render_cached = lru_cache(maxsize=MAX_FRAGMENTS)(_render)
+_render_own_cached = lru_cache(maxsize=MAX_OWN_FRAGMENTS)(_render)
