@@ -121,7 +121,7 @@ def test_a_step_waits_for_every_process(other, monkeypatch):
 
 def test_what_is_refused():
     for url in ("10.0.0.1:1", "redis+cluster://a:1,b:2", "redis://me:secret@a:1/0"):
-        with pytest.raises(CommandError, match="is no address"):
+        with pytest.raises(CommandError, match="is not an address"):
             call_command("counters", "move", "posts", url)
     with pytest.raises(CommandError, match="neither an id nor a day"):
         call_command("counters", "move", "posts", "redis://a:1/0", "--from", "soon")

@@ -71,7 +71,7 @@ FILES = {
     "tests/timeline/test_policies.py::test_the_site_changes_over_without_a_loss": "long",
     "tests/timeline/test_profile.py::test_a_long_profile_is_walked": "long",
     "tests/timeline/test_surfaces.py": "long",
-    "tests/timeline/test_warm.py::test_what_is_reposted_quoted": "long",
+    "tests/timeline/test_warm.py::test_what_posts_share_and_answer": "long",
     "tests/tools/house/": "long",
 }
 FIXTURES = {

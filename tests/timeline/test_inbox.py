@@ -30,8 +30,8 @@ from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources import outbox, sql
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
-from feedcache import redis_clients
 from feedcache.connections import RedisError, timelines
+from feedcache.structures import home_window
 from tests.support import pages
 from tests.support.factories import deliver, make_user, publish, show_to_author
 from tests.support.pages import ids
@@ -315,13 +315,13 @@ class TestReading:
         self, cast, django_assert_num_queries, monkeypatch
     ):
         posts = [say(cast, visibility).pk for visibility in ("public", "followers", "public")]
-        trips, execute = [], redis_clients.execute
+        trips, execute = [], home_window.execute
 
         def counted(client, commands):
             trips.append(commands)
             return execute(client, commands)
 
-        monkeypatch.setattr(redis_clients, "execute", counted)
+        monkeypatch.setattr(home_window, "execute", counted)
         with django_assert_num_queries(0):
             assert home.home_ids(cast["bob"].pk, Cursor(), 21) == posts[::-1]
         assert len(trips) == 1

@@ -207,7 +207,7 @@ BREAKS: dict[str, Break] = {
         SCRIPTS,
         _replaced(
             "PUSH",
-            "if last[1] ~= '~' and last[1] ~= '~~' and member > last[1] then return 1 end",
+            "if last ~= '~' and last ~= '~~' and member > last then return 1 end",
             "",
         ),
     ),
