@@ -27,6 +27,7 @@ SHARDS = 64
 LOCAL = "local"  # the site's own database, as the name of a place
 BATCH_SIZE = 1_000  # changed rows that are copied in one transaction
 CONNECT_SECONDS, LOCK_SECONDS, ATTEMPTS, PAUSE_SECONDS = 2, 0.5, 40, 0.25
+LOCK_TRIES, LOCK_POLL_SECONDS = 20, 0.1
 ADVISORY_LOCK = 0x73686172  # "shar": one split or move at a time
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
@@ -418,8 +419,12 @@ def working() -> Iterator[Session]:
     """A connection to the site's database that alone splits, adds or moves. ShardError while another does."""
     with closing(connect()) as session:
         session.execute("SET statement_timeout = 0")
-        [(is_alone,)] = session.execute("SELECT pg_try_advisory_lock(%s)", [ADVISORY_LOCK])
-        if not is_alone:
+        for _try in range(LOCK_TRIES):  # a session that has just been closed holds it for a moment
+            [(is_alone,)] = session.execute("SELECT pg_try_advisory_lock(%s)", [ADVISORY_LOCK])
+            if is_alone:
+                break
+            time.sleep(LOCK_POLL_SECONDS)
+        else:
             raise ShardError("Another process is changing shards.")
         yield session
 
