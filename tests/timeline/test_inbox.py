@@ -30,6 +30,7 @@ from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources import outbox, sql
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
+from feedcache import redis_clients
 from feedcache.connections import RedisError, timelines
 from feedcache.structures import home_window
 from tests.support import pages
@@ -315,11 +316,11 @@ class TestReading:
         self, cast, django_assert_num_queries, monkeypatch
     ):
         posts = [say(cast, visibility).pk for visibility in ("public", "followers", "public")]
-        trips, execute = [], home_window.execute
+        trips = []
 
         def counted(client, commands):
             trips.append(commands)
-            return execute(client, commands)
+            return redis_clients.execute(client, commands)
 
         monkeypatch.setattr(home_window, "execute", counted)
         with django_assert_num_queries(0):
