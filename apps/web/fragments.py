@@ -1,6 +1,6 @@
 """Parts of pages that are equal for many readers, from a fragment cache in this process.
 
-What a fragment is rendered with is its key, and all that its template sees: so it is right for whoever gets it.
+What a fragment is rendered with is its key, and all that its template sees: so it is right for every reader.
 Tokens of forms and other values of one request are rendered outside.
 """
 

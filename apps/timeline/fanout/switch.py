@@ -173,7 +173,7 @@ def apply_canary() -> None:
         left = list(unlocked.filter(~is_member, in_canary=True).values_list("pk", flat=True))
         locked = _site()  # after the authors, as all switches do
         if (locked.canary, locked.canary_percent) != (site.canary, site.canary_percent):
-            return  # whoever changed it applies the change
+            return  # the process that changed it applies the change
         if joined or left:
             _leave(AuthorPolicy.objects.filter(pk__in=left), locked)
             _join(

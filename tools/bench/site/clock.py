@@ -1,6 +1,6 @@
 """The processor time that processes took, by what the kernel counts (Linux).
 
-It says what a page costs whoever else is at work on the machine; requests a second say that of an idle one only.
+It says what a page costs whatever else runs on the machine; requests a second say that of an idle one only.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Where the processor time of one home request and of one publication goes, function by function: flame graphs.
 
-By samples of this process: a signal after every few milliseconds of its processor time, whoever else is at work on the
+By samples of this process: a signal after every few milliseconds of its processor time, whatever else runs on the
 machine, and no function called slower by being watched. Waiting takes no processor time, so it is not in them.
 """
 

@@ -35,7 +35,7 @@ START_SECONDS, STOP_SECONDS, MIGRATE_SECONDS, FILL_SECONDS = 60, 10, 120, 240
 
 
 class PeerError(Exception):
-    """What is wrong with the checkout, for whoever named it."""
+    """What is wrong with the checkout, for the user who named it."""
 
 
 def run(directory: Path) -> list[Line]:
