@@ -10,7 +10,8 @@ from apps.operations.queries import topology_in_force
 from apps.posts.cache import POST_COUNTS
 from feedcache import connections
 from feedcache.connections import timelines
-from feedcache.servers.topology_listener import Listener, listener
+from feedcache.memcached_tiers import use_topology
+from feedcache.servers.topology_listener import KEY, Listener, listener
 from feedcache.structures.counters import maintenance, moves
 from feedcache.topology import Range, Tenant, Topology
 from tests.support import clusters
@@ -42,6 +43,8 @@ def _quick(other, monkeypatch):
     monkeypatch.setattr(actions, "unsettled", look)
     yield
     own.topology = before
+    use_topology(before)  # the tiers have followed
+    timelines().delete(KEY)
     connections.forget_clients()
 
 
