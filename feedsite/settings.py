@@ -165,10 +165,9 @@ UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 # --- PostgreSQL: the source of truth --------------------------------------------------------------
 # Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
-DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
+# tests pooled connections, which may have outlived a restart of the server
+DATABASES["default"]["ENGINE"] = "feedsite.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
-# a pooled connection may have outlived a restart of the server
-DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts
 # are set on the role (by `manage.py migrate`).
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")

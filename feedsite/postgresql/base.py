@@ -1,0 +1,39 @@
+"""Django asks a backend for this module (https://docs.djangoproject.com/en/5.2/ref/databases/#subclassing-the-built-in-database-backends)."""
+
+import select
+from typing import Any
+
+import psycopg
+from django.db.backends.postgresql import base
+from psycopg_pool import ConnectionPool
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A pooled connection that the server has closed is not lent.
+
+    Django's own test (`CONN_HEALTH_CHECKS`) is a round trip for each request. Here the server is asked only when its
+    socket has something to read: what a closed connection has, and an idle one does not.
+    """
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
+        """`psycopg_pool.PoolTimeout` when the pool cannot give one that works in time."""
+        while True:
+            connection = super().get_new_connection(conn_params)
+            if not self.pool or _works(connection):
+                return connection
+            connection.close()
+            self.pool.putconn(connection)  # the pool makes another one in its place
+
+
+def _works(connection: psycopg.Connection[Any]) -> bool:
+    if connection.closed:
+        return False
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if not poll.poll(0):
+        return True
+    try:
+        ConnectionPool.check_connection(connection)
+    except psycopg.OperationalError:
+        return False
+    return True
