@@ -176,7 +176,6 @@ def profile_ids(
     restricted = sql.restricted_ids(
         author.pk,
         viewer_id,
-        follows=author.pk in exact_relations(viewer_id, [author.pk]).following,
         cursor=_until(public, cursor, count),
         count=count,
         replies=replies,

@@ -73,7 +73,7 @@ def test_what_an_author_said_to_some_is_a_range_of_what_is_restricted(plan_of, a
     for reader in (alice, bob):
         plan = plan_of(
             lambda reader_id=reader.pk: pull.restricted_ids(
-                alice.pk, reader_id, follows=True, cursor=CURSOR, count=21, replies=False
+                alice.pk, reader_id, cursor=CURSOR, count=21, replies=False
             )
         )
         assert "using post_restricted" in plan

@@ -15,7 +15,7 @@ from django.db.models.lookups import Exact
 from apps.graph.groups.queries import joined_circle_ids
 from apps.graph.models import Circle, Follower, RepliesPolicy
 from apps.pagination import Cursor
-from apps.posts.models import OPEN, RESTRICTED, Attachment, Mention, Post, Visibility
+from apps.posts.models import OPEN, Attachment, Mention, Post, Visibility
 from apps.sql import rows_of
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
@@ -192,6 +192,14 @@ CROSS JOIN LATERAL (
 ORDER BY post.id {order} LIMIT {count}
 """.replace("{answers_another}", ANSWERS_ANOTHER)
 
+# The restricted posts of one author; the visibilities are those of the index `post_restricted`.
+_RESTRICTED_OF_AUTHOR = f"""
+SELECT id FROM posts_post
+WHERE author_id = %(author)s AND deleted_at IS NULL AND visibility IN ('followers', 'friends', 'mentioned', 'circle')
+  AND id < %(newest)s AND id > %(oldest)s AND {VISIBLE_TO_READER}
+  AND (%(replies)s OR NOT COALESCE({ANSWERS_ANOTHER}, FALSE))
+ORDER BY id {{order}} LIMIT {{count}}
+"""  # noqa: S608 -- constants
 
 # The members of a list whom its owner still follows, one bounded scan each.
 _OF_LIST = f"""
@@ -353,20 +361,11 @@ def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
 
 
 def restricted_ids(
-    author_id: int,
-    reader_id: int,
-    *,
-    follows: bool,
-    cursor: Cursor,
-    count: int,
-    replies: bool = True,
+    author_id: int, reader_id: int, *, cursor: Cursor, count: int, replies: bool = True
 ) -> list[int]:
     """Up to `count` ids of an author's restricted posts that this reader may see."""
-    # the visibilities are those of the index `post_restricted`
-    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=RESTRICTED)
-    if author_id != reader_id:
-        rows = rows.filter(_visible_to(reader_id, follows=follows))
-    return _ids(rows if replies else rows.filter(is_not_reply_to_others()), cursor, count)
+    query = _RESTRICTED_OF_AUTHOR
+    return _run(query, cursor, count, author=author_id, reader=reader_id, replies=replies)
 
 
 def is_not_reply_to_others() -> Q:
