@@ -7,9 +7,8 @@ client libraries.
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import redis
 import redis.asyncio
@@ -158,30 +157,43 @@ _SETTINGS = {
 }
 
 
-@dataclass
-class _Tenants:
-    find: Callable[[str], Tenant] = lambda _name: Tenant()
-    find_ranges: Callable[[str], tuple[Range, ...]] = lambda _name: ()
+class Follower(Protocol):
+    """What follows the topology for this process: `feedcache.servers.topology_listener`."""
+
+    topology: Topology
+    is_known: bool
+
+    def known(self) -> Topology | None: ...
 
 
-_tenants = _Tenants()
+NOWHERE = Tenant("unix:///nowhere")  # every call fails
+_AT_SETTINGS = Tenant()
+_followers: list[Callable[[], Follower]] = []
 
 
-def find_tenants_with(
-    find: Callable[[str], Tenant], find_ranges: Callable[[str], tuple[Range, ...]]
-) -> None:
-    """How this process knows where a class of data is, and where which counters are; until then by the settings."""
-    _tenants.find, _tenants.find_ranges = find, find_ranges
+def follow_topology_with(make: Callable[[], Follower]) -> None:
+    """How this process learns where data is; until then it is at the addresses of the settings."""
+    _followers[:] = [cache(make)]
+
+
+def _topology() -> Topology | None:
+    """The topology of this process; None while neither store has told. The first call may wait for it."""
+    if not _followers:
+        return Topology()
+    follower = _followers[0]()
+    return follower.topology if follower.is_known else follower.known()
 
 
 def tenant_of(name: str) -> Tenant:
-    """Where a class of data is now, by the topology of this process. The first call may wait for it."""
-    return _tenants.find(name)
+    """Where a class of data is now; `NOWHERE` while that is not known."""
+    topology = _topology()
+    return NOWHERE if topology is None else topology.tenants.get(name, _AT_SETTINGS)
 
 
 def counter_ranges(kind: str) -> tuple[Range, ...]:
     """Where the counters of one kind of id are, by ranges of ids; () when all are at the address of the settings."""
-    return _tenants.find_ranges(kind)
+    topology = _topology()
+    return (Range(0, NOWHERE),) if topology is None else topology.counters.get(kind, ())
 
 
 def counters_at(url: str) -> redis.Redis:

@@ -22,7 +22,13 @@ from apps.accounts.cache import forget_viewers
 from apps.accounts.models import UserCounts
 from apps.graph.models import Followee
 from feedcache.connections import RedisError
-from feedcache.read_through import ReadThrough, name_of_pair, pack_number, unpack_number
+from feedcache.read_through import (
+    CachedDecoder,
+    ReadThrough,
+    name_of_pair,
+    pack_number,
+    unpack_number,
+)
 from feedcache.structures.list_prefix import Entry, ListPrefix, ListPrefixes
 from feedcache.structures.longset import Change, LongSets
 
@@ -75,7 +81,7 @@ RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
     ttl_seconds=RECENT_DAYS * 24 * 3600,
     key_of=name_of_pair,
     encode=lambda follows: orjson.dumps(list(follows.items())),
-    decode=lambda data: dict(orjson.loads(data)),
+    decode=CachedDecoder(lambda data: dict(orjson.loads(data)), maximum=1024),
     family="content",
     negative_ttl_seconds=0,
 )

@@ -96,11 +96,17 @@ def home_timeline(
         preloaded=preloaded,
         batches=batches,
     )
-    revision = viewer.counts.graph_revision
-    if cursor.max_id is None and (behind := lag.latest().behind_for(viewer.pk, revision=revision)):
-        deadline.note_behind(behind)
+    if cursor.max_id is None and lag.latest.waiting:
+        _note_behind(viewer)
     sample_home(viewer.pk, cursor, page, exclude_read=exclude_read, promoted=promoted)
     return page
+
+
+def _note_behind(viewer: User) -> None:
+    """The page says how late it is, if posts of the viewer's followees wait for their delivery."""
+    behind = lag.latest.behind_for(viewer.pk, revision=viewer.counts.graph_revision)
+    if behind:
+        deadline.note_behind(behind)
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
@@ -252,7 +258,7 @@ def home_rule(
 
     def belonging(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
         # the home cache may still hold former followees; hydration has checked the membership in circles
-        followed = relations.following | {viewer.pk}
+        followed, followed_since = relations.following | {viewer.pk}, recent_follows()
         belonging_items = []
         for item in without_muted_or_hidden(items, relations):
             author_id = item.post.author_id
@@ -263,7 +269,7 @@ def home_rule(
             ):
                 continue
             if author_id in followed or item.post.visibility == Visibility.CIRCLE:
-                since = recent_follows().get(author_id)
+                since = followed_since.get(author_id)
                 belonging_items.append(_older_than_follow(item, since) if since else item)
             elif tags and (tag := _followed_tag(item, tags)):
                 belonging_items.append(replace(item, followed_tag=tag))

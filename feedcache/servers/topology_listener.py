@@ -26,12 +26,12 @@ from feedcache.connections import (
     configuration,
     configured_topology,
     dedicated_configuration,
-    find_tenants_with,
+    follow_topology_with,
     listens,
 )
 from feedcache.redis_clients import execute, run_script
 from feedcache.servers import totals
-from feedcache.topology import Range, Tenant, Topology, TopologyError, problems
+from feedcache.topology import Topology, TopologyError, problems
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,6 @@ REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
 FIRST_SECONDS = 2.0  # how long the first use of Redis waits for the topology
-NOWHERE = Tenant("unix:///nowhere")  # every call fails
 SLICE_SECONDS = 0.2  # how long a wait may delay the end of the process
 
 # KEYS: the topology. ARGV: version, text, channel. An older version never replaces a newer one.
@@ -125,7 +124,8 @@ class Listener:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _redis_is_down: bool = False
     _refused_version: int = -1
-    _known: threading.Event = field(default_factory=threading.Event)
+    is_known: bool = False  # whether one of the stores has told the topology
+    _told: threading.Event = field(default_factory=threading.Event)
     _has_waited: bool = False
 
     @property
@@ -151,23 +151,20 @@ class Listener:
         if thread is not threading.current_thread():
             thread.join(LOOK_SECONDS + SLICE_SECONDS)
 
-    def tenant(self, name: str) -> Tenant:
-        """Where a class of data in Redis is. The first call waits; `NOWHERE` while neither store has told."""
-        return self.topology.tenant(name) if self._is_known() else NOWHERE
-
-    def ranges(self, name: str) -> tuple[Range, ...]:
-        """Where the counters of one kind of id are, as `tenant`; () when all are at the address of the settings."""
-        return self.topology.counters.get(name, ()) if self._is_known() else (Range(0, NOWHERE),)
-
-    def _is_known(self) -> bool:
-        if self._known.is_set() or not listens():
-            return True
+    def known(self) -> Topology | None:
+        """The topology; None while neither store has told it. The first call waits for it."""
+        if self.is_known or not listens():
+            return self.topology
         if not self.is_running:
             self.start()
         if not self._has_waited and threading.current_thread() is not self._thread:
             self._has_waited = True
-            self._known.wait(FIRST_SECONDS)
-        return self._known.is_set()
+            self._told.wait(FIRST_SECONDS)
+        return self.topology if self.is_known else None
+
+    def _learn(self) -> None:
+        self.is_known = True
+        self._told.set()
 
     def subscribe(self, callback: Callable[[Topology], None]) -> None:
         """Call back with the topology now, and with every new one, from the thread."""
@@ -204,7 +201,7 @@ class Listener:
         self._use_stored()
         if topology is not None:
             self.use(topology)
-            self._known.set()
+            self._learn()
         if self.topology.version > (topology.version if topology else 0):
             publish(self.topology, by=by)
         self._report(by)
@@ -214,7 +211,7 @@ class Listener:
 
     def _use_stored(self) -> None:
         """For a process that has just started."""
-        if self._known.is_set() or not listens():
+        if self.is_known or not listens():
             return
         try:
             topology = _stored.read()
@@ -223,15 +220,15 @@ class Listener:
             return
         if topology is not None:
             self.use(topology)
-        self._known.set()
+        self._learn()
 
     def after_fork(self) -> None:
         """In a child: the thread stayed with the parent, which may hold the lock."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
-        was_known, self._known = self._known.is_set(), threading.Event()
-        if was_known:
-            self._known.set()
+        self._told = threading.Event()
+        if self.is_known:
+            self._told.set()
         if was_running:
             self.start()
 
@@ -337,4 +334,4 @@ def current() -> Topology:
     return own.topology
 
 
-find_tenants_with(lambda name: listener().tenant(name), lambda name: listener().ranges(name))
+follow_topology_with(listener)

@@ -122,7 +122,7 @@ def _check_all() -> Status:
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     ok = checks["postgresql"]["ok"]
     status = "unavailable" if not ok else "degraded" if degraded else "ready"
-    behind = lag.latest().seconds  # as the check of deliveries has just read it
+    behind = lag.latest.seconds  # as the check of deliveries has just read it
     return {
         "status": status,
         "degraded": degraded,

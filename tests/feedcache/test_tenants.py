@@ -261,6 +261,7 @@ def fresh(settings, monkeypatch):
     settings.CACHE_TOPOLOGY_LISTENS = True
     made = Listener(Topology(), role="test")
     monkeypatch.setattr(topology_listener, "_listener", made)
+    monkeypatch.setattr(connections, "_followers", [topology_listener.listener])
     stored = topology_listener._stored.read
     topology_listener.read_stored_with(lambda: None)
     yield made
@@ -274,26 +275,26 @@ def moved(url):
 
 def test_it_waits_for_the_topology_before_it_uses_a_server(fresh, steps):
     publish(moved(steps[3].url))
-    assert fresh.tenant("timelines") == steps[3], "the first call"
+    assert fresh.known() == moved(steps[3].url), "the first call"
 
 
 def test_where_redis_lost_the_topology_the_stored_one_holds(fresh, steps):
     topology_listener.read_stored_with(lambda: moved(steps[3].url))
-    assert fresh.tenant("timelines") == steps[3]
+    assert fresh.known() == moved(steps[3].url)
     assert wait_for(lambda: topology_listener.published() == moved(steps[3].url), 3), "put back"
 
 
 def test_where_redis_has_an_older_one_the_stored_one_holds(fresh, steps):
     publish(Topology(version=2, tenants={"timelines": steps[1]}))
     topology_listener.read_stored_with(lambda: moved(steps[3].url))
-    assert fresh.tenant("timelines") == steps[3]
+    assert fresh.known() == moved(steps[3].url)
     assert wait_for(lambda: topology_listener.published() == moved(steps[3].url), 3)
 
 
 def test_and_where_redis_is_away(fresh, steps):
     topology_listener.read_stored_with(lambda: moved(steps[3].url))
     with dead_redis():
-        assert fresh.tenant("timelines") == steps[3]
+        assert fresh.known() == moved(steps[3].url)
 
 
 def test_without_either_no_server_is_used(fresh, monkeypatch):
@@ -303,20 +304,19 @@ def test_without_either_no_server_is_used(fresh, monkeypatch):
     monkeypatch.setattr(topology_listener, "FIRST_SECONDS", 0.5)
     topology_listener.read_stored_with(fail)
     with dead_redis():
-        nowhere = fresh.tenant("timelines")
+        assert fresh.known() is None
         began = time.monotonic()
-        assert fresh.tenant("timelines") == nowhere
+        assert fresh.known() is None
         assert time.monotonic() - began < 0.3, "only the first call waits"
         with pytest.raises(RedisError):
-            client_at("timelines", nowhere.url).get("x")
-    assert wait_for(lambda: fresh.tenant("timelines") == nowhere, 1)
+            timelines().get("x")
     topology_listener.read_stored_with(lambda: None)
-    assert wait_for(lambda: fresh.tenant("timelines") == Tenant(), 5), "nobody has moved anything"
+    assert wait_for(lambda: fresh.known() == Topology(), 5), "nobody has moved anything"
 
 
 def test_the_thread_of_the_listener_does_not_wait_for_itself(fresh):
-    found: list[Tenant] = []
-    fresh.every_second(lambda: found.append(fresh.tenant("timelines")))
-    assert fresh.tenant("limits") == Tenant()
+    found: list[Topology | None] = []
+    fresh.every_second(lambda: found.append(fresh.known()))
+    assert fresh.known() == Topology()
     assert wait_for(lambda: found, 3)
-    assert found[0] == Tenant()
+    assert found[0] == Topology()

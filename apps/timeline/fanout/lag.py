@@ -40,7 +40,7 @@ class Lag:
 
     @property
     def seconds(self) -> int:
-        """The age of the oldest; 0 when nothing is late."""
+        """The age of the oldest; 0 when nothing is late, or too long ago was read."""
         return self._age(min(self.waiting.values(), default=None))
 
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
@@ -63,21 +63,24 @@ class Lag:
         return self._age(min((self.waiting[author_id] for author_id in followed), default=None))
 
     def _age(self, since: float | None) -> int:
-        age = 0 if since is None else round(time.time() - since)
+        if since is None or time.monotonic() - self.read_at > FRESH_SECONDS:
+            return 0
+        age = round(time.time() - since)
         return age if age >= LATE_SECONDS else 0
 
 
-_latest: dict[str, Lag] = {}
+latest = Lag()  # what this process read last
 
 
 def measure() -> Lag:
     """Read it, and keep it for the pages of this process. Raises DatabaseError."""
+    global latest
     waiting: dict[int, float] = {}
     for post_id, since in _owed():
         author_id, at = author_of(post_id), since.timestamp()
         waiting[author_id] = min(at, waiting.get(author_id, at))
-    _latest["lag"] = Lag(waiting, time.monotonic())
-    return _latest["lag"]
+    latest = Lag(waiting, time.monotonic())
+    return latest
 
 
 def _owed() -> Iterator[tuple[int, datetime]]:
@@ -92,14 +95,9 @@ def _owed() -> Iterator[tuple[int, datetime]]:
         yield from rows.order_by("created_at").values_list(post_id, "created_at")[:MAX_POSTS]
 
 
-def latest() -> Lag:
-    """What was read last; nothing late when that is too long ago."""
-    lag = _latest.get("lag")
-    return lag if lag and time.monotonic() - lag.read_at < FRESH_SECONDS else Lag()
-
-
 def forget() -> None:
-    _latest.clear()
+    global latest
+    latest = Lag()
 
 
 def follow() -> None:
