@@ -66,6 +66,11 @@ class Cursor:
         )
 
     @property
+    def wanted(self) -> int:
+        """How many items to ask for: the surplus one says that there are more."""
+        return self.limit + 1
+
+    @property
     def ascending(self) -> bool:
         """Whether the page is read upwards, from `min_id`."""
         return self.min_id is not None
@@ -106,7 +111,7 @@ def page_of_rows(queryset: Any, cursor: Cursor) -> Page[Any]:
     rows = queryset.filter(pk__gt=cursor.floor) if cursor.floor else queryset
     if cursor.max_id is not None:
         rows = rows.filter(pk__lt=cursor.max_id)
-    rows = list(rows.order_by("pk" if cursor.ascending else "-pk")[: cursor.limit + 1])
+    rows = list(rows.order_by("pk" if cursor.ascending else "-pk")[: cursor.wanted])
     return to_page(rows, cursor, id_of=lambda row: row.pk)
 
 

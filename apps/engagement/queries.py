@@ -16,7 +16,7 @@ from feedcache.read_through import Batch, Future
 from feedcache.structures.bloom import Answer, Marks, check_many, queue_many
 
 PAGE_KINDS = (LIKES, BOOKMARKS, READS)
-Filters = Mapping[Marks, Answer]
+Existence = Mapping[Marks, Answer]
 
 _ENGAGED = """
 SELECT 'like', post_id FROM engagement_like WHERE user_id = %(viewer)s AND post_id = ANY(%(likes)s)
@@ -48,8 +48,10 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
     return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(PAGE_KINDS, post_ids))])
 
 
-def ask_filters(batch: Batch, viewer_id: int | None, post_ids: Collection[int]) -> Future[Filters]:
-    """Request what the filters know of a viewer and posts; `confirmed` turns it into facts."""
+def ask_existence(
+    batch: Batch, viewer_id: int | None, post_ids: Collection[int]
+) -> Future[Existence]:
+    """Queue what the existence filters know of a viewer and posts; `confirmed` turns it into facts."""
     if viewer_id is None or not post_ids:
         return dict
     return queue_many(batch, viewer_id, dict.fromkeys(PAGE_KINDS, post_ids), stage="flags")
@@ -60,7 +62,7 @@ def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> set[int]:
     return check_many(viewer_id, {RECOMMENDED: post_ids})[RECOMMENDED].perhaps
 
 
-def confirmed(viewer_id: int | None, answers: Sequence[Filters]) -> Engaged:
+def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
     """What a viewer did, by the filters' answers of one or more batches, in at most one query."""
     result = Engaged()
     likes: list[int] = []

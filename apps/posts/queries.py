@@ -1,6 +1,6 @@
 """Reads of posts, and who may see them.
 
-`visible_posts` checks visibility in PostgreSQL; actions use it. Pages use `read_posts`, which decides within the page's
+`visible_posts` checks visibility in PostgreSQL; actions use it. Pages use `ask_posts`, which decides within the page's
 batch of cache reads: about open posts by cache entries that are as current as rows (decision 0019), namely the posts,
 the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every restricted post at
 every read, and about everything while the caches may be stale.
@@ -209,24 +209,29 @@ class ViewerContext:
     revision: int = 0  # of the viewer's relations
 
 
-def read_viewer_context(
-    viewer_id: int | None, batch: Batch | None = None, *, revision: int | None = None
-) -> ViewerContext:
-    """Reads it together with what the batch holds already, checking the revisions of Memcached's nodes.
+def read_viewer_context(viewer_id: int | None) -> ViewerContext:
+    """Read by itself, with the revisions of Memcached's nodes."""
+    batch = Batch()
+    context = ask_viewer_context(batch, viewer_id)
+    batch.execute(check_revisions=True)
+    return context()
+
+
+def ask_viewer_context(
+    batch: Batch, viewer_id: int | None, *, revision: int | None = None
+) -> Future[ViewerContext]:
+    """Queue it in a batch that checks the revisions of Memcached's nodes.
 
     `revision` is the viewer's `graph_revision` if the caller has just read it.
     """
-    batch = batch or Batch()
     if viewer_id is None or revision is not None:
-        batch.execute(check_revisions=True)
-        return ViewerContext(viewer_id, batch.is_current, revision or 0)
+        return lambda: ViewerContext(viewer_id, batch.is_current, revision or 0)
     revisions = batch.get_many(
         GRAPH_REVISION,
         [viewer_id],
         lambda user_ids: load_graph_revisions(user_ids) if batch.is_current else {},
     )
-    batch.execute(check_revisions=True)
-    return ViewerContext(viewer_id, batch.is_current, revisions().get(viewer_id, 0))
+    return lambda: ViewerContext(viewer_id, batch.is_current, revisions().get(viewer_id, 0))
 
 
 class ViewerMarks(NamedTuple):
@@ -236,7 +241,7 @@ class ViewerMarks(NamedTuple):
     muted: NewestIds = NewestIds()
 
 
-def queue_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]:
+def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]:
     """As a part of a batch; only for a context that is fresh."""
     if viewer_id is None:
         return ViewerMarks
@@ -275,15 +280,15 @@ class HydratedPosts:
         )
 
 
-def read_posts(
+def ask_posts(
     batch: Batch,
     context: ViewerContext,
     post_ids: Collection[int],
     *,
     parents: Collection[int] = (),
     preloaded: Preloaded | None = None,
-) -> HydratedPosts:
-    """The posts among up to 400 ids that a viewer may see now, without their sources; executes the batch.
+) -> Future[HydratedPosts]:
+    """Queue the posts among up to 400 ids that a viewer may see now, without their sources.
 
     `parents` are up to 400 more ids, of posts that others answer, which are only checked for visibility. `preloaded`
     are contents of open posts that the caller has just read from PostgreSQL or by the author's revision; they are not
@@ -304,10 +309,13 @@ def read_posts(
     cards = batch.get_many(CARDS, author_ids, load_cards, stage="people")
     counts = queue_in_batch(batch, {POST_COUNTS: ids, USER_COUNTS: author_ids}, stage="counts")
     related = ask_relations(batch, context.viewer_id, author_ids, context.revision)
-    batch.execute()
-    of_posts, of_users = counts()
-    users = users_of(cards(), of_users)
-    return _visible(context, {**entries(), **loaded}, parent_ids, users, of_posts, related())
+
+    def visible() -> HydratedPosts:
+        of_posts, of_users = counts()
+        users = users_of(cards(), of_users)
+        return _visible(context, {**entries(), **loaded}, parent_ids, users, of_posts, related())
+
+    return visible
 
 
 def _visible(

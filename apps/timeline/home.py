@@ -36,10 +36,10 @@ from apps.timeline import policy
 from apps.timeline.fanout import lag
 from apps.timeline.pipeline.page import (
     Batches,
+    Candidates,
     FeedItem,
     Reader,
     Rule,
-    Source,
     fill_page,
     hydrate,
     without_muted_or_hidden,
@@ -133,7 +133,7 @@ def _queue_ranges(batch: Batch, reader_id: int, cursor: Cursor) -> _QueuedRanges
     """None for pages that are read upwards: few are."""
     if cursor.ascending:
         return None
-    policies, count = policy.cached(), cursor.limit + 1
+    policies, count = policy.cached(), cursor.wanted
     query = _query_under(policies, reader_id, cursor, count)
     return _QueuedRanges(cursor, count, policies, queue_windows(batch, query))
 
@@ -149,7 +149,7 @@ def _query_under(
 
 def candidates(
     viewer: User, *, preloaded: Preloaded | None = None, queued: _QueuedRanges | None = None
-) -> Source:
+) -> Candidates:
     """The source of a viewer's home: posts of followees and, pulled at every read, of followed tags.
 
     Puts the contents of posts below the home cache into `preloaded`.

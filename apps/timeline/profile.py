@@ -29,7 +29,7 @@ from apps.posts.queries import Preloaded
 from apps.posts.recent import recent_posts
 from apps.sql import rows_of
 from apps.tags.names import normalize
-from apps.timeline.pipeline.page import FeedItem, Reader, Source, fill_page, hydrate
+from apps.timeline.pipeline.page import Candidates, FeedItem, Reader, fill_page, hydrate
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import merge, outbox, sql
 
@@ -84,16 +84,16 @@ def profile_timeline(
 ) -> Page[FeedItem]:
     """A page of an author's posts and reposts; mutes do not apply here."""
     preloaded: Preloaded = {}
-    source: Source
+    candidates: Candidates
     replies, viewer_id = only.replies, viewer.pk if viewer else None
     if only.is_narrow:
-        source = partial(_filtered_ids, author, viewer_id, only)
+        candidates = partial(_filtered_ids, author, viewer_id, only)
     elif viewer_id is None:
-        source = partial(_open_ids, author, preloaded, replies=replies)
+        candidates = partial(_open_ids, author, preloaded, replies=replies)
     else:
-        source = partial(profile_ids, author, viewer_id, replies=replies)
+        candidates = partial(profile_ids, author, viewer_id, replies=replies)
     page = fill_page(
-        source,
+        candidates,
         Reader(viewer, FilterContext.ACCOUNT),
         cursor=cursor,
         rule=partial(_belonging, only),

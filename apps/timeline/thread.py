@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from django.db.models import Exists, OuterRef
@@ -13,6 +13,7 @@ from apps.accounts.queries import users_by_id
 from apps.engagement.queries import likers_page
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
+from apps.filters.queries import active_filters_of
 from apps.graph.models import Block
 from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page, page_of_rows
@@ -23,11 +24,12 @@ from apps.sql import rows_of
 from apps.timeline.pipeline.page import (
     FeedItem,
     Reader,
-    Thread,
     ViewerFlags,
     fill_page,
     hydrate,
     hydrate_for,
+    mark,
+    without_filtered,
     without_muted,
 )
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
@@ -54,6 +56,19 @@ SELECT id, reply_to_id, depth FROM above WHERE depth > 0
 UNION ALL
 SELECT id, reply_to_id, 0 FROM younger
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A post in its context. `ancestors` run from the first post down; None stands for a deleted or hidden one.
+
+    `descendants` are in reading order, each reply below the post it replies to; `more` means that some were cut off.
+    """
+
+    ancestors: list[FeedItem | None]
+    focus: FeedItem
+    descendants: list[FeedItem]
+    more: bool
 
 
 def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
@@ -106,6 +121,25 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
         focus=items[post_id],
         descendants=without_muted(descendants, hydrated.relations),
         more=len(below) > MAX_DESCENDANTS,
+    )
+
+
+def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
+    """A thread without hidden posts; its focus is marked, and never hidden."""
+    filters = active_filters_of(viewer)
+    if not filters:
+        return thread
+    ancestors: list[FeedItem | None] = []
+    for item in thread.ancestors:
+        if item is None:
+            ancestors.append(item)
+        else:
+            ancestors += without_filtered([item], filters, FilterContext.THREAD)
+    return replace(
+        thread,
+        ancestors=ancestors,
+        focus=mark(thread.focus, filters, FilterContext.THREAD),
+        descendants=without_filtered(thread.descendants, filters, FilterContext.THREAD),
     )
 
 

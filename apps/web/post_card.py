@@ -29,6 +29,11 @@ LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 
 
+def circle_label(name: str) -> str:
+    """The label of a circle in the composer and on a card; without a name for authors who have left it."""
+    return gettext("Circle: %(name)s") % {"name": name} if name else gettext("A circle")
+
+
 class Appearance(NamedTuple):
     """What cards show of an account."""
 

@@ -18,7 +18,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
         """`psycopg_pool.PoolTimeout` when the pool cannot give one that works in time."""
         while True:
-            connection = super().get_new_connection(conn_params)
+            connection: psycopg.Connection[Any] = super().get_new_connection(conn_params)
             if not self.pool or _works(connection):
                 return connection
             connection.close()

@@ -66,12 +66,9 @@ from apps.posts.models import QuotePolicy
 from apps.posts.queries import source_of, versions_of
 from apps.timeline import publishing
 from apps.timeline.pipeline.page import hydrate
-from apps.timeline.pipeline.word_filters import (
-    apply_filters,
-    apply_filters_to_thread,
-    mark_filtered,
-)
+from apps.timeline.pipeline.word_filters import apply_filters, mark_filtered
 from apps.timeline.thread import (
+    apply_filters_to_thread,
     likers,
     published_item,
     quotes_timeline,

@@ -1,8 +1,24 @@
-"""The pages of all timelines: a source of ids, one batch of reads, the rules of the timeline, the reader's filters.
+"""The pages of all timelines: candidate ids, the reads of a page, the rules of the timeline, the reader's filters.
 
-`fill_page` hydrates the candidate ids of a source, applies the rule and the filters, and tops up what these dropped.
-`hydrate` turns ids into `FeedItem`s with a fixed number of bulk reads; `apps.posts.queries` decides what the viewer may
-see.
+`fill_page` reads from top to bottom, like the ten steps of the article:
+
+1. One round trip for what is known of the viewer, and whether the caches are current (`batches.context`).
+2. Candidate ids, by the timeline (`apps.timeline.home` and its neighbours).
+3. One round trip for the posts, their authors, counts and the viewer's marks (`batches.posts`), and a second one for
+   posts that these share, quote or answer, unless an earlier page has named them.
+4. The rule of the timeline, then the reader's word filters. What they drop is topped up by another round.
+
+Which store is asked, and what a page does without it:
+
+| store | holds | without it |
+|---|---|---|
+| Memcached | posts, authors, filters, revisions | `is_fresh` is false: `_read_exactly` asks PostgreSQL |
+| Redis, topology | whether Memcached is current | the same |
+| Redis, timelines | the newest ids of home | `apps.timeline.sources.older` asks PostgreSQL |
+| Redis, relations | whom the viewer follows, mutes, blocks | `apps.graph.queries` asks PostgreSQL |
+| Redis, counters | likes, reposts, replies | `apps.posts.cache.POST_COUNTS` asks PostgreSQL |
+| Redis, existence | what the viewer never liked, saw, bookmarked | each post is "perhaps": PostgreSQL confirms |
+| PostgreSQL | everything; it decides who sees restricted posts, at every read | 503 |
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -13,15 +29,14 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.engagement.queries import (
     Engaged,
-    Filters,
+    Existence,
     PollResult,
-    ask_filters,
+    ask_existence,
     confirmed,
     engaged,
     poll_results,
@@ -40,24 +55,24 @@ from apps.posts.queries import (
     ViewerContext,
     ViewerMarks,
     VisiblePosts,
+    ask_posts,
+    ask_viewer_context,
+    ask_viewer_marks,
     muted_threads,
-    queue_viewer_marks,
-    read_posts,
     read_viewer_context,
     reposted_ids,
     visible_posts,
 )
 from apps.promotions.queries import Promotion
 from feedcache.ids import author_of, authors_of, first_id_at, possible_ids, second_of, to_base36
-from feedcache.read_through import Batch
+from feedcache.read_through import Batch, Future
 from feedcache.stats import stage
 
 MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
 # Two, and one more where the cached entry of a post does not name the source of its source.
 MAX_READS = 3
-MAX_LINKED_PAGE = (
-    MAX_IDS // 2
-)  # with what its posts share it is not larger than what one batch reads
+# With what its posts share it is not larger than what one batch reads.
+MAX_LINKED_PAGE = MAX_IDS // 2
 MAX_LINKED = 20_000  # posts whose links a process remembers
 
 
@@ -93,16 +108,14 @@ class FeedItem:
     follows_author: bool = False
     mutes_author: bool = False
     circle_name: str = ""  # empty for an author who has left the circle
-    promotion: Promotion | None = (
-        None  # why it is here, of an account that the viewer does not follow
-    )
-    because: tuple[str, ...] = ()  # the rules of the viewer's feed that it is here for
-    followed_tag: str = (
-        ""  # as the post spells it: why it is on the home page of who does not follow its author
-    )
-    followed_at: datetime | None = (
-        None  # of a followee whom the viewer follows since after it was published
-    )
+    # Why it is here: of an account that the viewer does not follow, ...
+    promotion: Promotion | None = None
+    # ... by these rules of a feed, ...
+    because: tuple[str, ...] = ()
+    # ... by a tag that the viewer follows, as the post spells it.
+    followed_tag: str = ""
+    # When the viewer followed the author, if that was after the post.
+    followed_at: datetime | None = None
 
     @property
     def id(self) -> int:
@@ -167,41 +180,23 @@ class FeedItem:
         return author_of(self.reply_to_id) if self.reply_to_id else None
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """A post in its context. `ancestors` run from the first post down; None stands for a deleted or hidden one.
-
-    `descendants` are in reading order, each reply below the post it replies to; `more` means that some were cut off.
-    """
-
-    ancestors: list[FeedItem | None]
-    focus: FeedItem
-    descendants: list[FeedItem]
-    more: bool
-
-
-def circle_label(name: str) -> str:
-    """The label of a circle in the composer and on a card; without a name for authors who have left it."""
-    return _("Circle: %(name)s") % {"name": name} if name else _("A circle")
-
-
 # The ids inside a cursor's bounds, in reading order, at most the given number.
-Source = Callable[[Cursor, int], Sequence[int]]
-# Those of the items that the viewer may see that belong on the page.
+Candidates = Callable[[Cursor, int], Sequence[int]]
+# Of the items that the viewer may see those that belong on the page; it may add to them why they do.
 Rule = Callable[[Sequence[FeedItem], Relations], list[FeedItem]]
 
 
 class Reader(NamedTuple):
-    """Who reads a page, None for visitors, and where, so that filters know what to hide; None: nothing."""
+    """Who reads a page, None for visitors, and where: filters hide in some contexts only, and nothing in None."""
 
     viewer: User | None
-    place: FilterContext | None
+    context: FilterContext | None
 
 
 class Batches(NamedTuple):
-    """Where the source of a page queues what it needs, and the rule what it needs.
+    """The first two round trips of a page: candidates and rule may queue reads of their own in them.
 
-    `context` is read with the viewer's context; `posts` with the posts of the first round, unless caches may be stale.
+    `context` is sent first, with what is known of the viewer; `posts` with the posts of the first round.
     """
 
     context: Batch
@@ -209,7 +204,7 @@ class Batches(NamedTuple):
 
 
 def fill_page(
-    source: Source,
+    candidates: Candidates,
     reader: Reader,
     *,
     cursor: Cursor,
@@ -220,23 +215,24 @@ def fill_page(
     """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
 
     A round of which less than half passed is followed by one twice as large, of 200 candidates at most. `preloaded`
-    holds contents that the source has read already; the source may add to it whenever it is called.
+    holds contents that `candidates` has read already, and may add to whenever it is called.
     """
-    viewer, place = reader
+    viewer, filter_context = reader
     batch, post_batch = batches or Batches(Batch(), Batch())
-    asked = ask_active_filters(batch, viewer)
-    context = _read_context(viewer, batch)
-    filters = asked()
+    active_filters = ask_active_filters(batch, viewer)
+    viewer_context = _ask_viewer_context(batch, viewer)
+    batch.execute(check_revisions=True)
+    filters, context = active_filters(), viewer_context()
     items: list[FeedItem] = []
-    position, count, more = cursor, cursor.limit + 1, True
+    position, count, more = cursor, cursor.wanted, True
     for _round in range(MAX_ROUNDS):
         with stage("skeleton"):
-            ids = source(position, count)
+            ids = candidates(position, count)
         hydrated = hydrate_for(context, ids, preloaded=preloaded, batch=post_batch)
         post_batch = Batch()
         with stage("rules"):
             passed = rule(hydrated.items, hydrated.relations)
-            passed = without_filtered(passed, filters, place) if filters else passed
+            passed = without_filtered(passed, filters, filter_context) if filters else passed
         items += passed
         more = len(ids) >= count
         if not more or len(items) > cursor.limit:
@@ -250,10 +246,10 @@ def fill_page(
     return page
 
 
-def _read_context(viewer: User | None, batch: Batch) -> ViewerContext:
+def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
     if viewer is None:
-        return read_viewer_context(None, batch)
-    return read_viewer_context(viewer.pk, batch, revision=viewer.counts.graph_revision)
+        return ask_viewer_context(batch, None)
+    return ask_viewer_context(batch, viewer.pk, revision=viewer.counts.graph_revision)
 
 
 def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[FeedItem]:
@@ -267,7 +263,7 @@ def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[
         newer = max(below, page.newer or 0)
         newer = newer if newer > cursor.floor else position.min_id
         return Page(page.items, page.older, newer, ends_early=True)
-    if position.max_id is None:
+    if position.max_id is None:  # never: the position after a round has one
         return page
     above = first_id_at(second_of(position.max_id) + 1)
     older = min(above, page.items[-1].id) if page.items else above
@@ -276,67 +272,11 @@ def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[
     return Page(page.items, older, page.newer, ends_early=True)
 
 
-def without_muted(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
-    """Items whose author the viewer does not mute, and of reposts neither the author of the source."""
-    muting = relations.muting
-    return [
-        item
-        for item in items
-        if not muting or muting.isdisjoint((item.post.author_id, item.shown.post.author_id))
-    ]
-
-
-def without_muted_or_hidden(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
-    """Also without reposts by accounts whose reposts the viewer hides: the rule of pages built from follows."""
-    return [
-        item
-        for item in without_muted(items, relations)
-        if not (item.is_repost and item.post.author_id in relations.hiding_reposts)
-    ]
-
-
-def without_filtered(
-    items: Sequence[FeedItem], filters: Sequence[ActiveFilter], place: FilterContext | None
-) -> list[FeedItem]:
-    """Items without those that filters hide in a place; the others carry their matches. None: nothing is hidden."""
-    marked = [mark(item, filters, place) for item in items]
-    return [item for item in marked if not is_hidden(item, place)]
-
-
-def is_hidden(item: FeedItem, place: FilterContext | None) -> bool:
-    """Whether one of the matches that an item carries hides it in a place."""
-    return any(match.filter.hides and place in match.filter.places for match in item.filtered)
-
-
-def mark(item: FeedItem, filters: Sequence[ActiveFilter], place: FilterContext | None) -> FeedItem:
-    """An item with the filters that match it, or the source of a repost; never a post of the viewer's own."""
-    shown = item.shown
-    if shown.flags.own:
-        return item
-    matches = filter_matches(filters, shown.id, _texts(shown))
-    if not matches:
-        return item
-    titles = tuple(match.filter.title for match in matches if place in match.filter.places)
-    if item.is_repost and item.source:
-        source = replace(item.source, filtered=matches, warnings=titles)
-        return replace(item, filtered=matches, warnings=titles, source=source)
-    return replace(item, filtered=matches, warnings=titles)
-
-
-def _texts(shown: FeedItem) -> Iterable[str]:
-    """All texts of a post, and of the post it quotes."""
-    for item in filter(None, (shown, shown.quoted)):
-        yield item.post.content_warning
-        yield item.post.body
-        yield from (picture.alt for picture in item.post.pictures)
-        yield from item.post.poll.options if item.post.poll else ()
-
-
 _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 
 
 class Links(NamedTuple):
-    """The ids of what a post shares or quotes, and of what it and its source answer."""
+    """The ids of the posts that a post reposts or quotes, and of those that it and its source answer."""
 
     sources: AbstractSet[int]
     parents: AbstractSet[int]
@@ -365,7 +305,7 @@ class _PageReads:
     visible: HydratedPosts = field(default_factory=HydratedPosts)
     requested: set[int] = field(default_factory=set)  # posts
     requested_parents: set[int] = field(default_factory=set)
-    filters: list[Filters] = field(default_factory=list)
+    existence: list[Existence] = field(default_factory=list)
     engaged: Engaged = field(default_factory=Engaged)
     reposted: AbstractSet[int] = frozenset()
     touched: Collection[int] = ()  # posts that the viewer liked, bookmarked, read or reposted
@@ -391,7 +331,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """What a post shares, quotes and answers stays the same, so the next page requests it with the post."""
+        """What a post reposts, quotes and answers stays the same, so the next page requests it with the post."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:
@@ -427,21 +367,22 @@ def hydrate_for(
 ) -> Hydrated:
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
-    One round trip for the posts, their counts and marks; one for what they share, quote and reply to. A parent is named
-    only to viewers who may see it.
+    One round trip for the posts, their counts and marks, with what `batch` holds already; up to two more for posts that
+    these share, quote and answer. A parent is named only to viewers who may see it.
     """
-    post_ids = possible_ids(post_ids)
+    post_ids, batch = possible_ids(post_ids), batch or Batch()
     reads = _PageReads(context.viewer_id, post_ids)
     if not post_ids:
         return Hydrated([], reads.visible.relations)
     if context.is_fresh:
-        _read_caches(reads, context, preloaded, batch or Batch())
+        _read_caches(reads, context, preloaded, batch)
     else:
+        batch.execute()  # the rule has queued something in it
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)
-    marks = reads.engaged
-    reads.touched = marks.liked.union(marks.bookmarked, marks.read, reads.reposted)
+    engaged = reads.engaged
+    reads.touched = engaged.liked.union(engaged.bookmarked, engaged.read, reads.reposted)
     items = [_item(reads, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], reads.visible.relations)
 
@@ -450,14 +391,15 @@ def _read_caches(
     reads: _PageReads, context: ViewerContext, preloaded: Preloaded | None, batch: Batch
 ) -> None:
     posts, parents = _with_known_links(reads.page)
-    marks = queue_viewer_marks(batch, context.viewer_id)
+    marks = ask_viewer_marks(batch, context.viewer_id)
     for _round in range(MAX_READS):
-        filters = ask_filters(batch, context.viewer_id, posts)
-        visible = read_posts(batch, context, posts, parents=parents, preloaded=preloaded)
-        reads.visible = reads.visible | visible if reads.requested else visible
+        existence = ask_existence(batch, context.viewer_id, posts)
+        visible = ask_posts(batch, context, posts, parents=parents, preloaded=preloaded)
+        batch.execute()
+        reads.visible = reads.visible | visible() if reads.requested else visible()
         reads.requested |= posts
         reads.requested_parents |= parents
-        reads.filters.append(filters())
+        reads.existence.append(existence())
         posts, parents = reads.missing()
         if not posts and not parents:
             break
@@ -479,7 +421,7 @@ def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
 
 def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
     """What the viewer did; from PostgreSQL what is older than the cached marks."""
-    reads.engaged = confirmed(reads.viewer_id, reads.filters)
+    reads.engaged = confirmed(reads.viewer_id, reads.existence)
     reads.reposted, reads.muted = marks.reposted.ids, marks.muted.ids
     if older := [pk for pk in reads.visible.posts if pk < marks.reposted.floor]:
         reads.reposted = reads.reposted | reposted_ids(reads.viewer_id, older).keys()
@@ -489,13 +431,13 @@ def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
 
 
 def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
-    """From PostgreSQL, while the caches may be stale."""
+    """PostgreSQL decides, while Memcached may be stale. Counts, relations and marks are still asked of Redis."""
     visible = visible_posts(reads.viewer_id, reads.page, preloaded=preloaded)
-    shared = [
+    reposted = [
         visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
     ]
-    deeper = {post.source_id for post in shared if post and post.source_id} - visible.posts.keys()
-    if deeper:  # quotes inside reposted quotes
+    quoted = {post.source_id for post in reposted if post and post.source_id}
+    if deeper := quoted - visible.posts.keys():  # quotes inside reposted quotes
         visible |= visible_posts(reads.viewer_id, [post_id for post_id in deeper if post_id])
     parents = _visible_parents(reads.viewer_id, visible)
     answered = authors_of(post.reply_to_id for post in visible.posts.values() if post.reply_to_id)
@@ -520,38 +462,39 @@ def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, 
     parent_ids = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
     ids, parents = sorted(parent_ids - visible.posts.keys()), dict[int, int]()
     for start in range(0, len(ids), MAX_IDS):
-        batch = ids[start : start + MAX_IDS]
-        posts = visible_posts(viewer_id, batch).posts
-        parents |= {post_id: posts[post_id].author_id for post_id in batch if post_id in posts}
+        some = ids[start : start + MAX_IDS]
+        posts = visible_posts(viewer_id, some).posts
+        parents |= {post_id: posts[post_id].author_id for post_id in some if post_id in posts}
     return parents
 
 
 def _item(
-    reads: _PageReads, post_id: int, *, nested: bool = False, shared: bool = False
+    reads: _PageReads, post_id: int, *, in_quote: bool = False, in_repost: bool = False
 ) -> FeedItem | None:
-    """A post of the page; `nested`: inside a quote; `shared`: inside a repost."""
+    """A post of the page, or inside another one. None: the viewer may not see it."""
     post = reads.visible.posts.get(post_id)
     author = reads.visible.authors.get(post.author_id) if post else None
     if post is None or author is None:
         return None
     source = None
-    if post.source_id and not nested:
+    if post.source_id and not in_quote:
+        is_repost = post.is_repost
         source = _item(
-            reads, post.source_id, nested=not post.is_repost, shared=shared or post.is_repost
+            reads, post.source_id, in_quote=not is_repost, in_repost=in_repost or is_repost
         )
     if post.is_repost and source is None:
         return None  # its source is deleted, or hidden from this viewer
     # a quote inside a repost does not name its parent: reading that would be one more round trip
-    names_parent = post.reply_to_id and not (nested and shared)
+    names_parent = post.reply_to_id and not (in_quote and in_repost)
     parent_author_id = reads.parent_author_of(post) if names_parent else None
-    parent_author = reads.visible.authors.get(parent_author_id or 0) if not nested else None
+    parent_author = reads.visible.authors.get(parent_author_id or 0) if not in_quote else None
     return FeedItem(
         post=post,
         author=author,
         counts=reads.visible.counts[post_id],
         flags=_flags(reads, post),
         source=source,
-        is_nested=nested,
+        is_nested=in_quote,
         reply_to_id=post.reply_to_id if parent_author_id else None,
         reply_to_handle=parent_author.handle if parent_author else "",
         poll=reads.polls.get(post_id) if post.poll else None,
@@ -572,3 +515,61 @@ def _flags(reads: _PageReads, post: PostContent) -> ViewerFlags:
         post.thread_id in reads.muted,
         post.id in reads.engaged.read and post.author_id != reads.viewer_id,
     )
+
+
+def without_muted(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
+    """Items whose author the viewer does not mute, and of reposts neither the author of the source."""
+    muting = relations.muting
+    return [
+        item
+        for item in items
+        if not muting or muting.isdisjoint((item.post.author_id, item.shown.post.author_id))
+    ]
+
+
+def without_muted_or_hidden(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
+    """Also without reposts by accounts whose reposts the viewer hides: the rule of pages built from follows."""
+    return [
+        item
+        for item in without_muted(items, relations)
+        if not (item.is_repost and item.post.author_id in relations.hiding_reposts)
+    ]
+
+
+def without_filtered(
+    items: Sequence[FeedItem], filters: Sequence[ActiveFilter], context: FilterContext | None
+) -> list[FeedItem]:
+    """Items without those that filters hide in a context; the others carry their matches. None: nothing is hidden."""
+    marked = [mark(item, filters, context) for item in items]
+    return [item for item in marked if not is_hidden(item, context)]
+
+
+def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
+    """Whether one of the matches that an item carries hides it in a context."""
+    return any(match.filter.hides and context in match.filter.places for match in item.filtered)
+
+
+def mark(
+    item: FeedItem, filters: Sequence[ActiveFilter], context: FilterContext | None
+) -> FeedItem:
+    """An item with the filters that match it, or the source of a repost; never a post of the viewer's own."""
+    shown = item.shown
+    if shown.flags.own:
+        return item
+    matches = filter_matches(filters, shown.id, _texts(shown))
+    if not matches:
+        return item
+    titles = tuple(match.filter.title for match in matches if context in match.filter.places)
+    if item.is_repost and item.source:
+        source = replace(item.source, filtered=matches, warnings=titles)
+        return replace(item, filtered=matches, warnings=titles, source=source)
+    return replace(item, filtered=matches, warnings=titles)
+
+
+def _texts(shown: FeedItem) -> Iterable[str]:
+    """All texts of a post, and of the post it quotes."""
+    for item in filter(None, (shown, shown.quoted)):
+        yield item.post.content_warning
+        yield item.post.body
+        yield from (picture.alt for picture in item.post.pictures)
+        yield from item.post.poll.options if item.post.poll else ()

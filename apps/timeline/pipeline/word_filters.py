@@ -1,16 +1,15 @@
-"""A reader's own filters outside the pages of timelines: threads, single posts, notifications, answers of the API.
+"""A reader's own filters outside the pages of timelines: single posts, notifications, answers of the API.
 
 Pages are filtered while they are filled (`pipeline.page`), so that they are as long as they should be. No cache depends
 on a filter, and a reader's own posts are never filtered.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from apps.accounts.models import User
 from apps.filters.models import FilterContext
 from apps.filters.queries import active_filters_of
-from apps.timeline.pipeline.page import FeedItem, Thread, mark, without_filtered
+from apps.timeline.pipeline.page import FeedItem, mark, without_filtered
 
 
 def apply_filters(
@@ -23,22 +22,3 @@ def apply_filters(
 def mark_filtered(viewer: User | None, context: FilterContext, item: FeedItem) -> FeedItem:
     """An item that was requested by its id: with its matches, and never hidden."""
     return mark(item, active_filters_of(viewer), context)
-
-
-def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
-    """A thread without hidden posts; its focus is marked, and never hidden."""
-    filters = active_filters_of(viewer)
-    if not filters:
-        return thread
-    ancestors: list[FeedItem | None] = []
-    for item in thread.ancestors:
-        if item is None:
-            ancestors.append(item)
-        else:
-            ancestors += without_filtered([item], filters, FilterContext.THREAD)
-    return replace(
-        thread,
-        ancestors=ancestors,
-        focus=mark(thread.focus, filters, FilterContext.THREAD),
-        descendants=without_filtered(thread.descendants, filters, FilterContext.THREAD),
-    )

@@ -23,8 +23,8 @@ from apps.posts.actions.drafts import (
     PollDraft,
 )
 from apps.posts.models import Visibility
-from apps.timeline.pipeline.page import circle_label
 from apps.web.forms.pictures import DisplayedPicture, file_names
+from apps.web.post_card import circle_label
 from feedcache.ids import parse_id
 
 LANGUAGES = [("", _("Detect")), *WRITTEN]

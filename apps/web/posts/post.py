@@ -30,8 +30,8 @@ from apps.pagination import Cursor, Page
 from apps.posts.queries import versions_of
 from apps.timeline.fanout.author_receipts import VIEW_RECEIPTS, duration, receipt_of
 from apps.timeline.pipeline.page import FeedItem
-from apps.timeline.pipeline.word_filters import apply_filters_to_thread
 from apps.timeline.thread import (
+    apply_filters_to_thread,
     fold_replies,
     likers,
     quotes_timeline,

@@ -20,10 +20,10 @@ from apps.engagement.queries import PollResult
 from apps.languages import html_language
 from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
-from apps.timeline.pipeline.page import FeedItem, circle_label
+from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.thread import ReplyRow
 from apps.web.fragments import render_fragment
-from apps.web.post_card import CardItem, PostCard, Viewer, card_of, reposter_of
+from apps.web.post_card import CardItem, PostCard, Viewer, card_of, circle_label, reposter_of
 from apps.web.templatetags.amounts import compact, exact, moment
 
 register = template.Library()

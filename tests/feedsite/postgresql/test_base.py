@@ -40,7 +40,7 @@ def ask(database: DatabaseWrapper, statement: str = "SELECT pg_backend_pid()") -
     """Run a statement as a request does; the process of the server that answered."""
     with database.cursor() as cursor:
         cursor.execute(statement)
-        process = database.connection.info.backend_pid
+        process: int = database.connection.info.backend_pid
     database.close()  # gives the connection back
     return process
 

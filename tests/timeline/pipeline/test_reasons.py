@@ -16,6 +16,7 @@ from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.reasons import reasons
 from tests.support.factories import deliver, make_user, publish
+from tests.support.faults import dead_redis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 ADDRESS = "/api/v1/timelines/home"
@@ -85,3 +86,11 @@ def test_it_costs_a_query_after_a_follow_and_then_none(alice, carol):
         assert reasons(item)
         counted.append(sum("graph_followee" in query["sql"] for query in queries))
     assert counted == [1, 0]
+
+
+def test_it_is_said_too_while_nobody_can_tell_whether_the_caches_are_current(alice, carol, api_of):
+    older = publish(alice, "Before you came.")
+    follow_user(carol, alice)
+    deliver()
+    with dead_redis():
+        assert because(api_of(carol)) == {str(older.pk): ["Older: you followed Alice Wen today"]}
