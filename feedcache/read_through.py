@@ -531,7 +531,7 @@ class Batch:
         """Send everything, wait for all answers, and load values that Memcached did not have.
 
         `check_revisions`: afterwards `is_current` says whether Memcached is current, including the values of this
-        batch; False without Memcached or Redis.
+        batch: False where no Memcached is configured, or Redis does not answer. A node that is away has nothing stale.
         """
         self._send(check_revisions=check_revisions)
         self._collect()

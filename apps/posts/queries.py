@@ -235,7 +235,7 @@ def ask_viewer_context(
 
 
 class ViewerMarks(NamedTuple):
-    """The newest posts that a viewer reposted, and the threads that the viewer muted."""
+    """The newest posts that a viewer reposted, and the threads that the viewer muted; likes and reads are `Engaged`."""
 
     reposted: NewestIds = NewestIds()
     muted: NewestIds = NewestIds()

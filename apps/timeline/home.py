@@ -2,10 +2,10 @@
 
 Open posts of virtual followees come from the same sources, and pass only while they are promoted to the viewer.
 
-Skeleton: the reader's home window (open posts) and inbox (restricted posts) in Redis, each rebuilt when it is missing,
-merged with the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Below the higher of their
-ends, and when Redis does not answer, ids come from PostgreSQL (`sources.older`). Then hydrate, rules, top up
-(`pipeline.page`).
+Candidates: the reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt when missing, merged
+with the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its
+oldest id: below the higher of the two, and when Redis does not answer, ids come from PostgreSQL (`sources.older`).
+`pipeline.page` makes a page of them. *Virtual* followees are accounts that a promotion brings (`apps.promotions`).
 """
 
 import json
@@ -83,12 +83,12 @@ def home_timeline(
     batches = Batches(Batch(), Batch())
     rule = home_rule(
         viewer,
-        ask_promotions(batches.context, viewer.pk) if promoted else no_promotions,
-        ask_recent_follows(batches.posts, viewer.pk, viewer.counts.graph_revision),
+        ask_promotions(batches.first, viewer.pk) if promoted else no_promotions,
+        ask_recent_follows(batches.second, viewer.pk, viewer.counts.graph_revision),
     )
     page = fill_page(
         candidates(
-            viewer, preloaded=preloaded, queued=_queue_ranges(batches.context, viewer.pk, cursor)
+            viewer, preloaded=preloaded, queued=_queue_ranges(batches.first, viewer.pk, cursor)
         ),
         Reader(viewer, FilterContext.HOME),
         cursor=cursor,

@@ -1,24 +1,26 @@
-"""The pages of all timelines: candidate ids, the reads of a page, the rules of the timeline, the reader's filters.
+"""The pages of all timelines: candidate ids, the reads of a page, the rule of the timeline, the reader's filters.
 
-`fill_page` reads from top to bottom, like the ten steps of the article:
+`fill_page` takes these steps:
 
-1. One round trip for what is known of the viewer, and whether the caches are current (`batches.context`).
-2. Candidate ids, by the timeline (`apps.timeline.home` and its neighbours).
-3. One round trip for the posts, their authors, counts and the viewer's marks (`batches.posts`), and a second one for
-   posts that these share, quote or answer, unless an earlier page has named them.
+1. One round trip: the viewer's filters, whether the caches are current, and what the timeline has queued (home: its
+   windows, the promotions).
+2. Candidate ids, from these answers. Home reads on where a window is missing, for pulled authors, and below windows.
+3. One round trip: the posts, their authors, counts, the viewer's relations and marks, and what the rule has queued. A
+   second one for posts that these repost, quote or answer, unless an earlier page has named them.
 4. The rule of the timeline, then the reader's word filters. What they drop is topped up by another round.
 
-Which store is asked, and what a page does without it:
+Whether the viewer may see a post is decided in `apps.posts.queries`: blocks and suspensions by the caches, restricted
+posts by PostgreSQL at every read. Whether it belongs on this page is decided by the rule.
 
-| store | holds | without it |
-|---|---|---|
-| Memcached | posts, authors, filters, revisions | `is_fresh` is false: `_read_exactly` asks PostgreSQL |
-| Redis, topology | whether Memcached is current | the same |
-| Redis, timelines | the newest ids of home | `apps.timeline.sources.older` asks PostgreSQL |
-| Redis, relations | whom the viewer follows, mutes, blocks | `apps.graph.queries` asks PostgreSQL |
-| Redis, counters | likes, reposts, replies | `apps.posts.cache.POST_COUNTS` asks PostgreSQL |
-| Redis, existence | what the viewer never liked, saw, bookmarked | each post is "perhaps": PostgreSQL confirms |
-| PostgreSQL | everything; it decides who sees restricted posts, at every read | 503 |
+| store | trip | holds | without it |
+|---|---|---|---|
+| Memcached | 1, 3 | filters, promotions; posts, authors, reposts, muted threads | loaded from PostgreSQL |
+| Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `_read_exactly` |
+| Redis, timelines | 1 | the newest ids of home, the version of the policies | PostgreSQL (`sources.older`) |
+| Redis, relations | 3 | whom the viewer follows, mutes, blocks | PostgreSQL (`apps.graph.queries`) |
+| Redis, counters | 3 | likes, reposts, replies | PostgreSQL (`apps.posts.cache`) |
+| Redis, existence | 3 | what the viewer never liked, bookmarked, read | PostgreSQL; of what was read nothing is known |
+| PostgreSQL | | everything | 503 where it is asked; a warm page asks it for polls and restricted posts |
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -69,7 +71,7 @@ from feedcache.read_through import Batch, Future
 from feedcache.stats import stage
 
 MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
-# Two, and one more where the cached entry of a post does not name the source of its source.
+# The page; what its posts repost, quote and answer; what those do, where the cached entry of a post does not say it.
 MAX_READS = 3
 # With what its posts share it is not larger than what one batch reads.
 MAX_LINKED_PAGE = MAX_IDS // 2
@@ -194,13 +196,13 @@ class Reader(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """The first two round trips of a page: candidates and rule may queue reads of their own in them.
+    """The two round trips of a page: candidates and rule may queue reads of their own in them.
 
-    `context` is sent first, with what is known of the viewer; `posts` with the posts of the first round.
+    `first` is sent before the candidates are asked for, `second` with the posts of the first round.
     """
 
-    context: Batch
-    posts: Batch
+    first: Batch
+    second: Batch
 
 
 def fill_page(
@@ -218,18 +220,18 @@ def fill_page(
     holds contents that `candidates` has read already, and may add to whenever it is called.
     """
     viewer, filter_context = reader
-    batch, post_batch = batches or Batches(Batch(), Batch())
-    active_filters = ask_active_filters(batch, viewer)
-    viewer_context = _ask_viewer_context(batch, viewer)
-    batch.execute(check_revisions=True)
+    first, second = batches or Batches(Batch(), Batch())
+    active_filters = ask_active_filters(first, viewer)
+    viewer_context = _ask_viewer_context(first, viewer)
+    first.execute(check_revisions=True)
     filters, context = active_filters(), viewer_context()
     items: list[FeedItem] = []
     position, count, more = cursor, cursor.wanted, True
     for _round in range(MAX_ROUNDS):
         with stage("skeleton"):
             ids = candidates(position, count)
-        hydrated = hydrate_for(context, ids, preloaded=preloaded, batch=post_batch)
-        post_batch = Batch()
+        hydrated = hydrate_for(context, ids, preloaded=preloaded, batch=second)
+        second = Batch()  # what the rule has queued is sent once
         with stage("rules"):
             passed = rule(hydrated.items, hydrated.relations)
             passed = without_filtered(passed, filters, filter_context) if filters else passed
@@ -247,13 +249,15 @@ def fill_page(
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
+    """Costs no read: the account has the revision, and the batch says whether the caches are current."""
     if viewer is None:
         return ask_viewer_context(batch, None)
     return ask_viewer_context(batch, viewer.pk, revision=viewer.counts.graph_revision)
 
 
 def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[FeedItem]:
-    """A page whose cursor does not reveal the id of a dropped post: it lies between two seconds, or at the last item.
+    """A page that ends at a dropped post. A cursor does not tell the id of a post that its reader may not see: it is
+    rounded to the edge of that post's second, or to the last item.
 
     The next page reads the dropped candidates of that second again. Only where a page would otherwise stay inside one
     second for ever does the cursor take their id.
@@ -263,7 +267,7 @@ def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[
         newer = max(below, page.newer or 0)
         newer = newer if newer > cursor.floor else position.min_id
         return Page(page.items, page.older, newer, ends_early=True)
-    if position.max_id is None:  # never: the position after a round has one
+    if position.max_id is None:  # only for the type checker: the position after a round has one
         return page
     above = first_id_at(second_of(position.max_id) + 1)
     older = min(above, page.items[-1].id) if page.items else above
@@ -377,12 +381,12 @@ def hydrate_for(
     if context.is_fresh:
         _read_caches(reads, context, preloaded, batch)
     else:
-        batch.execute()  # the rule has queued something in it
+        batch.execute()  # what the rule has queued goes alone
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)
-    engaged = reads.engaged
-    reads.touched = engaged.liked.union(engaged.bookmarked, engaged.read, reads.reposted)
+    marked = reads.engaged
+    reads.touched = marked.liked.union(marked.bookmarked, marked.read, reads.reposted)
     items = [_item(reads, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], reads.visible.relations)
 
@@ -392,11 +396,11 @@ def _read_caches(
 ) -> None:
     posts, parents = _with_known_links(reads.page)
     marks = ask_viewer_marks(batch, context.viewer_id)
-    for _round in range(MAX_READS):
+    for _read in range(MAX_READS):
         existence = ask_existence(batch, context.viewer_id, posts)
-        visible = ask_posts(batch, context, posts, parents=parents, preloaded=preloaded)
+        found = ask_posts(batch, context, posts, parents=parents, preloaded=preloaded)
         batch.execute()
-        reads.visible = reads.visible | visible() if reads.requested else visible()
+        reads.visible = (reads.visible | found()) if reads.requested else found()
         reads.requested |= posts
         reads.requested_parents |= parents
         reads.existence.append(existence())
@@ -431,7 +435,11 @@ def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
 
 
 def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
-    """PostgreSQL decides, while Memcached may be stale. Counts, relations and marks are still asked of Redis."""
+    """PostgreSQL decides, while Memcached may be stale.
+
+    Counts, relations, likes, bookmarks and reads are still asked of Redis, and the contents of open posts of Memcached,
+    by the versions that PostgreSQL names.
+    """
     visible = visible_posts(reads.viewer_id, reads.page, preloaded=preloaded)
     reposted = [
         visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
