@@ -1,7 +1,7 @@
 """The hub of a streaming process: receives announcements, finds who may see them, and queues the events.
 
 Everything runs on one event loop; queries run in a few threads. Posts are handled one after the other, so that an edit
-never arrives before its post; the end of a token does not wait for them.
+never arrives before its post; the revocation of a token has a queue of its own, so it never waits behind posts.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 THREADS = 4
 PAUSE_SECONDS = 0.5  # before Redis is asked again
+SUBSCRIBE_SECONDS = 1.0  # for a process that has just started
 RETRY_AFTER_SECONDS = 5
 MAX_WAITING = 10_000  # announcements in a queue; beyond that all clients are cut off and reconnect
 
@@ -44,16 +45,16 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         self._is_subscribed = asyncio.Event()
         self._announcements: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
-        self._ends: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
+        self._revocations: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
 
     def start(self) -> None:
         """Start the tasks of the hub; a second call does nothing."""
         if not self._tasks:
             coroutines = (
                 self._listen(),
-                self._check(),
-                self._work(self._announcements),
-                self._work(self._ends),
+                self._recheck_tokens(),
+                self._consume(self._announcements),
+                self._consume(self._revocations),
             )
             self._tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
 
@@ -65,15 +66,15 @@ class Hub:
         self._tasks = []
 
     async def is_subscribed(self) -> bool:
-        """Whether announcements arrive; waits a second for a process that has just started."""
+        """Whether announcements arrive; waits up to a second, for a process that has just started."""
         try:
-            await asyncio.wait_for(self._is_subscribed.wait(), PAUSE_SECONDS * 2)
+            await asyncio.wait_for(self._is_subscribed.wait(), SUBSCRIBE_SECONDS)
         except TimeoutError:
             return False
         return True
 
-    async def ask(self, function: Callable[..., T], *args: Any) -> T:
-        """The result of a function that does blocking I/O, from one of the threads."""
+    async def run_in_thread(self, function: Callable[..., T], *args: Any) -> T:
+        """The result of a function that does blocking I/O."""
 
         def call() -> T:
             try:
@@ -84,9 +85,9 @@ class Hub:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
-        """Connect a user whose token is good, with its scopes.
+        """Register a connection of a user whose token is valid, with the token's scopes.
 
-        TooMany or Unavailable when too many streams are open; Unavailable too while Redis does not answer.
+        TooMany when the user has too many streams open; Unavailable when the process has, or while Redis is down.
         """
         own = self._by_listener.get(listener.pk, ())
         if len(own) >= settings.STREAMING_CONNECTIONS_PER_USER:
@@ -96,23 +97,23 @@ class Hub:
         connection = Connection(listener.pk, token, scopes, max_queue=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)
         try:
-            await self._wait_for_subscription()
-            newest = await self.ask(latest_notification_id, listener)
+            await self._require_subscription()
+            newest = await self.run_in_thread(latest_notification_id, listener)
         except BaseException:
             self.leave(connection)
             raise
         self._newest_notification.setdefault(listener.pk, newest)
         return connection
 
-    async def _wait_for_subscription(self) -> None:
+    async def _require_subscription(self) -> None:
         if not await self.is_subscribed():
-            raise Unavailable("There is no news just now.")
+            raise Unavailable("Live updates are not available right now.")
 
     def leave(self, connection: Connection) -> None:
-        own = self._by_listener[connection.listener_id]
+        own = self._by_listener.get(connection.listener_id, set())
         own.discard(connection)
         if not own:
-            del self._by_listener[connection.listener_id]
+            self._by_listener.pop(connection.listener_id, None)
             self._newest_notification.pop(connection.listener_id, None)
 
     async def _listen(self) -> None:
@@ -123,18 +124,21 @@ class Hub:
                         self._is_subscribed.set()
                     else:
                         name, ids = read(message)
-                        queue = self._ends if name == "tokens_ended" else self._announcements
+                        is_revocation = name == "tokens_ended"
+                        queue = self._revocations if is_revocation else self._announcements
                         queue.put_nowait((name, ids))
             except (RedisError, OSError) as error:
-                logger.warning("no news for the streams: %s", error)
+                logger.warning("no announcements from Redis: %s", error)
+            except asyncio.QueueFull:
+                logger.warning("overload: %d announcements are waiting", MAX_WAITING)
             except Exception:
-                logger.exception("the hub of the streams stumbled and goes on")
+                logger.exception("unexpected error in the streaming hub; resubscribing")
             # announcements may have been missed: clients that reconnect reload their pages first
             self._is_subscribed.clear()
-            self._end(self._connections(), "news may have been missed")
+            self._end(self._connections(), "announcements may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _work(self, queue: asyncio.Queue[Announcement]) -> None:
+    async def _consume(self, queue: asyncio.Queue[Announcement]) -> None:
         while True:
             await self._handle(*await queue.get())
 
@@ -142,7 +146,9 @@ class Hub:
         try:
             if name in {"post_published", "post_edited", "post_deleted"}:
                 self._deliver(
-                    await self.ask(self._events_of_post, name, ids["post_id"], self._listeners())
+                    await self.run_in_thread(
+                        self._events_of_post, name, ids["post_id"], self._listeners()
+                    )
                 )
             elif name == "notified":
                 await self._deliver_notifications(ids["user_id"])
@@ -150,7 +156,9 @@ class Hub:
                 await self._deliver_conversation(ids["user_id"], ids["post_id"])
             elif name == "marked":
                 if ids["user_id"] in self._by_listener:
-                    self._deliver(await self.ask(queries.events_of_markers, ids["user_id"]))
+                    self._deliver(
+                        await self.run_in_thread(queries.events_of_markers, ids["user_id"])
+                    )
             elif name == "tokens_ended":
                 await self._end_streams_of(list(self._by_listener.get(ids["user_id"], ())))
         except Exception:
@@ -177,7 +185,9 @@ class Hub:
         after = self._newest_notification.get(listener_id)
         if after is None:
             return
-        newest, events = await self.ask(queries.events_of_notifications, listener_id, after)
+        newest, events = await self.run_in_thread(
+            queries.events_of_notifications, listener_id, after
+        )
         if listener_id in self._newest_notification:
             self._newest_notification[listener_id] = newest
         self._deliver(events)
@@ -185,26 +195,28 @@ class Hub:
     async def _deliver_conversation(self, listener_id: int, post_id: int) -> None:
         own = self._by_listener.get(listener_id, ())
         if any(queries.DIRECT in connection.streams for connection in own):
-            self._deliver(await self.ask(queries.events_of_conversation, listener_id, post_id))
+            self._deliver(
+                await self.run_in_thread(queries.events_of_conversation, listener_id, post_id)
+            )
 
     def _deliver(self, events: Iterable[StreamEvent]) -> None:
         for item in events:
             for connection in self._by_listener.get(item.listener_id, ()):
                 connection.enqueue(item)
 
-    async def _check(self) -> None:
-        """End the connections whose token has ended: its announcement may have been lost."""
+    async def _recheck_tokens(self) -> None:
+        """Every so often, end the connections whose token has ended, in case the announcement was lost."""
         while True:
             # not all processes at the same moment
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret
             try:
                 await self._end_streams_of(self._connections())
             except Exception:
-                logger.exception("the tokens of the streams were not looked at")
+                logger.exception("the tokens of the streams could not be checked")
 
     async def _end_streams_of(self, connections: list[Connection]) -> None:
         tokens = {connection.token for connection in connections}
-        ended = await self.ask(queries.ended_tokens, tokens)
+        ended = await self.run_in_thread(queries.ended_tokens, tokens)
         self._end(
             (connection for connection in connections if connection.token in ended),
             "the token has ended",

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from apps.accounts.models import User
 from apps.errors import BadRequest, DomainError, NotAllowed, NotFound, TooMany, Unavailable
 from apps.http.errors import problem_json
 from apps.streaming import transports
@@ -19,7 +20,7 @@ from apps.streaming.transports import Receive, Send
 ROOT = "/api/v1/streaming"
 TOKEN_MAX_CHARACTERS = 200
 QUERY_MAX_BYTES = 2048
-COMMON = [
+COMMON_HEADERS = [
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-headers", b"Authorization, Cache-Control, Last-Event-ID"),
     (b"access-control-allow-methods", b"GET, OPTIONS"),
@@ -30,14 +31,21 @@ COMMON = [
 Scope = Mapping[str, Any]
 
 
-class NoTokenError(DomainError):
-    """The token is missing or not good."""
+class InvalidTokenError(DomainError):
+    """The token is missing or invalid."""
 
-    code, status = "unauthorized", 401
+    code, status = "unauthorized", HTTPStatus.UNAUTHORIZED
+
+    def __init__(self) -> None:
+        super().__init__("The access token is missing or invalid.")
+
+
+class MethodNotAllowedError(DomainError):
+    code, status = "method_not_allowed", HTTPStatus.METHOD_NOT_ALLOWED
 
 
 class Server:
-    """One per process; its hub starts with the server or with the first connection."""
+    """One per process. Its hub starts with the server, or with the first request where no lifespan events are sent."""
 
     def __init__(self) -> None:
         self.hub = Hub()
@@ -66,18 +74,21 @@ class Server:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"].rstrip("/")
         if scope["method"] == "OPTIONS":
-            await _answer(send, 204, b"", b"text/plain")
+            await _answer(send, HTTPStatus.NO_CONTENT, b"", b"text/plain")
         elif scope["method"] != "GET":
-            await _refuse(scope, send, _wrong_method())
+            await _refuse(scope, send, MethodNotAllowedError("Only GET is allowed here."))
         elif path == f"{ROOT}/health":
-            is_ready = await self.hub.is_subscribed()
-            await _answer(
-                send, 200 if is_ready else 503, b"OK" if is_ready else b"no news", b"text/plain"
-            )
+            await self._health(send)
         else:
-            await self._events(scope, receive, send)
+            await self._sse(scope, receive, send)
 
-    async def _events(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _health(self, send: Send) -> None:
+        if await self.hub.is_subscribed():
+            await _answer(send, HTTPStatus.OK, b"OK", b"text/plain")
+        else:
+            await _answer(send, HTTPStatus.SERVICE_UNAVAILABLE, b"not subscribed", b"text/plain")
+
+    async def _sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             query = _query(scope)
             stream = _stream(scope["path"], query)
@@ -87,7 +98,7 @@ class Server:
             return
         try:
             connection.add(stream, stream.labels_of(query))
-            await transports.serve_sse(connection, receive, send, COMMON)
+            await transports.serve_sse(connection, receive, send, COMMON_HEADERS)
         except NotAllowed as refusal:
             await _refuse(scope, send, refusal)
         finally:
@@ -100,6 +111,7 @@ class Server:
             if scope["path"].rstrip("/") != ROOT:
                 raise NotFound("There is no such stream.")
             query = _query(scope)
+            # as Mastodon's web client sends it: browsers cannot set headers on WebSockets either
             connection = await self._join(_token(scope, query) or protocol or "")
         except DomainError:
             await send({"type": "websocket.close", "code": transports.POLICY})
@@ -115,16 +127,27 @@ class Server:
             self.hub.leave(connection)
 
     async def _join(self, token: str) -> Connection:
-        has_length = 0 < len(token) <= TOKEN_MAX_CHARACTERS
-        bearer = await self.hub.ask(listener_of, token) if has_length else None
-        if bearer is None or bearer.user is None:
-            raise NoTokenError("The access token is missing or invalid.")
-        connection = await self.hub.join(bearer.user, token, bearer.scopes)
-        # its end may have been announced before the connection was registered
-        if await self.hub.ask(listener_of, token) is None:
+        """Register a connection for the user of a token; the caller has to end it with `hub.leave`.
+
+        InvalidTokenError, TooMany, Unavailable. After an error nothing stays registered.
+        """
+        listener, scopes = await self._authenticate(token)
+        connection = await self.hub.join(listener, token, scopes)
+        try:
+            # the token may have been revoked before the hub knew of this connection
+            await self._authenticate(token)
+        except BaseException:
             self.hub.leave(connection)
-            raise NoTokenError("The access token is missing or invalid.")
+            raise
         return connection
+
+    async def _authenticate(self, token: str) -> tuple[User, frozenset[str]]:
+        """The user behind a token, and its scopes. InvalidTokenError."""
+        is_plausible = 0 < len(token) <= TOKEN_MAX_CHARACTERS
+        bearer = await self.hub.run_in_thread(listener_of, token) if is_plausible else None
+        if bearer is None or bearer.user is None:
+            raise InvalidTokenError
+        return bearer.user, bearer.scopes
 
 
 def _query(scope: Scope) -> dict[str, str]:
@@ -144,21 +167,16 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
     try:
         return Stream.parse(name, query)
     except StreamError as error:
-        exists = path.startswith(ROOT) and name in NAMES
-        raise (BadRequest if exists else NotFound)(str(error)) from None
+        if path.startswith(ROOT) and name in NAMES:
+            raise BadRequest(str(error)) from None
+        raise NotFound(str(error)) from None
 
 
 def _token(scope: Scope, query: Mapping[str, str]) -> str:
-    """The token of the header, else of the query: browsers cannot set headers on streams."""
+    """The token of the header, else of the query: browsers cannot set headers on an EventSource."""
     header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _blank, token = header.decode("latin-1").partition(" ")
     return token if scheme.lower() == "bearer" else query.get("access_token", "")
-
-
-def _wrong_method() -> DomainError:
-    refusal = DomainError("This address takes GET only.", code="method_not_allowed")
-    refusal.status = HTTPStatus.METHOD_NOT_ALLOWED
-    return refusal
 
 
 async def _refuse(scope: Scope, send: Send, refusal: DomainError) -> None:
@@ -180,7 +198,11 @@ async def _answer(
     content_type: bytes,
     extra_headers: list[tuple[bytes, bytes]] | None = None,
 ) -> None:
-    headers = [*COMMON, (b"content-type", content_type), (b"content-length", b"%d" % len(body))]
+    headers = [
+        *COMMON_HEADERS,
+        (b"content-type", content_type),
+        (b"content-length", b"%d" % len(body)),
+    ]
     start = {
         "type": "http.response.start",
         "status": status,
