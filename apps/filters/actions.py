@@ -15,8 +15,8 @@ from apps.filters.matching import fold
 from apps.filters.models import (
     KEYWORD_MAX_CHARACTERS,
     TITLE_MAX_CHARACTERS,
-    Act,
     Filter,
+    FilterAction,
     FilterContext,
     FilterKeyword,
     FilterPost,
@@ -221,6 +221,6 @@ def _clean_places(places: Collection[str]) -> list[str]:
 
 
 def _clean_act(act: str) -> str:
-    if act not in Act.values:
+    if act not in FilterAction.values:
         raise invalid("filter_action", _("Choose one of the list."))
     return act

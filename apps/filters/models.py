@@ -19,7 +19,7 @@ class FilterContext(models.TextChoices):
     ACCOUNT = "account", _("Profiles")
 
 
-class Act(models.TextChoices):
+class FilterAction(models.TextChoices):
     """What happens to a post that a filter matches."""
 
     WARN = "warn", _("Hide it behind a warning")
@@ -34,7 +34,9 @@ class Filter(models.Model):
     )
     title = models.CharField(_("title"), max_length=TITLE_MAX_CHARACTERS)
     places = models.JSONField(_("places"), default=list)
-    act = models.CharField(_("what it does"), max_length=4, choices=Act.choices, default=Act.WARN)
+    act = models.CharField(
+        _("what it does"), max_length=4, choices=FilterAction.choices, default=FilterAction.WARN
+    )
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
     created_at = models.DateTimeField(_("since"), default=timezone.now)
 

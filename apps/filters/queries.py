@@ -10,7 +10,7 @@ from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.filters.cache import FILTERS, Owner
 from apps.filters.matching import ActiveFilter, Keyword
-from apps.filters.models import Act, Filter, FilterKeyword, FilterPost
+from apps.filters.models import Filter, FilterAction, FilterKeyword, FilterPost
 from feedcache.read_through import Batch, Future
 
 
@@ -92,7 +92,7 @@ def _active_filter(row: Filter) -> ActiveFilter:
         id=row.pk,
         title=row.title,
         places=frozenset(row.places),
-        hides=row.act == Act.HIDE,
+        hides=row.act == FilterAction.HIDE,
         expires_at=row.expires_at,
         keywords=[Keyword(each.pk, each.keyword, each.whole_word) for each in row.keywords.all()],
         posts={each.post_id: each.pk for each in row.posts.all()},

@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.filters.actions import FilterChange, KeywordChange, add_keyword, create_filter
 from apps.filters.models import Filter
 from tests.support.factories import publish
 
@@ -106,6 +107,53 @@ def test_the_pages(bob, page_of):
     assert "Delete the filter “Quiet”?" in browser.get(f"{address}/{made.pk}/delete").text
     assert browser.post(f"{address}/{made.pk}/delete").status_code == 303
     assert not Filter.objects.exists()
+
+
+class TestForm:
+    """A filter of a program, changed on its page, where one tick stands for all keywords."""
+
+    ADDRESS = "/settings/filters"
+    MIXED = (("tea", True), ("milk", False), ("天气", True))
+
+    @pytest.fixture
+    def mixed(self, bob):
+        words = [KeywordChange(keyword=word, whole_word=whole) for word, whole in self.MIXED]
+        return create_filter(bob, FilterChange("Quiet", ["home"], "warn", keywords=words))
+
+    def save(self, browser, found, **changes):
+        """Submit the page of a filter as it is, but for some fields."""
+        form = browser.get(f"{self.ADDRESS}/{found.pk}").context["form"]
+        fields = {name: form[name].value() for name in form.fields} | changes
+        fields = {name: value for name, value in fields.items() if value is not False}  # unticked
+        assert browser.post(f"{self.ADDRESS}/{found.pk}", fields).status_code == 303
+        return [(word.keyword, word.whole_word) for word in found.keywords.order_by("pk")]
+
+    def test_saving_a_filter_unchanged_loses_nothing(self, bob, page_of, mixed):
+        assert self.save(page_of(bob), mixed) == list(self.MIXED)
+
+    def test_the_page_says_that_keywords_differ(self, bob, page_of, mixed):
+        text = "Some of these words match as whole words only."
+        browser, address = page_of(bob), f"{self.ADDRESS}/{mixed.pk}"
+        assert text in browser.get(address).text
+        mixed.keywords.update(whole_word=True)
+        assert text not in browser.get(address).text
+
+    def test_a_tick_that_is_changed_goes_for_all_keywords(self, bob, page_of, mixed):
+        whole = self.save(page_of(bob), mixed, whole_word="on")
+        assert whole == [(word, True) for word, _whole in self.MIXED]
+        none = self.save(page_of(bob), mixed, whole_word=False)
+        assert none == [(word, False) for word, _whole in self.MIXED]
+
+    def test_other_keywords_do_not_change_with_one_that_is_added(self, bob, page_of, mixed):
+        words = "tea\nmilk\n天气\nsugar"
+        assert self.save(page_of(bob), mixed, keywords=words) == [*self.MIXED, ("sugar", False)]
+
+    def test_a_keyword_that_is_there_twice_is_kept_or_deleted_twice(self, bob, page_of, mixed):
+        add_keyword(bob, mixed.pk, keyword="tea", whole_word=False)
+        twice = [*self.MIXED, ("tea", False)]
+        assert self.save(page_of(bob), mixed, title="Loud") == twice
+        left = self.save(page_of(bob), mixed, keywords="milk\n天气")
+        assert left == [("milk", False), ("天气", True)]
 
 
 OLD = "/api/v1/filters"

@@ -11,8 +11,8 @@ from apps.filters.matching import FilterMatch
 from apps.filters.models import (
     KEYWORD_MAX_CHARACTERS,
     TITLE_MAX_CHARACTERS,
-    Act,
     Filter,
+    FilterAction,
     FilterContext,
     FilterKeyword,
     FilterPost,
@@ -49,7 +49,7 @@ class FilterSummaryJson(TypedDict):
     title: str
     context: list[Annotated[str, FilterContext]]
     expires_at: DateTime | None
-    filter_action: Annotated[str, Act]
+    filter_action: Annotated[str, FilterAction]
 
 
 class FilterJson(FilterSummaryJson):
@@ -89,7 +89,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
         "context": row.filter.places,
         "whole_word": row.whole_word,
         "expires_at": optional_timestamp(row.filter.expires_at),
-        "irreversible": row.filter.act == Act.HIDE,
+        "irreversible": row.filter.act == FilterAction.HIDE,
     }
 
 
@@ -113,7 +113,9 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
             "title": active_filter.title,
             "context": [place for place in FilterContext.values if place in active_filter.places],
             "expires_at": optional_timestamp(active_filter.expires_at),
-            "filter_action": (Act.HIDE if active_filter.hides else Act.WARN).value,
+            "filter_action": (
+                FilterAction.HIDE if active_filter.hides else FilterAction.WARN
+            ).value,
         },
         "keyword_matches": list(match.keywords) or None,
         "status_matches": [str(post_id)] if match.names_post else None,
@@ -152,7 +154,7 @@ class FilterInput(serializers.Serializer[Any]):
     context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
         child=serializers.ChoiceField(FilterContext.values), max_length=20, required=False
     )
-    filter_action = serializers.ChoiceField(Act.values, required=False)
+    filter_action = serializers.ChoiceField(FilterAction.values, required=False)
     expires_in = serializers.IntegerField(
         min_value=0,
         max_value=MAX_SECONDS,

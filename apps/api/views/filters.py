@@ -26,7 +26,7 @@ from apps.api.openapi import EMPTY_OBJECT
 from apps.api.params import validated
 from apps.filters import actions
 from apps.filters.actions import FilterChange, KeywordChange
-from apps.filters.models import TITLE_MAX_CHARACTERS, Act, FilterKeyword
+from apps.filters.models import TITLE_MAX_CHARACTERS, FilterAction, FilterKeyword
 from apps.filters.queries import filters_of, own_filter, own_filter_post, own_keyword
 
 READ, WRITE = "read:filters", "write:filters"
@@ -194,7 +194,7 @@ def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> Fi
     return FilterChange(
         title=None if phrase is None else phrase[:TITLE_MAX_CHARACTERS],
         places=fields.get("context"),
-        act=None if hides is None else (Act.HIDE if hides else Act.WARN),
+        act=None if hides is None else (FilterAction.HIDE if hides else FilterAction.WARN),
         expires_in=_expires_in(fields),
         keywords=[KeywordChange(word.pk if word else None, phrase, fields.get("whole_word"))],
     )

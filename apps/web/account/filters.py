@@ -1,4 +1,4 @@
-"""Pages of settings to list, create, edit and delete filters."""
+"""Settings pages: list, create, edit and delete filters."""
 
 from django.contrib import messages
 from django.http import HttpResponseBase
@@ -12,7 +12,7 @@ from apps.filters.models import Filter
 from apps.filters.queries import filters_of, own_filter
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
 from apps.web.forms.accounts import render_settings
-from apps.web.forms.filters import FilterForm, initial_of
+from apps.web.forms.filters import FilterForm
 
 
 @require_get_or_post
@@ -29,8 +29,7 @@ def filters(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 def edit(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     own = own_filter(request.user, filter_id)
-    form = FilterForm(request.POST or None, initial=initial_of(own))
-    form.offer_unchanged_expiry()
+    form = FilterForm.of(own, request.POST or None)
     if request.method == "POST" and form.is_valid() and _save(request, form, own):
         return SeeOther(reverse("settings_filters"))
     context = {"form": form, "filter": own}
@@ -52,7 +51,7 @@ def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
 def _save(request: AuthenticatedRequest, form: FilterForm, old: Filter | None) -> bool:
     """False when the change is invalid; the form then shows why."""
     try:
-        change = form.change(old)
+        change = form.to_change(old)
         if old is None:
             create_filter(request.user, change)
         else:

@@ -1,13 +1,15 @@
-"""The form of a filter. Actions validate; forms only parse and render."""
+"""The form of a filter. Limits and rules are checked by the actions; the form only parses and renders."""
+
+from collections.abc import Mapping
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.filters.actions import FilterChange, KeywordChange
-from apps.filters.models import TITLE_MAX_CHARACTERS, Act, Filter, FilterContext
+from apps.filters.models import TITLE_MAX_CHARACTERS, Filter, FilterAction, FilterContext
 
 DAY = 24 * 3600
-UNCHANGED = "keep"
+KEEP_EXPIRY = "keep"
 EXPIRIES = [
     ("0", _("Never")),
     (str(DAY), _("In a day")),
@@ -23,7 +25,7 @@ class FilterForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
     keywords = forms.CharField(
-        label=_("Words and phrases, one in a line"),
+        label=_("Words and phrases, one per line"),
         max_length=10_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
@@ -32,47 +34,58 @@ class FilterForm(forms.Form):
     places = forms.MultipleChoiceField(
         label=_("Where"), choices=FilterContext.choices, widget=forms.CheckboxSelectMultiple
     )
-    act = forms.ChoiceField(label=_("What happens"), choices=Act.choices, initial=Act.WARN)
+    act = forms.ChoiceField(
+        label=_("What happens"), choices=FilterAction.choices, initial=FilterAction.WARN
+    )
     expires = forms.ChoiceField(label=_("Expires"), choices=EXPIRIES, initial="0")
 
-    def offer_unchanged_expiry(self) -> None:
-        """An existing filter may keep its expiry."""
-        field = self.fields["expires"]
-        field.choices = [(UNCHANGED, _("Leave as it is")), *EXPIRIES]  # type: ignore[attr-defined]  # of the class ChoiceField
-        field.initial = UNCHANGED
+    @classmethod
+    def of(cls, existing: Filter, data: Mapping[str, str] | None) -> "FilterForm":
+        """The form to change a filter, which may also keep its expiry. `data` is None until it is submitted."""
+        keywords = list(existing.keywords.all())
+        whole = {keyword.whole_word for keyword in keywords}
+        form = cls(
+            data,
+            initial={
+                "title": existing.title,
+                "keywords": "\n".join(keyword.keyword for keyword in keywords),
+                "whole_word": False not in whole,
+                "places": existing.places,
+                "act": existing.act,
+                "expires": KEEP_EXPIRY,
+            },
+        )
+        form.fields["expires"].choices = [(KEEP_EXPIRY, _("Leave as it is")), *EXPIRIES]  # type: ignore[attr-defined]  # typed as Field
+        if len(whole) > 1:
+            form.fields["whole_word"].help_text = _(
+                "Some of these words match as whole words only. Tick this to make all of them do so."
+            )
+        return form
 
-    def change(self, old: Filter | None) -> FilterChange:
-        """The change from a filter, or from none, to the form; keywords left out are dropped."""
+    def to_change(self, existing: Filter | None) -> FilterChange:
+        """What turns a filter (None: a new one) into what the form says. Keywords no longer in the text are deleted."""
         data = self.cleaned_data
-        lines = [line.strip() for line in data["keywords"].splitlines()]
-        keywords = list(dict.fromkeys(filter(None, lines)))
-        existing = {row.keyword: row for row in old.keywords.all()} if old else {}
-        dropped = [
-            KeywordChange(row.pk, delete=True)
-            for text, row in existing.items()
-            if text not in keywords
-        ]
-        changed = [
-            KeywordChange(existing[text].pk if text in existing else None, text, data["whole_word"])
-            for text in keywords
-        ]
         expires = data["expires"]
         return FilterChange(
             title=data["title"],
             places=data["places"],
             act=data["act"],
-            expires_in=None if expires == UNCHANGED else int(expires),
-            keywords=[*dropped, *changed],
+            expires_in=None if expires == KEEP_EXPIRY else int(expires),
+            keywords=self._keyword_changes(existing),
         )
 
-
-def initial_of(row: Filter) -> dict[str, object]:
-    keywords = list(row.keywords.all())
-    return {
-        "title": row.title,
-        "keywords": "\n".join(keyword.keyword for keyword in keywords),
-        "whole_word": all(keyword.whole_word for keyword in keywords),
-        "places": row.places,
-        "act": row.act,
-        "expires": UNCHANGED,
-    }
+    def _keyword_changes(self, existing: Filter | None) -> list[KeywordChange]:
+        """Only a tick that was changed goes for existing keywords: through the API each may have a value of its own."""
+        whole_word = self.cleaned_data["whole_word"]
+        lines = [line.strip() for line in self.cleaned_data["keywords"].splitlines()]
+        wanted = list(dict.fromkeys(filter(None, lines)))
+        rows = list(existing.keywords.all()) if existing else []
+        known = {row.keyword for row in rows}
+        deleted = [KeywordChange(row.pk, delete=True) for row in rows if row.keyword not in wanted]
+        changed = [
+            KeywordChange(row.pk, whole_word=whole_word)
+            for row in rows
+            if row.keyword in wanted and "whole_word" in self.changed_data
+        ]
+        added = [KeywordChange(None, text, whole_word) for text in wanted if text not in known]
+        return [*deleted, *changed, *added]
