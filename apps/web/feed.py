@@ -18,10 +18,10 @@ def render_feed(
     page: Page[FeedItem],
     **context: Any,
 ) -> HttpResponse:
-    """The page of a feed, or for htmx the next items."""
+    """The page of a feed; an htmx request gets only the next items."""
     with stage("present"):
         viewer = viewer_of(request)
-        if viewer is not None:
+        if viewer is not None and request.method == "GET":  # HEAD shows nothing
             count_shown(viewer.pk, page.items)
         date = request.GET.get("date", "")
         context |= {"page": page, "has_items": bool(page.items), "date": date}

@@ -99,6 +99,15 @@ def test_a_shown_page_is_counted_and_the_same_one_once(promoted, fresher, page_o
     assert CampaignCount.objects.get().impressions == 2
 
 
+@pytest.mark.parametrize("address", ["/", "/ranked"])
+def test_a_head_request_shows_nothing_and_counts_nothing(promoted, fresher, page_of, address):
+    browser = page_of(fresher)
+    assert browser.head(address).status_code == 200
+    assert CampaignCount.objects.get().impressions == 0
+    assert "Promoted by" in browser.get(address).content.decode()
+    assert CampaignCount.objects.get().impressions == 1
+
+
 def test_the_api_tells_why(promoted, fresher, shop, api_of, settings):
     program = api_of(fresher)
     [status] = program.get("/api/v1/timelines/home?promoted=true").json()

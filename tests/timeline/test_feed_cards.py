@@ -22,11 +22,11 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.ranking.algorithms import Part, Scored
+from apps.timeline.ranking.ordering import Entry
 from apps.timeline.ranking.scoring import light
 from apps.timeline.thread import ReplyRow
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of
-from apps.web.timelines import ranked
 from tests.support.factories import deliver, make_user, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
@@ -40,10 +40,10 @@ def items_of(viewer):
     return home_timeline(user_by_id(viewer.pk), Cursor()).items
 
 
-def rendered(source, rf, viewer, items, *, path="/", token="t" * 64):
+def rendered(source, rf, viewer, items, *, path="/", token="t" * 64, **more):
     request = rf.get(path)
     request.user = viewer or AnonymousUser()
-    values = {"items": items, "viewer": viewer, "csrf_token": token}
+    values = {"items": items, "viewer": viewer, "csrf_token": token, **more}
     return engines["django"].from_string(source).render(values, request)
 
 
@@ -241,9 +241,8 @@ def test_what_is_said_below_a_card(shown, bob, rf):
     for values in ((0.25, 0.75, 1.0), (0.5, 0.5, 0.5)):
         parts = zip(light.factors, values, (0.45, 0.3, 0.25), strict=True)
         scored = Scored(item.id, item.id, tuple(Part(*part) for part in parts))
-        said = [ranked.Row.explained(item, 7, scored)]
-        page = rendered("{% load cards %}{% explained_cards items %}", rf, bob, said)
+        entries = [Entry(item, scored, 7)]
+        page = rendered("{% load cards %}{% ranked_cards items %}", rf, bob, entries, why=True)
         assert f"<td><b>{scored.score:.2f}</b></td>" in page
         assert 'aria-posinset="7"' in page
-    plain = [ranked.Row(item, 7, scored)]
-    assert "<details" not in rendered("{% load cards %}{% explained_cards items %}", rf, bob, plain)
+    assert "<details" not in rendered("{% load cards %}{% ranked_cards items %}", rf, bob, entries)

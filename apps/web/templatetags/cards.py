@@ -4,11 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from django import template
 from django.conf import settings
-from django.template import Context, Engine
+from django.template import Context
 from django.template.loader import get_template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
@@ -21,6 +21,7 @@ from apps.languages import html_language
 from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
 from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.ranking.ordering import Entry
 from apps.timeline.thread import ReplyRow
 from apps.web.fragments import render_fragment
 from apps.web.post_card import CardItem, PostCard, Viewer, card_of, circle_label, reposter_of
@@ -211,17 +212,6 @@ class PlacedCard(NamedTuple):
         )
 
 
-class Explained(Protocol):
-    """An item and its position; `template` renders the part below its card, with `row`."""
-
-    @property
-    def item(self) -> FeedItem: ...
-    @property
-    def place(self) -> int: ...
-    @property
-    def template(self) -> str: ...
-
-
 @register.simple_tag(takes_context=True)
 def feed_cards(
     context: Context, items: Sequence[FeedItem], above: int = 0, *, pinned: bool = False
@@ -289,14 +279,21 @@ def focused_card(context: Context, item: FeedItem, place: int) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def explained_cards(context: Context, rows: Iterable[Explained]) -> SafeString:
-    viewer = _viewer(context)
-    return _placed(
-        PlacedCard(
-            card_of(row.item, viewer, row.place)._replace(below=_below(context, row)), row.place
-        )
-        for row in rows
-    )
+def ranked_cards(context: Context, entries: Iterable[Entry]) -> SafeString:
+    """On pages that set `why` each card has the factors of its score below it."""
+    viewer, why = _viewer(context), context.get("why")
+
+    def card(entry: Entry) -> PostCard:
+        below = _factors(entry) if why else SafeString()
+        return card_of(entry.item, viewer, entry.place)._replace(below=below)
+
+    return _placed(PlacedCard(card(entry), entry.place) for entry in entries)
+
+
+def _factors(entry: Entry) -> SafeString:
+    reason = entry.scored.reason(entry.item.shown.author.handle)
+    context = {"scored": entry.scored, "reason": reason}
+    return SafeString(get_template("ranking/_reasons.html").render(context))
 
 
 def _card_of_row(row: ReplyRow, viewer: Viewer, place: int) -> PostCard:
@@ -311,10 +308,3 @@ def _viewer(context: Context) -> Viewer:
 
 def _placed(cards: Iterable[PlacedCard]) -> SafeString:
     return SafeString("".join([card.html for card in cards]))
-
-
-def _below(context: Context, row: Explained) -> SafeString:
-    if not row.template:
-        return SafeString()
-    with context.push(row=row):
-        return Engine.get_default().get_template(row.template).render(context)

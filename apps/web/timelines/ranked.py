@@ -1,7 +1,5 @@
 """The ranked timeline, and the choice of its algorithm."""
 
-from dataclasses import dataclass
-
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -12,7 +10,7 @@ from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, n
 from apps.search.trends import recommended_posts
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.pipeline.promoted import count_shown
-from apps.timeline.ranking.algorithms import Scored, available
+from apps.timeline.ranking.algorithms import available
 from apps.timeline.ranking.ordering import (
     RankCursor,
     algorithm_of,
@@ -21,23 +19,7 @@ from apps.timeline.ranking.ordering import (
 )
 from feedcache.stats import stage
 
-RECOMMENDED = 3  # at the end of an order
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An item of the page; `template` renders its explanation below the card."""
-
-    item: FeedItem
-    place: int
-    scored: Scored
-    template: str = ""
-    text: str = ""
-
-    @classmethod
-    def explained(cls, item: FeedItem, place: int, scored: Scored) -> "Row":
-        text = scored.reason(item.shown.author.handle)
-        return cls(item, place, scored, "ranking/_reasons.html", text)
+MAX_RECOMMENDED = 3  # posts below the last page of a ranking
 
 
 @require_safe
@@ -48,12 +30,10 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
     cursor = RankCursor.from_query(request.GET)
     page = ranked_page(viewer, session_id=cursor.session, after=cursor.after, limit=cursor.limit)
     with stage("present"):
-        count_shown(viewer.pk, page.items)
-        entries = [(entry.item, entry.place, entry.scored) for entry in page.entries]
-        rows = [Row.explained(*entry) if why else Row(*entry) for entry in entries]
+        if request.method == "GET":  # HEAD shows nothing
+            count_shown(viewer.pk, page.items)
         context = {
             "page": page,
-            "rows": rows,
             "why": why,
             "here": "home",
             "algorithms": available().values(),
@@ -65,13 +45,14 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _recommended(request: AuthenticatedRequest) -> list[FeedItem]:
-    """What the end of an order recommends; nothing for HEAD, which shows nothing."""
-    return recommended_posts(request.user, limit=RECOMMENDED) if request.method == "GET" else []
+    """Popular posts for the last page; each is recommended once, so none to HEAD, which shows nothing."""
+    return recommended_posts(request.user, limit=MAX_RECOMMENDED) if request.method == "GET" else []
 
 
 @require_POST
 @login_required
 def algorithm(request: AuthenticatedRequest) -> HttpResponseBase:
+    """Choose the algorithm; says that it is saved only when it is another one."""
     old = algorithm_of(request.user).name
     if choose_algorithm(request.user, request.POST.get("algorithm", "")).name != old:
         messages.success(request, _("Saved."))
