@@ -3,7 +3,8 @@
 `max_id` is exclusive and reads down from it, `since_id` is exclusive and reads down from the newest, `min_id` is
 exclusive and reads the page immediately above it. Pages are always newest first.
 
-Ids of posts begin with the second, so a moment is a bound like any other: lists of posts take `date` and `until` too.
+The high bits of a post's id are its second, so a moment is a bound like any other: lists of posts take `date` and
+`until` too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,19 +24,14 @@ U = TypeVar("U")
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 40
 MOMENTS = ("date", "until", "as_of")  # parameters that name a moment
-_BOUNDS = {
-    "max_id",
-    "since_id",
-    "min_id",
-    "date",
-    "until",
-}  # replaced by the bounds of the next page
-_DIGITS = frozenset("0123456789")
+# In links the bounds of the next page replace these.
+_BOUNDS = {"max_id", "since_id", "min_id", "date", "until"}
+LIMIT_MAX_DIGITS = 9  # int() of many digits is slow
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The position of a page. All bounds are exclusive; `limit` is the maximum number of items."""
+    """Where a page begins, and how long it may be. All bounds are exclusive; `limit` is the maximum number of items."""
 
     max_id: int | None = None
     since_id: int | None = None
@@ -53,10 +49,10 @@ class Cursor:
     ) -> "Cursor":
         """From request parameters; the limit is clamped to 1..`maximum`. `by_time`: also `date` and `until`, for posts.
 
-        BadRequest when a bound is not an id, a day or a moment, when the limit is not a number, and for a moment that
-        the list does not take.
+        BadRequest for a malformed bound or limit, and for a time parameter that this list does not support.
         """
-        refuse_moments(query, ("as_of",) if by_time else MOMENTS)
+        supported = {"date", "until"} if by_time else set()
+        refuse_moments(query, [name for name in MOMENTS if name not in supported])
         newest = (_bound(query, "max_id"), _day_bound(query), _moment_bound(query))
         return cls(
             max_id=min((bound for bound in newest if bound is not None), default=None),
@@ -91,9 +87,10 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Items newest first; `older` is the `max_id` of the next page, None at the end; `newer` the `min_id` above.
+    """Items newest first. `older` is the `max_id` of the next page, None at the end; `newer` is the `min_id` that reads
+    the page above.
 
-    `ends_early`: it is shorter than asked for although there is more, since rules left out what was read.
+    `ends_early`: the page is short, but not the last: the rules dropped most candidates.
     """
 
     items: list[T] = field(default_factory=list)
@@ -139,7 +136,7 @@ def link_header(url: str, query: Mapping[str, str], page: Page[Any]) -> str:
 
 
 def refuse_moments(query: Mapping[str, str], names: Sequence[str] = MOMENTS) -> None:
-    """BadRequest for a moment that a list does not take: without this it would show today's as that day's."""
+    """BadRequest for a moment that a list does not support: it would silently show today's page as that day's."""
     if asked := [name for name in names if query.get(name)]:
         raise BadRequest(f"This list does not take {asked[0]}.", code="bad_parameter")
 
@@ -153,27 +150,27 @@ def parse_moment(text: str, name: str) -> datetime:
         raise BadRequest(f"{name} is not a moment in ISO 8601.", code="bad_moment") from None
 
 
+def id_after(moment: datetime) -> int:
+    """The lowest id above all ids of the second of a moment."""
+    return max(0, min(first_id_at(int(moment.timestamp()) + 1), MAX_ID))
+
+
 def _day_bound(query: Mapping[str, str]) -> int | None:
-    """Above all ids of `date` (UTC)."""
+    """The exclusive upper bound for `date` (UTC): the first id after that day."""
     text = query.get("date")
     if not text:
         return None
     try:
         day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
-        text = _("Write the day like this: 2026-11-20.")
-        raise BadRequest(text, code="bad_moment") from None
+        message = _("Write the day like this: 2026-11-20.")
+        raise BadRequest(message, code="bad_moment") from None
     return id_after(day.replace(hour=23, minute=59, second=59))
 
 
 def _moment_bound(query: Mapping[str, str]) -> int | None:
     text = query.get("until")
     return id_after(parse_moment(text, "until")) if text else None
-
-
-def id_after(moment: datetime) -> int:
-    """The lowest id above all ids of the second of a moment."""
-    return max(0, min(first_id_at(int(moment.timestamp()) + 1), MAX_ID))
 
 
 def _bound(query: Mapping[str, str], name: str) -> int | None:
@@ -191,6 +188,6 @@ def _bound(query: Mapping[str, str], name: str) -> int | None:
 def _limit(text: str | None, *, default: int, maximum: int) -> int:
     if text is None or text == "":
         return default
-    if not _DIGITS.issuperset(text) or len(text) > 9:
+    if not (text.isascii() and text.isdigit()) or len(text) > LIMIT_MAX_DIGITS:
         raise BadRequest("limit is not a number.", code="bad_limit")
     return max(1, min(int(text), maximum))
