@@ -69,11 +69,13 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """The user's counts must be loaded. The part that does not change with the counts is cached with the user."""
-    if user.derived is None:
+    """`user.counts` must be loaded. Everything but the three counts is computed once for each cached user."""
+    if user.derived is None:  # loaded from its row, not from a cached card
         return _account_json(user)
     key = "json", settings.SITE_URL
-    cached: AccountJson = user.derived.get(key) or user.derived.setdefault(key, _account_json(user))
+    cached: AccountJson | None = user.derived.get(key)
+    if cached is None:
+        cached = user.derived[key] = _account_json(user)
     counts = user.counts
     return {
         **cached,
@@ -84,16 +86,15 @@ def account_json(user: User) -> AccountJson:
 
 
 def account_as_bytes(user: User) -> bytes:
-    """The same as JSON text; cached with the user for the latest counts."""
+    """The same, encoded; cached until a count changes."""
     if user.derived is None:
         return orjson.dumps(account_json(user))
     counts = user.counts
     key = settings.SITE_URL, counts.followers, counts.following, counts.posts
-    cached = user.derived.get("bytes")
-    if cached is None or cached[0] != key:
+    cached: tuple[object, bytes] = user.derived.get("bytes", (None, b""))
+    if cached[0] != key:  # one entry per user, replaced when a count changes
         cached = user.derived["bytes"] = key, orjson.dumps(account_json(user))
-    text: bytes = cached[1]
-    return text
+    return cached[1]
 
 
 def _account_json(user: User) -> AccountJson:
@@ -122,6 +123,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
+        # cached too, although posts change it: the author's first post of a day removes the card from the cache
         "last_status_at": _day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],
@@ -147,7 +149,7 @@ class SourceJson(TypedDict):
 
 
 class RoleJson(TypedDict):
-    """What an account may do beyond others: nothing, through the API."""
+    """The account's role. Nobody has special rights through the API."""
 
     id: str
     name: str
@@ -216,7 +218,7 @@ def _day_of(post_id: int | None) -> Date | None:
 
 
 class RelationshipJson(TypedDict):
-    """How the viewer stands to an account."""
+    """The viewer's relationship to an account."""
 
     id: str
     following: bool
@@ -237,7 +239,6 @@ class RelationshipJson(TypedDict):
 
 
 def relationship_json(relationship: Relationship) -> RelationshipJson:
-    """The site has no remote domains."""
     return {
         "id": str(relationship.id),
         "following": relationship.following,
@@ -252,7 +253,7 @@ def relationship_json(relationship: Relationship) -> RelationshipJson:
         "muting_expires_at": optional_timestamp(relationship.mute_ends_at),
         "requested": relationship.requested,
         "requested_by": relationship.requested_by,
-        "domain_blocking": False,
+        "domain_blocking": False,  # there are no remote domains
         "endorsed": relationship.endorsed,
         "note": relationship.note,
     }
@@ -269,7 +270,7 @@ def muted_json(user: User, ends_at: datetime | None) -> MutedAccountJson:
 
 
 class FamiliarFollowersJson(TypedDict):
-    """Whom the viewer follows, of those who follow an account."""
+    """Followers of an account whom the viewer follows too."""
 
     id: str
     accounts: list[AccountJson]
@@ -318,7 +319,7 @@ class LineInput(serializers.Serializer[Any]):
 
 @extend_schema_field(LineInput(many=True))
 class LinesField(serializers.Field[Any, Any, Any, Any]):
-    """Lines as a list, or as an object with numbers for names."""
+    """A list of lines, or an object whose keys are indexes, as HTML forms send it."""
 
     def to_internal_value(self, data: Any) -> list[tuple[str, str]]:
         rows = LineInput(data=list(data.values()) if isinstance(data, dict) else data, many=True)
@@ -331,7 +332,7 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
 
 
 class OnlyField(serializers.ChoiceField):
-    """A setting of Mastodon's that has one value here: asking for another one is refused, not ignored."""
+    """A Mastodon setting with only one possible value here: asking for another one is refused, not ignored."""
 
     def __init__(self, only: str | bool, **options: Any) -> None:  # noqa: FBT001 -- the value itself
         super().__init__([only], **options)
@@ -353,7 +354,7 @@ class PostingInput(serializers.Serializer[Any]):
 
 
 class ProfileInput(serializers.Serializer[Any]):
-    """What may be changed of a profile. Validated, it has the names that `update_profile` has."""
+    """What may be changed of a profile. `validated_data` has the argument names of `update_profile`."""
 
     display_name = serializers.CharField(required=False, allow_blank=True)
     note = serializers.CharField(
@@ -373,8 +374,8 @@ class ProfileInput(serializers.Serializer[Any]):
         attrs.pop("hide_collections", None)
         posting = attrs.pop("source", {})
         if "privacy" in posting:
-            named = {name: visibility for visibility, name in PRIVACY.items()}
-            attrs["post_visibility"] = named[posting["privacy"]]
+            visibility_by_name = {name: visibility for visibility, name in PRIVACY.items()}
+            attrs["post_visibility"] = visibility_by_name[posting["privacy"]]
         if "sensitive" in posting:
             attrs["post_sensitive"] = posting["sensitive"]
         if "language" in posting:
@@ -386,7 +387,7 @@ MAX_LANGUAGES = 20  # of one follow
 
 
 class FollowInput(serializers.Serializer[Any]):
-    """How to follow. What is absent stays; a new follow is with reblogs, without notifications, in all languages."""
+    """How to follow. Absent fields stay unchanged; a new follow shows reblogs, does not notify, takes all languages."""
 
     reblogs = serializers.BooleanField(source="reposts", allow_null=True, default=None)
     notify = serializers.BooleanField(allow_null=True, default=None)
@@ -395,11 +396,11 @@ class FollowInput(serializers.Serializer[Any]):
         max_length=MAX_LANGUAGES,
         allow_null=True,
         default=None,
-        help_text="In which its statuses come to the home timeline, such as `en`; empty: all.",
+        help_text="Languages of its statuses that are shown on the home timeline, such as `en`; empty: all.",
     )
 
     def validate_languages(self, value: list[str] | None) -> list[str] | None:
-        """A form writes an empty list as a list with an empty text."""
+        """Form encoding sends an empty list as one empty string."""
         return None if value is None else [language for language in value if language]
 
 
@@ -413,7 +414,7 @@ class MuteInput(serializers.Serializer[Any]):
         source="seconds",
         default=0,
         min_value=0,
-        help_text="In seconds, at most a year; 0 is for good.",
+        help_text="In seconds, at most a year; 0 means indefinitely.",
     )
 
     def validate_notifications(self, value: bool | None) -> bool:  # noqa: FBT001 -- DRF's own signature
@@ -445,7 +446,7 @@ class ReportInput(serializers.Serializer[Any]):
 
 
 class SuggestionJson(TypedDict):
-    """Somebody to follow, and why."""
+    """Somebody to follow, and why: the most followed accounts are the only source here."""
 
     source: str
     sources: list[str]
