@@ -43,7 +43,7 @@ def unbookmark_post(user: User, post_id: int) -> None:
     _remove(Bookmark, "bookmarks", user, post_id)
 
 
-def read_post(user: User, post_id: int) -> None:
+def mark_post_read(user: User, post_id: int) -> None:
     """Mark a post as read by a user; the first read counts, except the author's own.
 
     Does nothing while Redis is down.

@@ -128,7 +128,7 @@ urlpatterns: list[URLPattern] = [
     path("@<str:handle>/with_replies", profile.profile, {"tab": "replies"}, name="with_replies"),
     path("@<str:handle>/media", profile.profile, {"tab": "media"}, name="media"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    path("p/<short:post_id>", post.short, name="short_post"),
+    path("p/<short:post_id>", post.short_url, name="short_post"),
     path("@<str:handle>/<post:post_id>/history", post.history, name="history"),
     *[
         path(
@@ -137,7 +137,7 @@ urlpatterns: list[URLPattern] = [
             {"tab": tab},
             name=f"post_{tab}",
         )
-        for tab in post.PEOPLE
+        for tab in post.PEOPLE_OF_TAB
     ],
     path("@<str:handle>/<post:post_id>/quotes", post.quotes, name="post_quotes"),
     path("@<str:handle>/<post:post_id>/receipt", post.receipt, name="post_receipt"),
@@ -299,7 +299,9 @@ urlpatterns: list[URLPattern] = [
     path("explain/<post:post_id>", explain.post, name="explain_post"),
     # privacy
     path("settings/export", personal_data.export, name="settings_export"),
-    path("settings/export/<int:number>/archive.zip", personal_data.download, name="export_archive"),
+    path(
+        "settings/export/<int:export_id>/archive.zip", personal_data.download, name="export_archive"
+    ),
     path("settings/delete", personal_data.delete, name="delete_account"),
     # ranking
     path("ranked", ranked.ranked, name="ranked"),

@@ -17,13 +17,13 @@ from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.audit.explain import Source, explain
-from apps.engagement.actions import read_post
+from apps.engagement.actions import mark_post_read
 from apps.errors import NotFound
 from apps.events.leases import State
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members
-from apps.graph.management.bulk import Edge, begin, finish, load_edges
+from apps.graph.management.bulk import Edge, begin_import, finish_import, load_edges
 from apps.graph.models import Circle, CircleMember, Followee, Follower, ListMember, UserList
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
@@ -164,10 +164,10 @@ def authors(readers):
 
 
 def load(digest, pairs):
-    begin(digest)
+    begin_import(digest)
     edges = [Edge(number, *pair) for number, pair in enumerate(pairs, start=1)]
     load_edges(digest, edges, after=0, upto=len(edges))
-    finish(digest)
+    finish_import(digest)
 
 
 def groups(authors, readers):
@@ -246,7 +246,7 @@ def apply_rules(authors, people, posts, readers):
                 follow_user(reader, author, reposts=False)
             if rule == "read":
                 shown = post.source_id if post.kind == "repost" else post.pk
-                read_post(reader, shown)
+                mark_post_read(reader, shown)
                 read.append((reader.pk, shown))
     return read
 

@@ -15,7 +15,7 @@ from apps.engagement import rebuild
 from apps.engagement.actions import (
     bookmark_post,
     like_post,
-    read_post,
+    mark_post_read,
     unbookmark_post,
     unlike_post,
 )
@@ -153,7 +153,7 @@ def test_a_home_page_without_marks_has_a_query_less(alice, bob, whole, django_as
 def test_a_page_asks_redis_once(alice, bob, whole, number):
     posts = [publish(alice).pk for _ in range(number)]
     like_post(bob, posts[0])
-    read_post(bob, posts[0])
+    mark_post_read(bob, posts[0])
     engaged(bob.pk, posts)
     before = existence().info("stats")["total_reads_processed"]
     engaged(bob.pk, posts)
@@ -391,7 +391,7 @@ def spoiled(key):
 def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, what):
     post, other = publish(alice).pk, publish(alice).pk
     like_post(bob, post)
-    read_post(bob, post)
+    mark_post_read(bob, post)
     builder_of(LIKES)
     bloom.begin_rebuild(LIKES.name)
     existence().hset(bloom.META, f"{LIKES.name}:cursor", "rows 7")
@@ -399,14 +399,14 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
         plant(key)
     assert engaged(bob.pk, [post, other]).liked == {post}
     like_post(bob, other)
-    read_post(bob, other)
+    mark_post_read(bob, other)
     existence().delete(f"{bloom.META}:lock:{LIKES.name}")  # as time would
     for _ in range(3):
         maintain_filters()
         deliver()
     assert all(is_ready(marks) for marks in (LIKES, BOOKMARKS))
     assert engaged(bob.pk, [post, other]).liked == {post, other}
-    read_post(bob, other)
+    mark_post_read(bob, other)
     assert other in engaged(bob.pk, [other]).read
 
 

@@ -25,7 +25,7 @@ from apps.graph.cache import (
     RELATIONS,
     load_sets,
 )
-from apps.graph.management.bulk import Edge, begin, load_edges
+from apps.graph.management.bulk import Edge, begin_import, load_edges
 from apps.graph.queries import followers_page, following_page, relations
 from apps.pagination import Cursor
 from apps.posts.queries import visible_posts
@@ -318,7 +318,7 @@ def test_a_bulk_load_is_seen_on_the_next_read(alice, carol, others, settings):
     cached(alice, others)
     followers_page(user_by_id(carol.pk), None, Cursor())
     load_sets(FOLLOWERS, carol.pk)
-    begin("digest")
+    begin_import("digest")
     edges = [Edge(n, alice.handle, one.handle) for n, one in enumerate(others, start=1)]
     load_edges("digest", edges, after=0, upto=len(edges))
     assert cached(alice, others).following == {one.pk for one in others}

@@ -5,7 +5,7 @@ import pytest
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences
 from apps.audit.explain import Source, assembly, explain
-from apps.engagement.actions import like_post, read_post
+from apps.engagement.actions import like_post, mark_post_read
 from apps.engagement.queries import recommended_earlier
 from apps.graph.actions import follow_user, mute_user
 from apps.pagination import Cursor
@@ -28,7 +28,7 @@ def posts(alice, bob):
     made = [publish(alice, f"post {number}") for number in range(6)][::-1]
     deliver()
     for post in (made[1], made[3]):
-        read_post(bob, post.pk)
+        mark_post_read(bob, post.pk)
     return [post.pk for post in made]
 
 
@@ -91,8 +91,8 @@ def test_a_repost_of_what_was_read_is_left_out_and_ones_own_posts_never(alice, b
     follow_user(bob, carol)
     repost(carol, source.pk)
     deliver()
-    read_post(bob, source.pk)
-    read_post(bob, own.pk)
+    mark_post_read(bob, source.pk)
+    mark_post_read(bob, own.pk)
     assert ids(home_timeline(bob, Cursor(), exclude_read=True)) == [own.pk]
 
 
@@ -143,7 +143,7 @@ def test_a_new_order_leaves_out_what_was_read_and_a_frozen_one_stays(bob, posts)
     rest = ranked_page(bob, session_id=first.session, after=first.after, limit=40)
     assert {*ids(first), *ids(rest)} == set(unread(posts))
     for post in posts:
-        read_post(bob, post)
+        mark_post_read(bob, post)
     again = ranked_page(bob, session_id=first.session, after=first.after, limit=40)
     assert ids(again) == ids(rest)
     assert ids(ranked_page(bob, limit=40)) == []
@@ -176,7 +176,7 @@ def test_everything_is_recommended_once(bob, carol, popular, page_of, api_of):
 def test_what_is_known_or_unwanted_is_not_recommended(bob, popular):
     followed, read, liked, muted, new = sorted(popular)
     follow_user(bob, Post.objects.get(pk=followed).author)
-    read_post(bob, read)
+    mark_post_read(bob, read)
     like_post(bob, liked)
     mute_user(bob, Post.objects.get(pk=muted).author)
     assert [item.id for item in recommended_posts(bob, limit=9)] == [new]

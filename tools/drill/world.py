@@ -10,7 +10,7 @@ from django.contrib.sessions.backends.cached_db import SessionStore
 from apps.accounts.actions import issue_token
 from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User
-from apps.graph.management.bulk import Edge, begin, finish, load_edges
+from apps.graph.management.bulk import Edge, begin_import, finish_import, load_edges
 from apps.graph.models import Circle, CircleMember
 from apps.oauth.actions import issue_access, register_application
 
@@ -94,12 +94,12 @@ def _followees(
 
 def _load(seed: int, edges: Sequence[tuple[str, str]]) -> None:
     digest = f"drill-{seed}"
-    begin(digest)
+    begin_import(digest)
     for start in range(0, len(edges), EDGES_A_BATCH):
         batch = edges[start : start + EDGES_A_BATCH]
         lines = [Edge(start + number, *pair) for number, pair in enumerate(batch, start=1)]
         load_edges(digest, lines, after=start, upto=start + len(batch))
-    finish(digest)
+    finish_import(digest)
 
 
 def _person(user: User) -> Person:

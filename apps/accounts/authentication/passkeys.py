@@ -68,8 +68,8 @@ def origin() -> str:
     return str(settings.OTP_WEBAUTHN_ALLOWED_ORIGINS[0])
 
 
-def work_here(request: HttpRequest) -> bool:
-    """Whether the request's host is that of the origin."""
+def can_use_passkeys(request: HttpRequest) -> bool:
+    """Whether the request came to the only host where passkeys work."""
     return request.get_host() == urlsplit(origin()).netloc
 
 

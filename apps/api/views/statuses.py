@@ -191,7 +191,7 @@ def status(request: Request, status_id: int) -> Response:
 def _show(request: Request, status_id: int) -> Response:
     item = visible_item(viewer_id_of(request), status_id)
     if isinstance(request.user, User):
-        engagement.read_post(request.user, item.shown.id)
+        engagement.mark_post_read(request.user, item.shown.id)
     return Response(
         status_json(mark_filtered(requests.viewer_of(request), FilterContext.THREAD, item))
     )

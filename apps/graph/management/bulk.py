@@ -1,7 +1,7 @@
-"""Load many follow edges at once: accounts, both split tables and the counts, one transaction a batch.
+"""Load many follow edges at once: accounts, followees and followers, and the counts, one transaction per batch.
 
-How far a file has come is stored in the transaction of its batch, so a load that is interrupted anywhere goes on where
-it was, and an edge is never counted twice. Locks are taken as in `actions`: the counts rows, lower user id first.
+The progress of a file is stored in the transaction of each batch, so an interrupted load resumes where it stopped, and
+no edge is counted twice. Locks are taken as in `apps.graph.actions`: the counts rows, lower user id first.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,9 @@ from apps.graph.cache import forget_graph_revisions
 from apps.graph.models import GraphImport
 from feedcache.structures.counters.service import Row
 
+_NO_TIMEOUT = "SET LOCAL statement_timeout = 0"
+
 _TABLES = """
-SET LOCAL statement_timeout = 0;
 CREATE TEMPORARY TABLE loading_lines (line bigint, follower text, followee text);
 CREATE TEMPORARY TABLE loading_edges (line bigint, follower_id bigint, followee_id bigint);
 """
@@ -39,6 +40,7 @@ JOIN accounts_user b ON b.handle = l.followee;
 ANALYZE loading_edges;
 """
 
+# The count is not read: it only saves sending the locked rows.
 _LOCK = """
 SELECT count(*) FROM (
     SELECT FROM accounts_usercounts
@@ -49,7 +51,7 @@ SELECT count(*) FROM (
 """
 
 # After the locks, as `follow_user` does: no block can appear between this look and the insert.
-_REFUSE = """
+_DELETE_BLOCKED = """
 DELETE FROM loading_edges e
 WHERE EXISTS (SELECT FROM graph_block b WHERE b.owner_id = e.follower_id AND b.blocked_id = e.followee_id)
    OR EXISTS (SELECT FROM graph_block b WHERE b.owner_id = e.followee_id AND b.blocked_id = e.follower_id)
@@ -106,8 +108,8 @@ class Loaded:
     blocked_lines: list[int]
 
 
-def begin(digest: str, *, restart: bool = False) -> GraphImport:
-    """How far a file has been loaded; from its first line with `restart`."""
+def begin_import(digest: str, *, restart: bool = False) -> GraphImport:
+    """The progress of the file with a digest, created if it is new; `restart` sets it back to the first line."""
     progress, _created = GraphImport.objects.get_or_create(digest=digest)
     if restart:
         progress.lines_done, progress.finished_at = 0, None
@@ -119,39 +121,43 @@ def begin(digest: str, *, restart: bool = False) -> GraphImport:
 def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> Loaded:
     """Load the edges of the lines `after + 1 .. upto`, and note that these lines are done.
 
-    Edges that are there already stay as they are. Conflict when somebody else has loaded the same lines meanwhile.
+    Existing edges are left alone. Conflict when somebody else has loaded the same lines meanwhile.
     """
     progress = GraphImport.objects.select_for_update().get(digest=digest)
     if progress.lines_done != after:
         raise Conflict(_("Another process is loading the same file."))
     progress.lines_done = upto
     progress.save(update_fields=["lines_done"])
-    accounts = make_accounts({handle for edge in edges for handle in edge[1:]})
+    accounts = make_accounts(
+        {handle for edge in edges for handle in (edge.follower, edge.followee)}
+    )
     with connection.cursor() as cursor:
-        _copy(cursor, edges)
+        cursor.execute(_NO_TIMEOUT)
+        _stage(cursor, edges)
         cursor.execute(_LOCK)
-        cursor.execute(_REFUSE)
+        cursor.execute(_DELETE_BLOCKED)
         blocked = sorted(line for (line,) in cursor.fetchall())
         cursor.execute(_INSERT)
         made, follower_ids, counts = cursor.fetchone() or (0, [], [])
         cursor.execute("DROP TABLE loading_lines, loading_edges")
-    if (
-        follower_ids
-    ):  # one event a batch: one per edge would be more events than a site sees in a month
+    if follower_ids:
+        # one event per batch: one per edge would flood the outbox
         record("graph_loaded", user_ids=follower_ids)
         transaction.on_commit(lambda: forget_graph_revisions(follower_ids), robust=True)
-    put_after_commit(USER_COUNTS, [Row(pk, (*numbers,), at) for pk, *numbers, at in counts])
+    rows = [Row(user_id, (*numbers,), revision) for user_id, *numbers, revision in counts]
+    put_after_commit(USER_COUNTS, rows)
     return Loaded(accounts, made, blocked)
 
 
-def finish(digest: str) -> None:
-    """Note that a file is loaded to its end, and let the planner know the new sizes of the tables."""
+def finish_import(digest: str) -> None:
+    """Mark a file as completely loaded, and let the planner know the new sizes of the tables."""
     GraphImport.objects.filter(digest=digest).update(finished_at=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE accounts_user, accounts_usercounts, graph_followee, graph_follower")
 
 
-def _copy(cursor: CursorWrapper, edges: Sequence[Edge]) -> None:
+def _stage(cursor: CursorWrapper, edges: Sequence[Edge]) -> None:
+    """Copy the lines into temporary tables, and look up the ids of the accounts."""
     cursor.execute(_TABLES)
     with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
         for edge in edges:

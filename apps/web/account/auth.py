@@ -8,6 +8,7 @@ from django.contrib.auth import authenticate, logout
 from django.contrib.auth import views as auth
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
@@ -15,7 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from apps.accounts.authentication.devices import known_device, remember_device
-from apps.accounts.authentication.passkeys import work_here
+from apps.accounts.authentication.passkeys import can_use_passkeys
 from apps.accounts.authentication.sessions import remember_login
 from apps.accounts.models import User
 from apps.http.requests import (
@@ -37,14 +38,15 @@ from apps.web.forms.accounts import LoginForm, NewPasswordForm, ResetForm, rende
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Guesses are counted before the password is checked; only failures use up the limits."""
+    """Every attempt is counted before the password is checked, and a correct one is given back."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["username"].strip().removeprefix("@").lower()
-        guess = begin_guess(name, _origin(request, lambda user: name in {user.handle, user.email}))
+        origin = _origin(request, lambda user: name in {user.handle, user.email})
+        guess = begin_guess(name, origin)
         user = authenticate(request, username=name, password=form.cleaned_data["password"])
         if isinstance(user, User):
             guess.give_back()
@@ -60,7 +62,7 @@ def log_out(request: SiteRequest) -> HttpResponseBase:
 
 
 class PasswordChange(auth.PasswordChangeView):
-    """Counts guesses of the old password."""
+    """Passes the origin to the form, which limits guesses of the old password."""
 
     form_class = NewPasswordForm
 
@@ -75,14 +77,14 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
     view = PasswordChange.as_view(
         template_name="accounts/password_change.html",
         success_url="/settings/account",
-        extra_context={"here": "settings", "tab": "account", "no_fab": True},
+        extra_context={"here": "settings", "tab": "account", "hide_compose_button": True},
     )
     response = view(request)
     if response.status_code == HttpResponseRedirect.status_code:
-        # the session has a new key, and all others have ended
+        # Django has rotated the key of this session; all other sessions are invalid now
         remember_login(request, request.user)
         remember_device(request, response, request.user)
-    return _finish(response, request, _("Your password is changed."))
+    return _finish(request, response, _("Your password is changed."))
 
 
 @require_get_or_post
@@ -90,51 +92,60 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
     """The response is the same whether an account has the address or not."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
-        check_rate_limit(
-            "password_reset_site", SITE, cost=0
-        )  # the worker counts addresses of no account
+        # Only looks: the worker that sends the mail counts the addresses that no account has.
+        check_rate_limit("password_reset_site", SITE, cost=0)
     view = auth.PasswordResetView.as_view(
         template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
     )
     message = _("If an account has this address, a link to a new password is on its way.")
-    return _finish(view(request), request, message)
+    return _finish(request, view(request), message)
 
 
 @sensitive_post_parameters()
 @require_get_or_post
 def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> HttpResponseBase:
-    """Wrong links are limited as wrong passwords are."""
-    guess = begin_guess(
-        f"reset {uidb64}",
-        _origin(request, lambda user: urlsafe_base64_encode(force_bytes(user.pk)) == uidb64),
-    )
+    """Wrong links count as failed guesses, like wrong passwords."""
+    origin = _origin(request, lambda user: urlsafe_base64_encode(force_bytes(user.pk)) == uidb64)
+    guess = begin_guess(f"reset {uidb64}", origin)
     view = auth.PasswordResetConfirmView.as_view(
         template_name="accounts/password_reset_confirm.html", success_url="/login"
     )
     message = _("Your password is changed. Log in with it.")
     response = view(request, uidb64=uidb64, token=token)
-    context = getattr(response, "context_data", None) or {
-        "validlink": True
-    }  # a redirect has no context
-    if context["validlink"]:
+    if _was_link_valid(response):
         guess.give_back()
-    return _finish(response, request, message)
+    return _finish(request, response, message)
 
 
-def _origin(request: SiteRequest, is_of: Callable[[User], bool]) -> Origin:
-    """Where a guess comes from; with the device if the account in question knows it."""
+def _was_link_valid(response: HttpResponseBase) -> bool:
+    """Django redirects from a valid link, and its pages say `validlink`."""
+    if isinstance(response, TemplateResponse):
+        return bool((response.context_data or {})["validlink"])
+    return True
+
+
+def _origin(request: SiteRequest, is_account: Callable[[User], bool]) -> Origin:
+    """Where a guess comes from; with the device, if the account in question has logged in on it before.
+
+    `is_account` says whether a user is that account.
+    """
     device = known_device(request)
-    device_key = device.key if device and is_of(device.user) else ""
+    device_key = device.key if device and is_account(device.user) else ""
     return Origin(client_address(request), device_key)
 
 
 def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
-    context = {"form": form, "next": next_url(request), "work_here": work_here(request)}
+    """The page to log in or to sign up: its form, and where it leads to afterwards."""
+    context = {
+        "form": form,
+        "next": next_url(request),
+        "can_use_passkeys": can_use_passkeys(request),
+    }
     return render_form(request, template, context, form)
 
 
-def _finish(response: HttpResponseBase, request: SiteRequest, message: str) -> HttpResponseBase:
-    """Django's own views answer a form with 302 or 200; here with 303 and a message, or 422."""
+def _finish(request: SiteRequest, response: HttpResponseBase, message: str) -> HttpResponseBase:
+    """Django's own views answer a form with 302 or 200; we answer with 303 and a message, or with 422."""
     if request.method != "POST":
         return response
     if response.status_code == HttpResponseRedirect.status_code:

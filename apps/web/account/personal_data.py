@@ -1,4 +1,4 @@
-"""Pages of settings to export the account's data and to delete the account."""
+"""Settings pages: export the account's data, delete the account."""
 
 from django.contrib import messages
 from django.contrib.auth import logout
@@ -22,13 +22,13 @@ from apps.privacy.erasure import delete_account
 from apps.privacy.export import newest_export, own_export, request_export
 from apps.web.forms.accounts import DeleteAccountForm, add_errors, render_settings
 
-STOP_POLLING = 286  # a status of htmx
+STOP_POLLING = 286  # htmx stops polling when it gets this status
 
 
 @require_get_or_post
 @login_required
 def export(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Request an archive, follow its progress and download it; with htmx only the progress."""
+    """Request an archive, follow its progress and download it; an htmx request gets only the progress."""
     if request.method == "POST":
         request_export(request.user)
         return SeeOther(request.path)
@@ -43,9 +43,9 @@ def export(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_safe
 @login_required
-def download(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
+def download(request: AuthenticatedRequest, export_id: int) -> HttpResponseBase:
     """The archive, for its owner only, until it expires."""
-    archive = own_export(request.user, number)
+    archive = own_export(request.user, export_id)
     try:
         file = private_storage().open(archive.name)
     except FileNotFoundError:
@@ -60,6 +60,7 @@ def download(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest) -> HttpResponseBase:
+    """Delete the account of the viewer, who has to give the password."""
     form = DeleteAccountForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -76,7 +77,9 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
             logout(request)
             messages.success(
                 request,
-                _("Your account is deleted. It may take some minutes until everything is gone."),
+                _(
+                    "Your account is deleted. It may take a few minutes for everything to be removed."
+                ),
             )
             return SeeOther("/")
     return render_settings(request, "privacy/delete.html", "account", {"form": form}, form)

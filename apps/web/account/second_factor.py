@@ -109,7 +109,7 @@ def passkey_login(request: SiteRequest) -> HttpResponseBase:
 def security(request: AuthenticatedRequest) -> HttpResponseBase:
     context = {
         "factor": factors.second_factor_of(request.user),
-        "work_here": passkeys.work_here(request),
+        "can_use_passkeys": passkeys.can_use_passkeys(request),
         "passkey_origin": passkeys.origin(),
     }
     return _settings(request, "accounts/security.html", context)
@@ -264,7 +264,7 @@ def _code_page(request: SiteRequest, pending: PendingLogin, form: CodeForm) -> H
         "form": form,
         "factor": factor,
         "next": pending.redirect_to,
-        "work_here": bool(factor.passkeys) and passkeys.work_here(request),
+        "can_use_passkeys": bool(factor.passkeys) and passkeys.can_use_passkeys(request),
     }
     response = render_form(request, "accounts/code.html", context, form)
     response.headers["Cache-Control"] = NO_STORE

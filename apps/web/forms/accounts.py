@@ -59,7 +59,7 @@ def render_settings(
     *shown_forms: forms.BaseForm,
 ) -> HttpResponse:
     """A page under settings; `tab` is its entry in the menu (`settings_tags.TABS`)."""
-    context = {"here": "settings", "tab": tab, "no_fab": True, **context}
+    context = {"here": "settings", "tab": tab, "hide_compose_button": True, **context}
     return render_form(request, template, context, *shown_forms)
 
 

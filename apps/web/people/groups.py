@@ -136,7 +136,7 @@ def delete(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpRe
     """Ask, then delete."""
     group = own_group(pages.kind, request.user, group_id)
     if request.method != "POST":
-        context = {"group": group, "back": pages.address_of(group_id), "no_fab": True}
+        context = {"group": group, "back": pages.address_of(group_id), "hide_compose_button": True}
         return render(request, f"graph/groups/{pages.name}_delete.html", context)
     delete_group(pages.kind, request.user, group_id)
     messages.success(request, _("Deleted."))
@@ -175,5 +175,5 @@ def _render(
     context: dict[str, Any],
     *shown: forms.Form,
 ) -> HttpResponse:
-    context = {**context, **pages.context, "pages": pages, "no_fab": True}
+    context = {**context, **pages.context, "pages": pages, "hide_compose_button": True}
     return render_form(request, f"graph/groups/{template}.html", context, *shown)

@@ -119,7 +119,11 @@ def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     other = user_by_handle(handle)
     back = return_url(request, other.url)
     if request.method != "POST":
-        return render(request, "graph/block.html", {"person": other, "back": back, "no_fab": True})
+        return render(
+            request,
+            "graph/block.html",
+            {"person": other, "back": back, "hide_compose_button": True},
+        )
     block_user(request.user, other)
     messages.success(request, _("@%(handle)s is blocked.") % {"handle": other.handle})
     return SeeOther(back)
@@ -177,7 +181,7 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
             mute_user(request.user, other, **form.terms())
             messages.success(request, _("@%(handle)s is muted.") % {"handle": other.handle})
             return SeeOther(back)
-    context = {"person": other, "back": back, "form": form, "no_fab": True}
+    context = {"person": other, "back": back, "form": form, "hide_compose_button": True}
     return render_form(request, "graph/mute.html", context, form)
 
 
@@ -197,5 +201,5 @@ def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         follow_user(request.user, other, languages=form.cleaned_data["languages"])
         messages.success(request, _("Saved."))
         return SeeOther(other.url)
-    context = {"person": other, "form": form, "no_fab": True}
+    context = {"person": other, "form": form, "hide_compose_button": True}
     return render_form(request, "graph/languages.html", context, form)

@@ -33,7 +33,13 @@ def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         else:
             messages.success(request, _("Thank you. The staff will look at it."))
             return SeeOther(back)
-    context = {"person": person, "form": form, "back": back, "post_ids": post_ids, "no_fab": True}
+    context = {
+        "person": person,
+        "form": form,
+        "back": back,
+        "post_ids": post_ids,
+        "hide_compose_button": True,
+    }
     return render_form(request, "moderation/report.html", context, form)
 
 

@@ -182,7 +182,10 @@ def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
         # before the new composer is there, which would restore the draft
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
-    context = {"rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)], "place": 1}
+    context = {
+        "rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)],
+        "focus_position": 1,
+    }
     response = reswap(render(request, "timeline/_rows.html", context), "afterend")
     return trigger_client_event(
         retarget(response, "closest .post"), "posted", detail, after="settle"
@@ -253,7 +256,7 @@ def composer(
     context: dict[str, Any] = {
         "parent": parent,
         "quoted": quoted,
-        "no_fab": True,
+        "hide_compose_button": True,
         "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
         "note": note,

@@ -67,7 +67,11 @@ def delete(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
             return redirect_to_second_factor(request)
     back = return_url(request)
     if request.method != "POST":
-        return render(request, "timeline/delete.html", {"item": item, "back": back, "no_fab": True})
+        return render(
+            request,
+            "timeline/delete.html",
+            {"item": item, "back": back, "hide_compose_button": True},
+        )
     publishing.delete(post_id, by=request.user)
     is_own_page = str(post_id) in back
     if request.htmx and not is_own_page:  # the script removes the post from the page
@@ -106,7 +110,7 @@ def _edit_page(
     context = {
         "item": item,
         "editing": item.id,
-        "no_fab": True,
+        "hide_compose_button": True,
         **composer_context(form, displayed),
     }
     return render_form(request, "timeline/edit.html", context, form)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from csp.decorators import csp_replace
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.staff import is_permitted
-from apps.engagement.actions import read_post
+from apps.engagement.actions import mark_post_read
 from apps.errors import NotFound
 from apps.http.requests import (
     AuthenticatedRequest,
@@ -43,32 +42,35 @@ from apps.web.people.relationships import follow_buttons
 from apps.web.plots import steps
 
 MAX_TITLE = 60  # characters of a post in the title of its page
+PEOPLE_OF_TAB: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
+    "likes": likers,
+    "reposts": reposters,
+}
 
 
 @require_safe
 def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A post in its thread; for htmx only the replies below it."""
-    viewer_id = viewer_id_of(request)
-    filtered = apply_filters_to_thread(viewer_of(request), thread(viewer_id, post_id))
+    """A post in its thread; an htmx request gets only the replies below it."""
+    viewer = viewer_of(request)
+    filtered = apply_filters_to_thread(viewer, thread(viewer_id_of(request), post_id))
     if filtered.focus.author.handle != handle:
         return redirect(filtered.focus.url)
-    focus = filtered.focus.shown
+    focus = filtered.focus.shown  # of a repost, the post that it shares
     context: dict[str, Any] = {
         "thread": filtered,
         "rows": fold_replies(focus, filtered.descendants),
     }
     if request.htmx:
-        return render(request, "timeline/_rows.html", {**context, "place": 1})
-    viewer = viewer_of(request)
-    if request.method == "GET" and viewer:
-        read_post(viewer, focus.id)
+        return render(request, "timeline/_rows.html", {**context, "focus_position": 1})
+    if request.method == "GET" and viewer:  # HEAD shows nothing
+        mark_post_read(viewer, focus.id)
     if viewer and filtered.focus.flags.own:
         context["receipt"] = receipt_of(viewer, filtered.focus.id)
     context |= {
-        "place": len(filtered.ancestors) + 1,
+        "focus_position": len(filtered.ancestors) + 1,  # among the cards of the page, from 1
         "title": _title(focus),
         "author": f"{focus.author.name} (@{focus.author.handle})",
-        "author_url": filtered.focus.author.url,
+        "back_url": filtered.focus.author.url,  # of the page of a repost: whoever reposted
         "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
         "focus_id": focus.id,
         "can_repost": focus.can_repost,
@@ -78,8 +80,8 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 
 
 @require_safe
-def short(request: SiteRequest, post_id: int) -> HttpResponseBase:
-    """The short address of a post leads to its page."""
+def short_url(request: SiteRequest, post_id: int) -> HttpResponseBase:
+    """The short address of a post redirects to its page."""
     return redirect(visible_item(viewer_id_of(request), post_id).url)
 
 
@@ -91,7 +93,7 @@ def _title(item: FeedItem) -> str:
 @require_safe
 @login_required
 def receipt(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """Whom a post reached, for its author; for staff without its text."""
+    """Whom a post reached. The author sees the post too; staff see only the figures."""
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = receipt_of(request.user, post_id, as_staff=as_staff)
     item = visible_item(request.user.pk, post_id) if found.is_own else None
@@ -107,19 +109,13 @@ def receipt(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpRes
     return render(request, "timeline/receipt.html", context)
 
 
-PEOPLE: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
-    "likes": likers,
-    "reposts": reposters,
-}
-
-
 @require_safe
 def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """All versions of a post, the newest first."""
     item = visible_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
-    # a version shows the text as it was: neither "edited" nor a poll to vote in
+    # old versions carry no "edited" mark, and their poll cannot be voted in
     versions = [
         replace(item, post=replace(version, edited_ms=None, poll=None))
         for version in reversed(versions_of(item.post))
@@ -129,11 +125,12 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
 
 @require_safe
 def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
+    """Who liked or reposted a post."""
     viewer_id = viewer_id_of(request)
     item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/{tab}")
-    page = PEOPLE[tab](viewer_id, post_id, Cursor.from_query(request.GET))
+    page = PEOPLE_OF_TAB[tab](viewer_id, post_id, Cursor.from_query(request.GET))
     buttons = follow_buttons(viewer_id, page.items)
     context = {"item": item, "tab": tab, "page": page, **buttons}
     return render(request, "timeline/reactions.html", context)
@@ -141,6 +138,7 @@ def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> Http
 
 @require_safe
 def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
+    """The posts that quote a post; an htmx request gets only the next ones."""
     viewer_id = viewer_id_of(request)
     item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:
@@ -153,11 +151,10 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 
 @require_safe
 @xframe_options_exempt
+@csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A public post for a frame of another site, as visitors see it."""
+    """A public post as visitors see it, to be framed by other sites."""
     item = visible_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))
-    context = {"item": item, "viewer": None}
-    page = partial(render, template_name="timeline/embed.html", context=context)
-    return csp_replace({"frame-ancestors": ["*"]})(page)(request)
+    return render(request, "timeline/embed.html", {"item": item, "viewer": None})

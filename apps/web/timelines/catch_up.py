@@ -28,6 +28,6 @@ def catch_up(request: AuthenticatedRequest) -> HttpResponse:
         "days": timeline.MAX_DAYS,
         "unread_notifications": unread,
         "here": "home",
-        "no_fab": True,
+        "hide_compose_button": True,
     }
     return render(request, "timeline/catch_up.html", context)

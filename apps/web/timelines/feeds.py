@@ -77,7 +77,7 @@ def delete(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
     feed = own_feed(request.user, feed_id)
     if request.method != "POST":
         back = reverse("feed_edit", args=[feed_id])
-        context = {"feed": feed, "back": back, "no_fab": True}
+        context = {"feed": feed, "back": back, "hide_compose_button": True}
         return render(request, "feeds/delete.html", context)
     delete_feed(request.user, feed_id)
     messages.success(request, _("Deleted."))
@@ -104,7 +104,13 @@ def _form_page(
     if "preview" in request.POST:
         form.fields["name"].required = False
         context["preview"] = _preview(request, form)
-    context = {"form": form, "max_pinned": MAX_PINNED, "here": "home", "no_fab": True, **context}
+    context = {
+        "form": form,
+        "max_pinned": MAX_PINNED,
+        "here": "home",
+        "hide_compose_button": True,
+        **context,
+    }
     return render_form(request, template, context, form)
 
 

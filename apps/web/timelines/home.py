@@ -36,7 +36,7 @@ MAX_NEW_SHOWN = 40
 FACES = 3
 LONG_AGO = 24 * 3600  # seconds since which home is not read: the page offers to catch up
 TOUR_COOKIE, YEAR = "tour", 365 * 24 * 3600
-STOP_POLLING = 286  # a status of htmx
+STOP_POLLING = 286  # htmx stops polling when it gets this status
 
 
 @require_safe

@@ -39,14 +39,16 @@ def search(request: SiteRequest) -> HttpResponse:
     if request.htmx:
         context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
         return render(request, "search/_live_results.html", context)
-    return render(request, "search/search.html", {"here": "search", "no_fab": True, **context})
+    return render(
+        request, "search/search.html", {"here": "search", "hide_compose_button": True, **context}
+    )
 
 
 @require_safe
 def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
     """Trending posts or tags, or people to follow: one tab of three."""
     viewer = viewer_of(request)
-    context: dict[str, Any] = {"tab": tab, "here": "explore", "no_fab": True}
+    context: dict[str, Any] = {"tab": tab, "here": "explore", "hide_compose_button": True}
     if tab == "posts":
         context["posts"] = trending_posts(viewer, limit=MANY)
     elif tab == "tags":

@@ -48,7 +48,9 @@ def tags(request: AuthenticatedRequest) -> HttpResponse:
         "page": page,
         "trending": tag_usages(trending_tags(maximum=TRENDING), request.user, are_in_use=True),
     }
-    return render(request, "tags/index.html", {"here": "explore", "no_fab": True, **context})
+    return render(
+        request, "tags/index.html", {"here": "explore", "hide_compose_button": True, **context}
+    )
 
 
 @require_POST

@@ -27,7 +27,7 @@ DIGEST = "d" * 64
 @pytest.fixture
 def load(db):
     """`load([("bob", "alice"), ...])`: the pairs as the next lines of a file."""
-    bulk.begin(DIGEST)
+    bulk.begin_import(DIGEST)
 
     def next_lines(pairs):
         done = GraphImport.objects.get(digest=DIGEST).lines_done

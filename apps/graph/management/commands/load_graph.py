@@ -113,7 +113,7 @@ class Command(BaseCommand):
             raise CommandError(f"--batch takes 1 to {BATCH_MAX_LINES:,} lines.")
         try:
             edge_list = read_edge_list(options["file"], prefix=options["prefix"])
-            start = bulk.begin(edge_list.digest, restart=options["restart"])
+            start = bulk.begin_import(edge_list.digest, restart=options["restart"])
             if start.finished_at is None:
                 self._load(edge_list, start, batch=options["batch"])
             else:
@@ -137,7 +137,7 @@ class Command(BaseCommand):
         with progress.bar:
             while lines := list(islice(remaining, batch)):
                 self._load_batch(edge_list.digest, lines, progress)
-        bulk.finish(edge_list.digest)
+        bulk.finish_import(edge_list.digest)
         self._say_loaded(edge_list, progress)
 
     def _load_batch(self, digest: str, lines: list[Line], progress: LoadProgress) -> None:
