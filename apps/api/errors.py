@@ -1,4 +1,4 @@
-"""DRF's exception handler: the same problem JSON as everywhere else."""
+"""DRF's exception handler: the same problem JSON (RFC 9457) as everywhere else."""
 
 from typing import Any
 
@@ -28,9 +28,8 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
     response = exception_handler(exception, context)
     if response is not None:
         if isinstance(exception, drf.ValidationError):
-            response.status_code = (
-                Invalid.status
-            )  # the same status for bad content, whichever layer found it
+            # the same status for bad content, whether a serializer or an action found it
+            response.status_code = Invalid.status
         code = CODES.get(response.status_code, "error")
         errors = _field_errors(exception)
         message = " ".join(errors.values()) or _detail(exception)

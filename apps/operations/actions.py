@@ -1,5 +1,5 @@
-"""Changes the cache topology: checks a change, writes it with its
-history in one transaction, publishes it after the commit.
+"""Changes of the cache topology: each is checked, written with its history in one transaction, and published after
+the commit.
 """
 
 import logging
@@ -53,10 +53,10 @@ from feedcache.topology import (
 
 logger = logging.getLogger(__name__)
 
-# Between the steps of a move: a process that has not heard of the last one for so long reports no more, so it is dead,
-# or cut off from the Redis of the topology.
+# Between the steps of a move. After it the report of a process that has not heard of the last step has expired: it is
+# dead, or cut off from the Redis of the topology.
 SETTLE_SECONDS = topology_listener.REPORT_TTL_SECONDS + 2
-SLOT_SECONDS = 5.0  # a request moves keys of a slot for so long
+SLOT_SECONDS = 5.0  # of one call of `move_slot`
 
 Change = Callable[[Topology, int], Topology]  # of the current topology and the new version
 
@@ -70,7 +70,7 @@ class Author:
 
 
 def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> TopologyVersion:
-    """To spread a burst over more nodes."""
+    """Add a group of nodes to L1, over which a burst of reads spreads. Invalid, Conflict."""
     _require_answer(urls)
     detail = f"L1 group of {', '.join(urls)}, {megabytes} MB each"
     return _commit(
@@ -112,7 +112,7 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 
 
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
-    """Forget what Memcached and Redis hold of one class of data.
+    """Drop everything that Memcached and Redis hold of one class of data.
 
     Without Redis only Memcached is flushed, and the log says so.
     """
@@ -143,15 +143,13 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
 
 
 def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
-    """The first step of moving a class of data in Redis: from now on it is written to another server, too.
+    """The first step of moving a class of data in Redis: from now on it is also written to another server.
 
-    "" is the address of the settings. Invalid, Conflict.
+    An empty `url` is the address of the settings. Invalid, Conflict.
     """
     if name not in TENANTS:
-        raise Invalid(
-            _("“%(name)s” moves with a restart only: change its address in the settings.")
-            % {"name": name}
-        )  # fmt: skip
+        message = _("“%(name)s” moves with a restart only: change its address in the settings.")
+        raise Invalid(message % {"name": name})
     if url and not is_redis_address(name, url):
         raise Invalid(" ".join(finding_texts([Finding("bad_redis", {"name": name, "url": url})])))
     tenant = topology_in_force().tenant(name)
@@ -167,7 +165,7 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
 
 
 def switch_server(name: str, *, by: Author) -> TopologyVersion:
-    """The second step: read where it is written, too. The same again goes back. Conflict, Invalid."""
+    """The second step: read from the other server. A second call switches back. Conflict, Invalid."""
     _require_settled()
     return _commit(
         Action.MOVE,
@@ -178,8 +176,8 @@ def switch_server(name: str, *, by: Author) -> TopologyVersion:
 
 
 def leave_server(name: str, *, by: Author) -> TopologyVersion:
-    """The last step: the server that is not read is written no more, and forgets. Before the switch this gives up the
-    move. Conflict, Invalid.
+    """The last step: stop writing to the server that is not read, and delete its keys. Before the switch this cancels
+    the move. Conflict, Invalid.
     """
     _require_settled()
     former = topology_in_force().tenant(name).also
@@ -197,16 +195,16 @@ def leave_server(name: str, *, by: Author) -> TopologyVersion:
 
 
 def require_counter_address(url: str) -> None:
-    """Invalid."""
+    """Invalid when the URL is no address of a Redis server for counters."""
     if url and not is_redis_address("counters", url):
         finding = Finding("bad_redis", {"name": "counters", "url": url})
         raise Invalid(" ".join(finding_texts([finding])))
 
 
 def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersion:
-    """As `join_server`, of the counters of a kind from an id on, up to the next range. Invalid, Conflict.
+    """As `join_server`, for the counters of a kind from the id `low` up to the next range. Invalid, Conflict.
 
-    `feedcache.structures.counters.moves` prepares the server before and builds it afterwards.
+    `feedcache.structures.counters.moves` prepares the server before this and builds it afterwards.
     """
     return _commit(
         Action.MOVE,
@@ -217,7 +215,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 
 
 def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """As `switch_server`, after the other server was built and counts. Conflict, NotFound."""
+    """As `switch_server`, once the other server is built and kept up to date. Conflict, NotFound."""
     _require_settled()
     return _commit(
         Action.MOVE,
@@ -238,7 +236,7 @@ def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
     )
 
 
-def unsettled() -> str:
+def reason_to_wait() -> str:
     """Why the next step of a move has to wait; "" when every process has taken the last one."""
     change = latest()
     if change is None:
@@ -254,7 +252,8 @@ def unsettled() -> str:
         )
         return text % {"number": number}
     seconds = SETTLE_SECONDS - (timezone.now() - change.made_at).total_seconds()
-    if seconds > 0:  # a process that hangs is not in the reports any more
+    if seconds > 0:
+        # a process that hangs is not in the reports any more
         return _("The last step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)
         }
@@ -262,7 +261,7 @@ def unsettled() -> str:
 
 
 def _require_settled() -> None:
-    if reason := unsettled():
+    if reason := reason_to_wait():
         raise Conflict(reason)
 
 
@@ -274,24 +273,21 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
         message = _("The server %(url)s does not work: %(error)s.")
         raise Invalid(message % {"url": url, "error": error}) from None
     if count:
-        raise Invalid(
-            _(
-                "The server has %(count)d keys of “%(name)s” that nobody brings up to date: empty it."
-            )
-            % {"count": count, "name": name}
+        message = _(
+            "The server has %(count)d keys of “%(name)s” that are not kept up to date: empty it."
         )
+        raise Invalid(message % {"count": count, "name": name})
 
 
 def move_slot(name: str, slot: int, address: str) -> int:
-    """Move keys of a slot of the Redis Cluster of a class of data for some seconds; how many. Invalid.
+    """Move keys of one slot of a class's Redis Cluster to the node at an address, for a few seconds; returns how many.
 
-    To repeat it goes on, until the node at the address owns the slot.
+    Repeat it until that node owns the slot. Invalid.
     """
     cluster = cluster_of(CLUSTERS[name]())
     if cluster is None:
-        raise Invalid(
-            _("“%(name)s” is not on a Redis Cluster: there are no slots.") % {"name": name}
-        )
+        message = _("“%(name)s” is not on a Redis Cluster: there are no slots.")
+        raise Invalid(message % {"name": name})
     try:
         return migrate(cluster, slot, address, seconds=SLOT_SECONDS)
     except (SlotError, RedisError) as error:
@@ -300,7 +296,7 @@ def move_slot(name: str, slot: int, address: str) -> int:
 
 
 def republish() -> bool:
-    """Publish the newest version again if Redis lost it; whether it had. RedisError."""
+    """Publish the newest version again if Redis has lost it; returns whether it had. RedisError."""
     change = latest()
     return change is not None and topology_listener.publish(change.topology())
 
@@ -343,7 +339,7 @@ def _next(before: Topology, change: Change) -> Topology:
 
 
 def _free_version(before: Topology) -> int:
-    """Above every version a process may have seen: a restored database must not reuse one."""
+    """Above every version that a process may have seen: a restored database must not reuse one."""
     try:
         published = topology_listener.published()
     except RedisError:
@@ -355,7 +351,7 @@ def _publish(topology: Topology) -> None:
     try:
         topology_listener.publish(topology)
     except RedisError as error:
-        logger.warning("topology %s is published later: %s", topology.version, error)
+        logger.warning("topology %s will be published later: %s", topology.version, error)
 
 
 def _require_answer(urls: Sequence[str]) -> None:
@@ -374,10 +370,13 @@ class ImpossibleError(ValueError):
     """The place or class does not exist, or the move of a class is at another step."""
 
 
+# Pure changes: each returns the next topology. ImpossibleError.
+
+
 def with_l1_group(
     current: Topology, urls: Sequence[str], megabytes: int, *, version: int
 ) -> Topology:
-    """The group is empty at first and filled from Main on reads."""
+    """The new group is empty at first; reads fill it from Main."""
     group = tuple(Node(f"l1-v{version}-{slot}", url, megabytes, version) for slot, url in enumerate(urls))  # fmt: skip
     return replace(current, version=version, l1=(*current.l1, group))
 
@@ -404,7 +403,7 @@ def without_l1_group(current: Topology, group: int, *, version: int) -> Topology
 
 
 def flushed(current: Topology, name: str, *, version: int) -> Topology:
-    """What the class held falls out of memory by age."""
+    """Its keys get another epoch; what was under the old one is evicted in time."""
     if name not in CLASSES:
         raise ImpossibleError
     return replace(current, version=version, epochs={**current.epochs, name: version})
@@ -436,7 +435,7 @@ def _with_tenant(current: Topology, name: str, tenant: Tenant, *, version: int) 
 
 
 def counters_joined(current: Topology, kind: str, low: int, url: str, *, version: int) -> Topology:
-    """A range that is new begins where it was."""
+    """A new range begins on the server of the range that it was a part of."""
     ranges = {one.low: one.tenant for one in current.counters.get(kind, (Range(),))}
     tenant = ranges.get(low) or Tenant(ranges[max(one for one in ranges if one < low)].url)
     parent = ranges[max(one for one in ranges if one <= low)]
@@ -457,7 +456,7 @@ def counters_left(current: Topology, kind: str, low: int, *, version: int) -> To
 
 
 def moving_range(current: Topology, kind: str, low: int) -> Tenant:
-    """Where a range is that is on its way. ImpossibleError."""
+    """The servers of a range that is being moved. ImpossibleError when it is not."""
     ranges = {one.low: one.tenant for one in current.counters.get(kind, ())}
     if low not in ranges or not ranges[low].is_moving:
         raise ImpossibleError
@@ -481,7 +480,7 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
             for number, group in enumerate(earlier.l1)
         ),
         epochs=current.epochs,
-        tenants=current.tenants,  # Redis moves by steps of its own
+        tenants=current.tenants,  # Redis servers are moved in steps of their own
         counters=current.counters,
     )
 

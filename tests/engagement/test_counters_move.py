@@ -30,7 +30,7 @@ def other(tmp_path_factory):
 def _quick(other, monkeypatch):
     """Steps that the one other process takes at once; this process knows the topology of the database only."""
     other.ask("FLUSHALL")
-    own, process, unsettled = listener(), Listener(role="web"), actions.unsettled
+    own, process, reason_to_wait = listener(), Listener(role="web"), actions.reason_to_wait
     before, own.topology = own.topology, Topology()
     monkeypatch.setattr(actions, "SETTLE_SECONDS", 0.2)
     monkeypatch.setattr(command, "SETTLE_POLL_SECONDS", 0.1)
@@ -38,9 +38,9 @@ def _quick(other, monkeypatch):
     def look():
         actions.republish()
         process.look(timelines())
-        return unsettled()
+        return reason_to_wait()
 
-    monkeypatch.setattr(actions, "unsettled", look)
+    monkeypatch.setattr(actions, "reason_to_wait", look)
     yield
     own.topology = before
     use_topology(before)  # the tiers have followed
@@ -114,7 +114,9 @@ def test_it_goes_on_where_it_was_interrupted(alice, other, monkeypatch):
 
 
 def test_a_step_waits_for_every_process(other, monkeypatch):
-    monkeypatch.setattr(actions, "unsettled", lambda: "1 process has not taken the last step yet.")
+    monkeypatch.setattr(
+        actions, "reason_to_wait", lambda: "1 process has not taken the last step yet."
+    )
     monkeypatch.setattr(command, "SETTLE_SECONDS", 0.1)
     with pytest.raises(CommandError, match="1 process has not taken"):
         call_command("counters", "move", "posts", other.url)

@@ -151,14 +151,14 @@ def quick(one, monkeypatch):
     """Steps that the only process takes at once."""
     monkeypatch.setattr("apps.operations.management.commands.cache.SETTLE_POLL_SECONDS", 0.1)
     monkeypatch.setattr(actions, "SETTLE_SECONDS", 0.3)
-    unsettled = actions.unsettled
+    reason_to_wait = actions.reason_to_wait
 
     def look():
         actions.republish()
         one.look(timelines())
-        return unsettled()
+        return reason_to_wait()
 
-    monkeypatch.setattr(actions, "unsettled", look)
+    monkeypatch.setattr(actions, "reason_to_wait", look)
 
 
 def test_the_command_takes_all_steps_with_their_progress(quick, other, capsys):
@@ -179,7 +179,7 @@ def test_the_command_goes_on_where_it_was_interrupted(quick, other, capsys):
     call_command("cache", "move", "graph", other.url)
     assert tenant("graph") == Tenant(other.url)
     actions.join_server("graph", "", by=CHIEF)
-    actions.unsettled()
+    actions.reason_to_wait()
     call_command("cache", "move", "graph", other.url)
     assert tenant("graph") == Tenant(other.url), "given up"
     with pytest.raises(CommandError, match="moves with a restart only"):

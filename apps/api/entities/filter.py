@@ -20,7 +20,7 @@ from apps.filters.models import (
 
 
 class FilterKeywordJson(TypedDict):
-    """A word that a filter looks for."""
+    """A keyword of a filter."""
 
     id: str
     keyword: str
@@ -43,7 +43,7 @@ def filter_post_json(row: FilterPost) -> FilterStatusJson:
 
 
 class FilterSummaryJson(TypedDict):
-    """A filter without what it looks for."""
+    """A filter without its keywords and posts."""
 
     id: str
     title: str
@@ -53,7 +53,7 @@ class FilterSummaryJson(TypedDict):
 
 
 class FilterJson(FilterSummaryJson):
-    """A filter with what it looks for."""
+    """A filter with its keywords and posts."""
 
     keywords: list[FilterKeywordJson]
     statuses: list[FilterStatusJson]
@@ -72,7 +72,7 @@ def filter_json(row: Filter) -> FilterJson:
 
 
 class FilterV1Json(TypedDict):
-    """A keyword in the form of the first version of filters."""
+    """A keyword as a filter of version 1."""
 
     id: str
     phrase: str
@@ -123,14 +123,14 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
 
 
 class OldFilterInput(serializers.Serializer[Any]):
-    """A filter of the first version; when it is changed, what is left out stays."""
+    """A filter of version 1. In a change, absent fields stay unchanged."""
 
     phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
     context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
         child=serializers.ChoiceField(FilterContext.values), max_length=20
     )
     irreversible = serializers.BooleanField(
-        required=False, help_text="Hide what it finds; else warn of it."
+        required=False, help_text="Hide matching posts completely, instead of behind a warning."
     )
     whole_word = serializers.BooleanField(required=False)
     expires_in = serializers.IntegerField(
@@ -139,7 +139,7 @@ class OldFilterInput(serializers.Serializer[Any]):
 
 
 class KeywordAttributes(serializers.Serializer[Any]):
-    """A keyword to add; with an `id` to change, or to drop."""
+    """A keyword to add; with an `id`, one to change or to delete."""
 
     id = serializers.RegexField(ID, required=False)
     keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
@@ -148,7 +148,7 @@ class KeywordAttributes(serializers.Serializer[Any]):
 
 
 class FilterInput(serializers.Serializer[Any]):
-    """A filter; when it is changed, what is left out stays. Unknown fields are ignored."""
+    """A filter. In a change, absent fields stay unchanged. Unknown fields are ignored."""
 
     title = serializers.CharField(max_length=TITLE_MAX_CHARACTERS, required=False)
     context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
@@ -168,20 +168,20 @@ class FilterInput(serializers.Serializer[Any]):
 
 
 class KeywordInput(serializers.Serializer[Any]):
-    """A word to look for."""
+    """A keyword to add."""
 
     keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
     whole_word = serializers.BooleanField(default=False)
 
 
 class KeywordChangeInput(serializers.Serializer[Any]):
-    """Another word; what is left out stays."""
+    """A keyword to change; absent fields stay unchanged."""
 
     keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
     whole_word = serializers.BooleanField(required=False)
 
 
 class FilterStatusInput(serializers.Serializer[Any]):
-    """A status to be found by a filter."""
+    """A status that a filter is to name."""
 
     status_id = serializers.RegexField(ID)

@@ -1,4 +1,4 @@
-"""The API's filters, in both versions: a filter of the first one is a keyword of the second one."""
+"""Filters in both versions of the API: a filter of version 1 is a keyword of version 2."""
 
 from typing import Any
 
@@ -31,8 +31,8 @@ from apps.filters.queries import filters_of, own_filter, own_filter_post, own_ke
 
 READ, WRITE = "read:filters", "write:filters"
 OLD_FILTER = (
-    "Show, change or delete a keyword as a filter of its own; "
-    "a filter with nothing left to look for goes with its last one."
+    "Show, change or delete a keyword as a filter of its own. "
+    "A filter is deleted with its last keyword, unless it names posts."
 )
 
 
@@ -40,7 +40,7 @@ OLD_FILTER = (
 @operation("Make a filter", FilterJson, method="POST", name="create_filter", request=FilterInput)
 @endpoint(GET=READ, POST=WRITE)
 def filters(request: Request) -> Response:
-    """One's filters, at most 50; or a new one."""
+    """List the viewer's filters, at most 50, or create one."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response([filter_json(row) for row in filters_of(viewer)])
@@ -63,9 +63,11 @@ def user_filter(request: Request, filter_id: int) -> Response:
     return Response(filter_json(actions.change_filter(viewer, filter_id, _change(request))))
 
 
-@operation("What a filter looks for", list[FilterKeywordJson], method="GET", name="filter_keywords")
 @operation(
-    "Look for one more word",
+    "The keywords of a filter", list[FilterKeywordJson], method="GET", name="filter_keywords"
+)
+@operation(
+    "Add a keyword to a filter",
     FilterKeywordJson,
     method="POST",
     name="add_keyword",
@@ -73,7 +75,7 @@ def user_filter(request: Request, filter_id: int) -> Response:
 )
 @endpoint(GET=READ, POST=WRITE)
 def keywords(request: Request, filter_id: int) -> Response:
-    """The keywords of a filter."""
+    """List the keywords of a filter, or add one."""
     viewer = viewer_of(request)
     row = own_filter(viewer, filter_id)
     if request.method == "GET":
@@ -106,9 +108,11 @@ def keyword(request: Request, keyword_id: int) -> Response:
     return Response(keyword_json(actions.change_keyword(viewer, keyword_id, **changes)))
 
 
-@operation("Posts a filter names", list[FilterStatusJson], method="GET", name="filter_statuses")
 @operation(
-    "Let a filter name a post",
+    "The posts that a filter names", list[FilterStatusJson], method="GET", name="filter_statuses"
+)
+@operation(
+    "Add a post to a filter",
     FilterStatusJson,
     method="POST",
     name="filter_status",
@@ -116,7 +120,7 @@ def keyword(request: Request, keyword_id: int) -> Response:
 )
 @endpoint(GET=READ, POST=WRITE)
 def statuses(request: Request, filter_id: int) -> Response:
-    """The posts that a filter names."""
+    """List the posts that a filter names, or add one."""
     viewer = viewer_of(request)
     row = own_filter(viewer, filter_id)
     if request.method == "GET":
@@ -126,10 +130,10 @@ def statuses(request: Request, filter_id: int) -> Response:
 
 
 @operation("A post that a filter names", FilterStatusJson, method="GET", name="show_filter_status")
-@operation("A filter names a post no more", EMPTY_OBJECT, method="DELETE", name="unfilter_status")
+@operation("Remove a post from a filter", EMPTY_OBJECT, method="DELETE", name="unfilter_status")
 @endpoint(GET=READ, DELETE=WRITE)
 def status(request: Request, row_id: int) -> Response:
-    """Show or drop a post that a filter names, by the id of the entry."""
+    """Show or remove a post that a filter names, by the id of the entry."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response(filter_post_json(own_filter_post(viewer, row_id)))
@@ -137,7 +141,7 @@ def status(request: Request, row_id: int) -> Response:
     return Response({})
 
 
-@operation("Your keywords, in the older form", list[FilterV1Json], method="GET")
+@operation("Your keywords, as filters of version 1", list[FilterV1Json], method="GET")
 @operation(
     "Make a filter of one keyword",
     FilterV1Json,
@@ -147,7 +151,7 @@ def status(request: Request, row_id: int) -> Response:
 )
 @endpoint(GET=READ, POST=WRITE)
 def old_filters(request: Request) -> Response:
-    """Every keyword as a filter of its own; or a new one."""
+    """List every keyword as a filter of its own, or create one."""
     viewer = viewer_of(request)
     if request.method == "GET":
         rows = filters_of(viewer)
@@ -157,7 +161,9 @@ def old_filters(request: Request) -> Response:
     return Response(filter_v1_json(row.keywords.all()[0]))
 
 
-@operation("A keyword, in the older form", FilterV1Json, method="GET", description=OLD_FILTER)
+@operation(
+    "A keyword, as a filter of version 1", FilterV1Json, method="GET", description=OLD_FILTER
+)
 @operation(
     "Change a filter of one keyword",
     FilterV1Json,
@@ -167,7 +173,7 @@ def old_filters(request: Request) -> Response:
     request=OldFilterInput,
 )
 @operation(
-    "Delete a keyword, in the older form",
+    "Delete a filter of one keyword",
     EMPTY_OBJECT,
     method="DELETE",
     name="delete_old_filter",
@@ -189,7 +195,7 @@ def old_filter(request: Request, keyword_id: int) -> Response:
 
 
 def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> FilterChange:
-    """A change in the terms of the first version; the phrase is the title too, while it is the only one."""
+    """A change as version 1 sends it; the phrase is the title too, while it is the only keyword."""
     phrase, hides = fields.get("phrase"), fields.get("irreversible")
     return FilterChange(
         title=None if phrase is None else phrase[:TITLE_MAX_CHARACTERS],

@@ -1,4 +1,4 @@
-"""The site for programs: limits, size, version, rules, nodeinfo; announcements."""
+"""The site for clients: limits, size, version, rules, NodeInfo; announcements."""
 
 from django.db import connection
 from django.db.models import Model
@@ -34,8 +34,8 @@ from apps.posts.models import Post
 from apps.scopes import ANY_TOKEN
 from feedcache.local_cache import LocalCache
 
-SIZES_SECONDS = 60.0
-MAX_COUNTED = 10_000
+SIZES_SECONDS = 60.0  # that the numbers of accounts and posts are cached
+MAX_COUNTED = 10_000  # rows; larger tables are estimated
 
 _sizes: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZES_SECONDS)
 
@@ -44,7 +44,7 @@ _sizes: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance(_request: Request) -> Response:
-    """The site, as newer clients want it."""
+    """The second version of Mastodon's entity."""
     return Response(instance_json(_size()["users"]))
 
 
@@ -52,7 +52,7 @@ def instance(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_v1(_request: Request) -> Response:
-    """The site, as older clients want it."""
+    """The first version of Mastodon's entity."""
     size = _size()
     return Response(instance_v1_json(size["users"], size["posts"]))
 
@@ -61,7 +61,7 @@ def instance_v1(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def audit(_request: Request) -> Response:
-    """The figures of the page `/audit`, at most 20 s old."""
+    """The same figures as on the page `/audit`, at most 20 s old."""
     return Response(audit_json(audit_report()))
 
 
@@ -69,7 +69,7 @@ def audit(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_rules(_request: Request) -> Response:
-    """What people are judged by; reports name them by id."""
+    """Reports name the rules by id."""
     return Response(rules_json())
 
 
@@ -77,7 +77,7 @@ def instance_rules(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def custom_emojis(_request: Request) -> Response:
-    """No list is shorter: what Unicode has is enough here."""
+    """Always empty: only the emoji of Unicode are used."""
     return Response([])
 
 
@@ -85,7 +85,7 @@ def custom_emojis(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def nodeinfo_links(_request: Request) -> Response:
-    """The address of what follows."""
+    """The address of the NodeInfo document."""
     return Response(nodeinfo_links_json())
 
 
@@ -93,7 +93,7 @@ def nodeinfo_links(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def nodeinfo(_request: Request) -> Response:
-    """In the form that directories of sites read. It speaks to no other site."""
+    """The NodeInfo document, which directories of sites read. It names no protocol: the site does not federate."""
     size = _size()
     return Response(nodeinfo_json(size["users"], size["posts"]))
 
@@ -103,7 +103,7 @@ def _size() -> dict[str, int]:
 
 
 def _load_size() -> dict[str, int]:
-    """Numbers of accounts and posts: above 10,000 PostgreSQL's estimates, since counting millions takes seconds."""
+    """Accounts and posts. From `MAX_COUNTED` on PostgreSQL estimates them: counting millions takes seconds."""
     return {"users": _rows(User), "posts": _rows(Post)}
 
 
@@ -120,38 +120,40 @@ def _rows(model: type[Model]) -> int:
 
 
 @operation(
-    "What the staff tell everybody",
+    "Announcements of the staff",
     list[AnnouncementJson],
     errors=[401],
-    parameters=[OpenApiParameter("with_dismissed", bool, description="Those you have read, too.")],
+    parameters=[
+        OpenApiParameter("with_dismissed", bool, description="Also those that you have read.")
+    ],
 )
 @endpoint(GET="read:accounts")
 def announcements(request: Request) -> Response:
-    """What holds now, the oldest first; at most 20."""
+    """The current announcements, oldest first; at most 20."""
     with_read = is_true(request.query_params.get("with_dismissed"))
     visible = current_announcements(viewer_of(request), with_read=with_read)
     return Response([announcement_json(announcement) for announcement in visible])
 
 
-@operation("Note that you have read an announcement", EMPTY_OBJECT)
+@operation("Mark an announcement as read", EMPTY_OBJECT)
 @endpoint(POST="write:accounts")
 def dismiss_announcement(request: Request, announcement_id: int) -> Response:
-    """It is not listed any more, unless it is asked for."""
+    """From then on it is listed only with `with_dismissed`."""
     actions.dismiss_announcement(viewer_of(request), current_announcement(announcement_id))
     return Response({})
 
 
 @operation(
-    "Answer an announcement with an emoji",
+    "React to an announcement with an emoji",
     EMPTY_OBJECT,
     method="PUT",
     name="react_to_announcement",
     errors=[401, 404, 422],
 )
-@operation("Take an emoji back", EMPTY_OBJECT, method="DELETE", name="take_back_reaction")
+@operation("Take back a reaction", EMPTY_OBJECT, method="DELETE", name="take_back_reaction")
 @endpoint(PUT="write:favourites", DELETE="write:favourites")
 def reaction(request: Request, announcement_id: int, emoji: str) -> Response:
-    """At most eight different emoji below one announcement."""
+    """An announcement can have at most eight different emoji."""
     viewer, announcement = viewer_of(request), current_announcement(announcement_id)
     if request.method == "PUT":
         actions.add_reaction(viewer, announcement, emoji)

@@ -1,4 +1,4 @@
-"""What people come across: search, trends, suggestions and tags."""
+"""Search, trends, suggestions and tags."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ from apps.api.pagination import (
 from apps.api.params import is_true, offset_of
 from apps.errors import BadRequest
 from apps.http.requests import client_address
-from apps.http.requests import viewer_of as anybody_of
+from apps.http.requests import viewer_of as optional_viewer_of
 from apps.pagination import Cursor, Page
 from apps.scopes import ANY_TOKEN
 from apps.search.queries import post_at_url, search_people, search_posts
@@ -46,7 +46,7 @@ FOLLOWED_DEFAULT, MAX_FOLLOWED = 100, 200
 TRENDING_DEFAULT, MAX_TRENDING = 10, 20
 KINDS = ("accounts", "statuses", "hashtags")
 LIMIT = OpenApiParameter("limit", int, description="How many of each kind at most; clamped.")
-OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at most 150.")
+OFFSET = OpenApiParameter("offset", int, description="How many to skip, at most 150.")
 
 
 @operation(
@@ -55,7 +55,7 @@ OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at 
     errors=[400, 429],
     description="Words, phrases in quotes, and from:alice, before:2026-11-01, after:2026-11-01, "
     "has:image, is:reply, lang:zh. "
-    "Public posts are found, and one's own. The address of a post or of a profile finds just that.",
+    "Finds public posts and your own. The address of a post or of a profile finds exactly that one.",
     parameters=[
         OpenApiParameter("q", str, required=True),
         OpenApiParameter("type", str, enum=KINDS),
@@ -72,9 +72,9 @@ OFFSET = OpenApiParameter("offset", int, description="How many to pass over, at 
 )
 @endpoint(GET="read:search", public=True)
 def search(request: Request) -> Response:
-    """What fits, in up to three groups."""
+    """Matching accounts, posts and tags."""
     _limit_rate(request)
-    query, viewer = request.query_params, anybody_of(request)
+    query, viewer = request.query_params, optional_viewer_of(request)
     kind, text, offset = query.get("type") or "", query.get("q", ""), offset_of(query)
     if kind and kind not in KINDS:
         raise BadRequest("type is one of accounts, statuses, hashtags.")
@@ -126,7 +126,7 @@ def _posts(
 )
 @endpoint(GET="read:accounts")
 def search_accounts(request: Request) -> Response:
-    """Accounts by a part of the name or the beginning of the handle; the one of exactly this handle first."""
+    """By a part of the name or the beginning of the handle; an account with exactly this handle comes first."""
     _limit_rate(request)
     query, viewer = request.query_params, viewer_of(request)
     limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
@@ -141,7 +141,7 @@ def search_accounts(request: Request) -> Response:
 
 
 @operation(
-    "Public posts that are liked and passed on most now",
+    "Public posts that are liked and reposted most at present",
     list[StatusJson],
     tags=["trends"],
     errors=[400],
@@ -149,8 +149,8 @@ def search_accounts(request: Request) -> Response:
 )
 @endpoint(GET=ANY_TOKEN, public=True)
 def trending_statuses(request: Request) -> Response:
-    """One post of each author at most; ranked every few minutes."""
-    viewer = anybody_of(request)
+    """At most one post per author; ranked every few minutes."""
+    viewer = optional_viewer_of(request)
     limit = Cursor.from_query(request.query_params).limit
     items = trending_posts(viewer, limit=limit, offset=offset_of(request.query_params))
     return Response([status_json(item) for item in items])
@@ -161,20 +161,19 @@ def trending_statuses(request: Request) -> Response:
     list[StatusJson],
     tags=["trends"],
     errors=[400, 401],
-    description="Nothing that you have read or liked. An answer is not given twice: the next has others.",
+    description="None that you have read or liked. Every call recommends other posts.",
     parameters=[LIMIT],
 )
 @endpoint(GET="read:statuses")
 def recommended(request: Request) -> Response:
     """Popular posts that the viewer does not know."""
     limit = Cursor.from_query(request.query_params).limit
-    return Response(
-        [status_json(item) for item in recommended_posts(viewer_of(request), limit=limit)]
-    )
+    items = recommended_posts(viewer_of(request), limit=limit)
+    return Response([status_json(item) for item in items])
 
 
 @operation(
-    "Links that many share: none, this site does not count them",
+    "Links that many people share: always empty, this site does not count them",
     list[TrendsLinkJson],
     tags=["trends"],
     errors=[],
@@ -194,12 +193,12 @@ def trending_links(_request: Request) -> Response:
 )
 @endpoint(GET="read:accounts")
 def suggestions(request: Request) -> Response:
-    """The most followed accounts that one does not follow, block or mute yet."""
+    """The most followed accounts that the viewer does not follow, block or mute."""
     return Response([suggestion_json(user) for user in _suggested(request)])
 
 
 @operation(
-    "The same in the older form",
+    "Accounts that you may want to follow, for older clients",
     list[AccountJson],
     tags=["accounts"],
     errors=[400, 401],
@@ -207,7 +206,7 @@ def suggestions(request: Request) -> Response:
 )
 @endpoint(GET="read:accounts")
 def suggested_accounts(request: Request) -> Response:
-    """Accounts without why."""
+    """The accounts alone, without the reasons."""
     return Response([account_json(user) for user in _suggested(request)])
 
 
@@ -216,7 +215,7 @@ def suggested_accounts(request: Request) -> Response:
 )
 @endpoint(DELETE="write:accounts")
 def dismissed(request: Request, account_id: int) -> Response:
-    """Wave a suggestion away."""
+    """Dismiss a suggestion for good."""
     dismiss_suggestion(viewer_of(request), account_id)
     return Response({})
 
@@ -225,7 +224,7 @@ def dismissed(request: Request, account_id: int) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 def show_tag(request: Request, name: str) -> Response:
     """A tag, whether anybody has used it or not."""
-    return _tag(tag_named(name), anybody_of(request))
+    return _tag(tag_named(name), optional_viewer_of(request))
 
 
 def _change_tag(
@@ -240,8 +239,10 @@ def _change_tag(
     return view
 
 
-follow_tag = _change_tag("follow", "Read a tag on your home page", actions.follow_tag)
-unfollow_tag = _change_tag("unfollow", "Read a tag no more", actions.unfollow_tag)
+follow_tag = _change_tag(
+    "follow", "Follow a tag: its posts are on your home page", actions.follow_tag
+)
+unfollow_tag = _change_tag("unfollow", "Unfollow a tag", actions.unfollow_tag)
 
 
 def _tag(tag: Tag, viewer: User | None) -> Response:
@@ -257,7 +258,7 @@ def _tag(tag: Tag, viewer: User | None) -> Response:
 )
 @endpoint(GET="read:follows")
 def followed_tags(request: Request) -> Response:
-    """The tags that the viewer follows, the latest first; follow the `Link` header."""
+    """The tag followed last comes first; follow the `Link` header."""
     viewer, query = viewer_of(request), request.query_params
     cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, maximum=MAX_FOLLOWED)
     page = followed_page(viewer, cursor)
@@ -266,14 +267,14 @@ def followed_tags(request: Request) -> Response:
 
 def _trends(name: str) -> Callable[..., Response]:
     @operation(
-        "The tags that most accounts use now",
+        "The tags that most accounts use at present",
         list[TagJson],
         name=name,
         tags=["trends"],
         errors=[400],
         parameters=[
             OpenApiParameter("limit", int, description="How many at most; clamped."),
-            OpenApiParameter("offset", int, description="How many to pass over."),
+            OpenApiParameter("offset", int, description="How many to skip."),
         ],
     )
     @endpoint(GET=ANY_TOKEN, public=True)
@@ -281,7 +282,7 @@ def _trends(name: str) -> Callable[..., Response]:
         query = request.query_params
         maximum = Cursor.from_query(query, default=TRENDING_DEFAULT, maximum=MAX_TRENDING).limit
         page = trending_tags(maximum=maximum, offset=offset_of(query))
-        tags = tag_usages(page, anybody_of(request), are_in_use=True)
+        tags = tag_usages(page, optional_viewer_of(request), are_in_use=True)
         return Response([tag_json(usage) for usage in tags])
 
     return view
@@ -324,7 +325,7 @@ def _suggested(request: Request) -> list[User]:
 
 
 def _limit_rate(request: Request) -> None:
-    viewer = anybody_of(request)
+    viewer = optional_viewer_of(request)
     check_rate_limit("search", str(viewer.pk) if viewer else client_address(request))
 
 

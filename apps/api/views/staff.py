@@ -1,4 +1,4 @@
-"""For programs of staff: delivery policies, and the cache servers, which are changed in the admin only."""
+"""Endpoints for staff: delivery policies, and the cache servers, which can only be changed in the admin."""
 
 from typing import Any
 
@@ -30,12 +30,15 @@ from apps.pagination import Cursor, page_of_rows
 from apps.timeline.fanout import switch
 from apps.timeline.models import AuthorPolicy, Policy, SitePolicy
 
-VIEW, CHANGE = "timeline.view_{}", "timeline.change_{}"
-AUTHOR_POLICY, SITE_POLICY = "authorpolicy", "sitepolicy"
+# Django's permissions; the models live in the app `timeline`.
+VIEW_AUTHOR_POLICY = "timeline.view_authorpolicy"
+CHANGE_AUTHOR_POLICY = "timeline.change_authorpolicy"
+VIEW_SITE_POLICY = "timeline.view_sitepolicy"
+CHANGE_SITE_POLICY = "timeline.change_sitepolicy"
 
 
 @operation(
-    "Authors whose posts are delivered in a way of their own (staff)",
+    "Authors with a delivery policy of their own (staff)",
     list[AuthorPolicyJson],
     tags=["operations"],
     errors=[400, 401, 403],
@@ -46,8 +49,8 @@ AUTHOR_POLICY, SITE_POLICY = "authorpolicy", "sitepolicy"
 )
 @endpoint(GET="read")
 def author_policies(request: Request) -> Response:
-    """A page of them, the youngest account first."""
-    staff_of(request, VIEW.format(AUTHOR_POLICY))
+    """Newest accounts first; follow the `Link` header."""
+    staff_of(request, VIEW_AUTHOR_POLICY)
     page = page_of_rows(AuthorPolicy.objects.all(), Cursor.from_query(request.query_params))
     return paged(request, page, [author_policy_json(row) for row in page.items])
 
@@ -60,7 +63,7 @@ def author_policies(request: Request) -> Response:
     errors=[401, 403, 404],
 )
 @operation(
-    "Choose how an author's posts are delivered, while everything runs (staff)",
+    "Choose how an author's posts are delivered, on the running site (staff)",
     AuthorPolicyJson,
     method="PUT",
     name="choose_author_policy",
@@ -70,14 +73,14 @@ def author_policies(request: Request) -> Response:
 )
 @endpoint(GET="read", PUT="write")
 def author_policy(request: Request, account_id: int) -> Response:
-    """The author's own policy, or that there is none."""
+    """Show or change an author's own policy; an author without one has the site's."""
     if request.method == "PUT":
-        staff = staff_of(request, CHANGE.format(AUTHOR_POLICY))
+        staff = staff_of(request, CHANGE_AUTHOR_POLICY)
         author, fields = user_by_id(account_id), _policy_fields(request)
         row = switch.set_author_policy(author, by=staff.handle, **fields)
         log_action(staff, row, f"{fields['policy']}: {fields['reason']}")
         return Response(author_policy_json(row))
-    staff_of(request, VIEW.format(AUTHOR_POLICY))
+    staff_of(request, VIEW_AUTHOR_POLICY)
     author = user_by_id(account_id)
     own = AuthorPolicy.objects.filter(pk=author.pk).first()
     return Response(author_policy_json(own or AuthorPolicy(author=author)))
@@ -91,7 +94,7 @@ def author_policy(request: Request, account_id: int) -> Response:
     errors=[401, 403],
 )
 @operation(
-    "Choose how posts are delivered on the whole site, while everything runs (staff)",
+    "Choose how posts are delivered on the whole running site (staff)",
     SitePolicyJson,
     method="PUT",
     name="choose_site_policy",
@@ -101,16 +104,16 @@ def author_policy(request: Request, account_id: int) -> Response:
 )
 @endpoint(GET="read", PUT="write")
 def site_policy(request: Request) -> Response:
-    """The policy of the site."""
+    """Show or change the policy of the site."""
     if request.method == "PUT":
-        staff, fields = staff_of(request, CHANGE.format(SITE_POLICY)), _policy_fields(request)
+        staff, fields = staff_of(request, CHANGE_SITE_POLICY), _policy_fields(request)
         if fields["policy"] == Policy.SITE:
             message = _("The site has no site above it.")
             raise Invalid(message, errors={"policy": message})
         row = switch.set_site_policy(by=staff.handle, **fields)
         log_action(staff, row, f"{fields['policy']}: {fields['reason']}")
         return Response(site_policy_json(row))
-    staff_of(request, VIEW.format(SITE_POLICY))
+    staff_of(request, VIEW_SITE_POLICY)
     return Response(site_policy_json(SitePolicy.objects.filter(pk=1).first() or SitePolicy()))
 
 
@@ -120,14 +123,14 @@ def _policy_fields(request: Request) -> dict[str, Any]:
 
 
 @operation(
-    "The cache topology in force, the health of its nodes, and who runs it (staff)",
+    "The cache topology in force, the health of its nodes, and the processes that use it (staff)",
     CacheTopologyJson,
     tags=["operations"],
     errors=[401, 403],
 )
 @endpoint(GET="read")
 def topology(request: Request) -> Response:
-    """What the console in the admin shows."""
+    """The same as the console in the admin."""
     staff_of(request, "operations.view_topologyversion")
     current = topology_in_force()
     classes, tiers = rates()

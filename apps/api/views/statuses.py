@@ -1,5 +1,5 @@
-"""Statuses: create (with an Idempotency-Key), show, edit, delete, history, the viewer's actions on them and who else
-acted; polls, which have the id of their status; scheduled statuses.
+"""Statuses: create (with an Idempotency-Key), show, edit, delete, history; the viewer's actions on them, and who liked
+or reposted them; polls, which have the id of their status; scheduled statuses.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ from apps.timeline.thread import (
 )
 
 MAX_STATUSES = 100  # shown at once
-# shared: an instance copies its fields, which takes longer than the validation
+# Shared by all requests: a new instance copies its fields, which takes longer than the validation.
 _NEW_STATUS = StatusInput()
 
 
@@ -156,7 +156,7 @@ def _publish(request: Request) -> Response:
 
 
 def _key(request: Request) -> str:
-    """The client's Idempotency-Key, prefixed apart from the site's own keys; `posts.actions.publish` finds its post."""
+    """The client's Idempotency-Key, with a prefix that the site's own keys do not have."""
     key = request.headers.get("Idempotency-Key", "")
     return f"client:{key}" if key else ""
 
@@ -175,7 +175,7 @@ def _key(request: Request) -> str:
     method="DELETE",
     name="delete_status",
     errors=[400, 401, 404],
-    description="Its pictures wait a day for another post, to write it again, unless `delete_media` is true.",
+    description="To write the post again, its pictures can be used for a day, unless `delete_media` is true.",
     parameters=[OpenApiParameter("delete_media", bool)],
 )
 @endpoint(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses", public=True)
@@ -225,7 +225,7 @@ def _delete(request: Request, status_id: int) -> Response:
         raise NotFound(_("This post isn't here."))
     before = status_json(item)
     deleted = publishing.delete(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
-    # pictures free for another post have new URLs, for their owner only
+    # pictures that can be used in another post have new URLs, for their owner only
     uploads = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
     media = [media_json(Picture.of(picture)) for picture in uploads]
     body: DeletedStatusJson = {**before, "text": deleted.body, "media_attachments": media}
@@ -240,14 +240,14 @@ def _drops_pictures(request: Request) -> bool:
 @operation("Choose who may quote your post", StatusJson, request=InteractionPolicyInput)
 @endpoint(PUT="write:statuses")
 def interaction_policy(request: Request, status_id: int) -> Response:
-    """Quotes that are there stay."""
+    """Existing quotes stay."""
     viewer = viewer_of(request)
     fields = validated(InteractionPolicyInput(data=request.data))
     publishing.set_quote_policy(viewer, status_id, fields["quote_approval_policy"])
     return _status(viewer, status_id)
 
 
-@operation("What a post answers and what answers it", ContextJson, errors=[404])
+@operation("What a post replies to, and the replies to it", ContextJson, errors=[404])
 @endpoint(GET="read:statuses", public=True)
 def status_context(request: Request, status_id: int) -> Response:
     """The thread around a post."""
@@ -260,13 +260,15 @@ def status_context(request: Request, status_id: int) -> Response:
 
 
 def _action(
-    name: str, summary: str, act: Callable[[User, int], object], *, scope: str
+    name: str, summary: str, action: Callable[[User, int], object], *, scope: str
 ) -> Callable[..., Response]:
+    """An endpoint that calls `action` with the viewer and a post, and answers with the post as it is then."""
+
     @operation(summary, StatusJson, name=f"{name}_status", errors=[400, 401, 403, 404, 422, 429])
     @endpoint(POST=scope)
     def view(request: Request, status_id: int) -> Response:
         viewer = viewer_of(request)
-        act(viewer, status_id)
+        action(viewer, status_id)
         return _status(viewer, status_id)
 
     return view
@@ -284,20 +286,20 @@ unbookmark = _action(
 )
 unreblog = _action(
     "unreblog",
-    "Take back a repost, named by the post it shares",
+    "Take back a repost, by the id of the post it shares",
     publishing.undo_repost,
     scope="write:statuses",
 )
 pin = _action("pin", "Put your post at the top of your profile", pin_post, scope="write:accounts")
-unpin = _action("unpin", "Take it from there", unpin_post, scope="write:accounts")
-mute = _action("mute", "Hear nothing more of a post's thread", mute_thread, scope="write:mutes")
-unmute = _action("unmute", "Hear of it again", unmute_thread, scope="write:mutes")
+unpin = _action("unpin", "Remove your post from there", unpin_post, scope="write:accounts")
+mute = _action("mute", "Get no notifications of a post's thread", mute_thread, scope="write:mutes")
+unmute = _action("unmute", "Get notifications of it again", unmute_thread, scope="write:mutes")
 
 
 @operation("Share a public post", StatusJson, errors=[400, 401, 403, 404, 429])
 @endpoint(POST="write:statuses")
 def reblog_status(request: Request, status_id: int) -> Response:
-    """Share a post: the answer is the new status that wraps it; twice is once."""
+    """Share a post: the answer is the new status that wraps it. A second call answers with the same one."""
     viewer = viewer_of(request)
     repost = publishing.repost(viewer, status_id)
     return _status(viewer, repost.pk)
@@ -320,7 +322,7 @@ def _id(text: str | None) -> int | None:
 @operation("What a post said before", list[StatusEditJson], errors=[404])
 @endpoint(GET="read:statuses", public=True)
 def status_history(request: Request, status_id: int) -> Response:
-    """The first version, each edit, and what it says now; at most the newest 100."""
+    """The first version, every edit and the current version; at most the newest 100."""
     status = visible_item(viewer_id_of(request), status_id).shown
     return Response([version_json(version, status.author) for version in versions_of(status.post)])
 
@@ -328,7 +330,7 @@ def status_history(request: Request, status_id: int) -> Response:
 @operation("Your post as you wrote it", StatusSourceJson)
 @endpoint(GET="read:statuses")
 def status_source(request: Request, status_id: int) -> Response:
-    """The text to edit; for its author alone."""
+    """The text as it was written, for its author only."""
     post = source_of(viewer_of(request), status_id)
     return Response(
         StatusSourceJson(id=str(post.id), text=post.body, spoiler_text=post.content_warning)
@@ -359,10 +361,12 @@ favourited_by = _people_endpoint("favourited_by", "Who likes a post", likers)
 reblogged_by = _people_endpoint("reblogged_by", "Who reposted a post", reposters)
 
 
-@operation("What quotes a post", list[StatusJson], errors=[400, 404], parameters=CURSOR_PARAMETERS)
+@operation(
+    "The posts that quote a post", list[StatusJson], errors=[400, 404], parameters=CURSOR_PARAMETERS
+)
 @endpoint(GET="read:statuses", public=True)
 def status_quotes(request: Request, status_id: int) -> Response:
-    """The posts that quote this one, newest first."""
+    """Newest first; follow the `Link` header."""
     cursor = Cursor.from_query(request.query_params)
     return statuses_page(request, quotes_timeline(requests.viewer_of(request), status_id, cursor))
 
@@ -379,28 +383,28 @@ def show_poll(request: Request, poll_id: int) -> Response:
 def vote_in_poll(request: Request, poll_id: int) -> Response:
     """Vote once; the answer is the poll with the vote."""
     viewer = viewer_of(request)
-    visible_poll(viewer.pk, poll_id)  # NotFound before anything else
+    visible_poll(viewer.pk, poll_id)  # NotFound comes before errors of the form
     fields = validated(VoteInput(data=request.data))
     vote(viewer, poll_id, fields["choices"])
     return Response(poll_json(visible_poll(viewer.pk, poll_id)))
 
 
 @operation(
-    "Your posts that wait for their time",
+    "Your scheduled posts",
     list[ScheduledStatusJson],
     errors=[400, 401],
     parameters=CURSOR_PARAMETERS,
 )
 @endpoint(GET="read:statuses")
 def scheduled_statuses(request: Request) -> Response:
-    """What waits, the last made first; the cursor is its number."""
+    """The last scheduled first; the ids of the cursor are those of scheduled posts."""
     page = scheduled_posts(viewer_of(request), Cursor.from_query(request.query_params))
     return paged(request, page, [scheduled_json(row) for row in page.items])
 
 
-@operation("A post that waits", ScheduledStatusJson, method="GET", name="show_scheduled_status")
+@operation("A scheduled post", ScheduledStatusJson, method="GET", name="show_scheduled_status")
 @operation(
-    "Another time for it",
+    "Change when it is published",
     ScheduledStatusJson,
     method="PUT",
     name="reschedule_status",
@@ -410,7 +414,7 @@ def scheduled_statuses(request: Request) -> Response:
 @operation("Do not publish it", EMPTY_OBJECT, method="DELETE", name="cancel_scheduled_status")
 @endpoint(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses")
 def scheduled_status(request: Request, number: int) -> Response:
-    """Show one that waits, move it, or take it back."""
+    """Show, reschedule or cancel a scheduled post."""
     viewer = viewer_of(request)
     if request.method == "DELETE":
         cancel(viewer, number)

@@ -29,11 +29,12 @@ from apps.web.feed import render_feed
 from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.feeds import FeedForm
 
-PREVIEWED = 5  # posts
+PREVIEW_POSTS = 5
 
 
 @require_safe
 def feed_page(request: SiteRequest, handle: str, slug: str) -> HttpResponseBase:
+    """A feed by its owner and its name in the address."""
     owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
     feed = feed_at(viewer_id, owner, slug)
     if handle != owner.handle:
@@ -54,7 +55,7 @@ def feed_page(request: SiteRequest, handle: str, slug: str) -> HttpResponseBase:
 def index(request: AuthenticatedRequest) -> HttpResponseBase:
     """The viewer's feeds, and a form for a new one."""
     form = FeedForm(request.POST or None)
-    if (saved := _saved(request, form, None)) is not None:
+    if (saved := _save(request, form, None)) is not None:
         return SeeOther(saved.url)
     return _form_page(request, "feeds/index.html", form, feeds=feeds_of(request.user))
 
@@ -62,9 +63,10 @@ def index(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def edit(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
+    """Change one of the viewer's feeds."""
     feed = own_feed(request.user, feed_id)
     form = FeedForm(request.POST or None, feed=feed)
-    if (saved := _saved(request, form, feed)) is not None:
+    if (saved := _save(request, form, feed)) is not None:
         messages.success(request, _("Saved."))
         return SeeOther(saved.url)
     return _form_page(request, "feeds/edit.html", form, feed=feed)
@@ -73,7 +75,7 @@ def edit(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
-    """Ask, then delete."""
+    """Ask for confirmation, then delete."""
     feed = own_feed(request.user, feed_id)
     if request.method != "POST":
         back = reverse("feed_edit", args=[feed_id])
@@ -84,8 +86,8 @@ def delete(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
     return SeeOther(reverse("feeds"))
 
 
-def _saved(request: AuthenticatedRequest, form: FeedForm, old: Feed | None) -> Feed | None:
-    """The feed as it is saved now; None for a preview, or when the form shows what is wrong."""
+def _save(request: AuthenticatedRequest, form: FeedForm, old: Feed | None) -> Feed | None:
+    """The saved feed; None for a preview, and when the form is invalid and shows why."""
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return None
     try:
@@ -100,7 +102,7 @@ def _saved(request: AuthenticatedRequest, form: FeedForm, old: Feed | None) -> F
 def _form_page(
     request: AuthenticatedRequest, template: str, form: FeedForm, **context: Any
 ) -> HttpResponse:
-    """The page of a form; below it what it would catch, when that is asked for."""
+    """The page of a form; when a preview is asked for, with the posts that the feed would have now."""
     if "preview" in request.POST:
         form.fields["name"].required = False
         context["preview"] = _preview(request, form)
@@ -115,6 +117,7 @@ def _form_page(
 
 
 def _preview(request: AuthenticatedRequest, form: FeedForm) -> Any:
+    """The first page of the feed that the form describes; None when the form is invalid and shows why."""
     if not form.is_valid():
         return None
     try:
@@ -122,4 +125,4 @@ def _preview(request: AuthenticatedRequest, form: FeedForm) -> Any:
     except Invalid as error:
         add_errors(form, error)
         return None
-    return feed_timeline(feed, request.user, Cursor(limit=PREVIEWED))
+    return feed_timeline(feed, request.user, Cursor(limit=PREVIEW_POSTS))

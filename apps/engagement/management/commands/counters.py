@@ -202,7 +202,7 @@ class Command(BaseCommand):
 
     def _settle(self) -> None:
         deadline = time.monotonic() + SETTLE_SECONDS
-        while (reason := actions.unsettled()) and time.monotonic() < deadline:
+        while (reason := actions.reason_to_wait()) and time.monotonic() < deadline:
             self.stdout.write(reason)
             time.sleep(SETTLE_POLL_SECONDS)
         if reason:
