@@ -143,7 +143,7 @@ def test_an_app_without_javascript_too(reader, visit, address, scripts):
         page.goto("/settings/security")
         page.get_by_role("link", name="Set up an authenticator app").click()
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
         expect(page.get_by_role("img", name="The key as a picture")).to_be_visible()
         assert page.locator("img.qr").evaluate("image => image.naturalWidth") > 100
         device = TOTPDevice.objects.get()

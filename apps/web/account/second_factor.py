@@ -47,7 +47,7 @@ from apps.web.forms.accounts import (
     render_settings,
 )
 
-# In the session: the number of the app's row, never its secret.
+# The session has the id of the new app's row, never its secret.
 NEW_APP = "new_authenticator_app"
 NO_STORE = "no-store"
 
@@ -55,7 +55,7 @@ NO_STORE = "no-store"
 @sensitive_post_parameters("code")
 @require_get_or_post
 def code(request: SiteRequest) -> HttpResponseBase:
-    """After the password: a code of the app, a recovery code, or with JavaScript a passkey."""
+    """The second step of a login: a code of the app, a recovery code, or with JavaScript a passkey."""
     pending = pending_login(request)
     if pending is None:
         return redirect(next_url(request) if viewer_of(request) else "login")
@@ -78,7 +78,7 @@ def code(request: SiteRequest) -> HttpResponseBase:
 
 @require_POST
 def passkey_options(request: SiteRequest) -> HttpResponseBase:
-    """What the browser asks for: passkeys of the pending login's user, else of anybody."""
+    """The options of a passkey request: for the passkeys of the pending login's user, else for any passkey."""
     check_rate_limit("passkey", client_address(request))
     pending = pending_login(request)
     return _json(passkeys.begin_authentication(request, pending.user if pending else None))
@@ -86,7 +86,7 @@ def passkey_options(request: SiteRequest) -> HttpResponseBase:
 
 @require_POST
 def passkey_login(request: SiteRequest) -> HttpResponseBase:
-    """Replaces a code after the password, or handle, password and code together."""
+    """Log in with a passkey: in place of a code after the password, or of handle, password and code together."""
     pending = pending_login(request)
     if pending is None and viewer_of(request):
         return SeeOther(next_url(request))
@@ -120,7 +120,7 @@ def security(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """After the password a secret for the app exists, not confirmed yet."""
+    """Ask for the password, then create the secret of the app, which `app_code` confirms."""
 
     def begin() -> HttpResponseBase:
         request.session[NEW_APP] = factors.begin_app(request.user).pk
@@ -134,7 +134,7 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
             "An app on your phone shows six digits, new ones every 30 seconds. "
             "Logging in asks for them after the password."
         ),
-        button=_("Go on"),
+        button=_("Continue"),
     )
 
 
@@ -143,7 +143,7 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Shows the secret of the app that was added in this session; one of its codes confirms it."""
+    """Show the secret of the app that was added in this session; one of its codes confirms it."""
     device = factors.unconfirmed_app(request.user, request.session.get(NEW_APP, 0))
     if device is None:
         return redirect("settings_security")
@@ -215,7 +215,7 @@ def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpRespon
 @login_required
 @second_factor_required
 def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The name and the password; then `passkeys.js` posts the browser's answer here."""
+    """Ask for a name and the password; then `passkeys.js` posts the browser's answer here."""
     form = PasskeyForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name, answer = form.cleaned_data["name"], form.cleaned_data["answer"]
@@ -244,7 +244,7 @@ def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> HttpResponseBase:
-    """The session in which a factor was added has passed it."""
+    """The answer after a factor was added, which this session thereby has passed."""
     if not has_second_factor(request):
         pass_second_factor(request, request.user, device)
     if codes:
@@ -254,7 +254,7 @@ def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> Http
 
 
 def _codes_page(request: AuthenticatedRequest, codes: list[str]) -> HttpResponse:
-    """The only page that shows recovery codes: no session and no log has them."""
+    """The only page that shows recovery codes: they are in no session and in no log."""
     return _settings(request, "accounts/security_codes.html", {"codes": codes})
 
 
@@ -273,19 +273,19 @@ def _code_page(request: SiteRequest, pending: PendingLogin, form: CodeForm) -> H
 
 def _with_password(
     request: AuthenticatedRequest,
-    act: Callable[[], HttpResponseBase],
+    action: Callable[[], HttpResponseBase],
     *,
     title: str,
     text: str,
     button: str,
     danger: bool = False,
 ) -> HttpResponseBase:
-    """A page that asks for the password and then calls `act`."""
+    """A page that asks for the password and then calls `action`."""
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             require_password(request.user, form.cleaned_data["password"], session_origin(request))
-            response = act()
+            response = action()
         except Invalid as error:
             add_errors(form, error)
         else:
