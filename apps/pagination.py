@@ -98,7 +98,7 @@ class Page(Generic[T]):
     newer: int | None = None
     ends_early: bool = False
 
-    def mapped(self, items: list[U]) -> "Page[U]":
+    def with_items(self, items: list[U]) -> "Page[U]":
         """The same page with other items, e.g. hydrated ones."""
         return Page(items, self.older, self.newer, self.ends_early)
 

@@ -252,7 +252,7 @@ def _repost_on_home(viewer: User, post_id: int) -> list[FeedItem]:
 def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
     """A page of a viewer's home as explanations."""
     page = home_timeline(viewer, cursor)
-    return page.mapped(explained(viewer, page.items, on_home=True))
+    return page.with_items(explained(viewer, page.items, on_home=True))
 
 
 def explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:

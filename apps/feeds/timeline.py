@@ -92,7 +92,7 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
     if not candidates.is_own or not page.items:
         return page
     rules = _labels(feed)
-    return page.mapped(
+    return page.with_items(
         [
             replace(item, because=tuple(rules[place - 1] for place in candidates.places[item.id]))
             for item in page.items

@@ -280,7 +280,7 @@ def _friendships(owner_id: int) -> QuerySet[Followee]:
 
 def _page_of_edges(edges: QuerySet[Any], name: str, cursor: Cursor) -> Page[Entry]:
     rows = page_of_rows(edges, cursor)
-    return rows.mapped([Entry(row.pk, getattr(row, name)) for row in rows.items])
+    return rows.with_items([Entry(row.pk, getattr(row, name)) for row in rows.items])
 
 
 def _page_of_prefix(
@@ -317,7 +317,7 @@ def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[U
     if owner_id in related.blocked_by:
         return Page([])
     severed = related.severed
-    return page.mapped(
+    return page.with_items(
         [users[user_id] for user_id in ids if user_id in users and user_id not in severed]
     )
 
@@ -479,7 +479,7 @@ def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]
     rows = page_of_rows(Mute.objects.filter(owner=owner), cursor)
     users = users_by_id([row.muted_id for row in rows.items])
     found = [(users[row.muted_id], row.expires_at) for row in rows.items if row.muted_id in users]
-    return rows.mapped(found)
+    return rows.with_items(found)
 
 
 def endorsed_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
@@ -503,4 +503,4 @@ def _people(rows: QuerySet[Any], name: str, cursor: Cursor) -> Page[User]:
     page = page_of_rows(rows, cursor)
     users = users_by_id([getattr(row, name) for row in page.items])
     found = [users.get(getattr(row, name)) for row in page.items]
-    return page.mapped([user for user in found if user is not None])
+    return page.with_items([user for user in found if user is not None])

@@ -87,7 +87,7 @@ def notifications_page(
         viewer, kinds=kinds, actor_id=actor_id, include_filtered=include_filtered
     )
     page = page_of_rows(rows, cursor)
-    return page.mapped(notification_items(viewer, page.items))
+    return page.with_items(notification_items(viewer, page.items))
 
 
 def get_notification(viewer: User, number: int) -> NotificationItem:

@@ -108,7 +108,7 @@ def followers_among(names: Collection[str], user_ids: Collection[int]) -> set[in
 def followed_page(user: User, cursor: Cursor) -> Page[Tag]:
     """The tags that an account follows, latest follow first; the cursor is the id of the follow."""
     page = page_of_rows(TagFollow.objects.filter(user=user).select_related("tag"), cursor)
-    return page.mapped([row.tag for row in page.items])
+    return page.with_items([row.tag for row in page.items])
 
 
 def tags_beginning(text: str, *, maximum: int) -> list[Tag]:

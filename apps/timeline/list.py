@@ -65,4 +65,4 @@ def _posts(
     if more and len(found) <= cursor.limit:
         older, newer = position.max_id or page.older, position.min_id or page.newer
         page = Page(page.items, older, newer, ends_early=True)
-    return page.mapped(apply_filters(viewer, None, [item for _mark, item in page.items]))
+    return page.with_items(apply_filters(viewer, None, [item for _mark, item in page.items]))

@@ -237,7 +237,7 @@ def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
     """Who likes a post, or the source of a repost, the last first. The cursor is the like's id. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
-    return page.mapped(_people(viewer_id, [like.user_id for like in page.items]))
+    return page.with_items(_people(viewer_id, [like.user_id for like in page.items]))
 
 
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
@@ -251,7 +251,7 @@ def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]
         blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)
         reposts = reposts.exclude(Exists(blocked) | Exists(blocking))
     page: Page[Post] = page_of_rows(reposts, cursor)
-    return page.mapped(_people(viewer_id, [post.author_id for post in page.items]))
+    return page.with_items(_people(viewer_id, [post.author_id for post in page.items]))
 
 
 def quotes_timeline(viewer: User | None, post_id: int, cursor: Cursor) -> Page[FeedItem]:

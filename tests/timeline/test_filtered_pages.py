@@ -216,7 +216,7 @@ def test_pages_with_filters_are_compared(alice, bob):
     page_at = Post.objects.get(pk=posts[2]).created_at.timestamp() + 3600
     assert found(page) == set()
     assert found(unfiltered) == {(Kind.EXTRA, posts[1])}
-    assert found(page.mapped(page.items[1:])) == {(Kind.MISSING, posts[2])}
+    assert found(page.with_items(page.items[1:])) == {(Kind.MISSING, posts[2])}
     assert posts[1] in HOME.ids(bob.pk)  # a window knows nothing of filters
 
 

@@ -120,7 +120,7 @@ def test_the_auditor_compares_such_pages_too(bob, posts, settings):
     assert (sample["exclude_read"], differences(Sample(**sample))) == (True, [])
     an_hour_later = Post.objects.get(pk=posts[0]).created_at.timestamp() + 3600
     lacking = Sample.of_page(
-        bob.pk, an_hour_later, Cursor(), page.mapped(page.items[1:]), exclude_read=True
+        bob.pk, an_hour_later, Cursor(), page.with_items(page.items[1:]), exclude_read=True
     )
     assert [one.post_id for one in differences(lacking)] == [posts[0]]
 

@@ -165,7 +165,7 @@ class CredentialAccountJson(AccountJson):
     role: RoleJson
 
 
-def credential_json(user: User, *, requests: int) -> CredentialAccountJson:
+def credential_account_json(user: User, *, requests: int) -> CredentialAccountJson:
     """`requests` is the number of pending follow requests."""
     source: SourceJson = {
         "privacy": PRIVACY[user.post_visibility],
@@ -265,7 +265,7 @@ class MutedAccountJson(AccountJson):
     mute_expires_at: DateTime | None
 
 
-def muted_json(user: User, ends_at: datetime | None) -> MutedAccountJson:
+def muted_account_json(user: User, ends_at: datetime | None) -> MutedAccountJson:
     return {**account_json(user), "mute_expires_at": optional_timestamp(ends_at)}
 
 
@@ -276,7 +276,7 @@ class FamiliarFollowersJson(TypedDict):
     accounts: list[AccountJson]
 
 
-def familiar_json(user_id: int, familiar: FamiliarFollowers) -> FamiliarFollowersJson:
+def familiar_followers_json(user_id: int, familiar: FamiliarFollowers) -> FamiliarFollowersJson:
     return {"id": str(user_id), "accounts": [account_json(user) for user in familiar.people]}
 
 

@@ -24,7 +24,7 @@ from apps.api.entities.account import (
     ReportInput,
     ReportJson,
     account_json,
-    credential_json,
+    credential_account_json,
     preferences_json,
     report_json,
 )
@@ -130,7 +130,7 @@ def update_credentials(request: Request) -> Response:
 
 
 def _credentials(viewer: User) -> Response:
-    return Response(credential_json(viewer, requests=requests_count(viewer)))
+    return Response(credential_account_json(viewer, requests=requests_count(viewer)))
 
 
 @operation(

@@ -21,8 +21,8 @@ from apps.api.entities.account import (
     NoteInput,
     RelationshipJson,
     account_json,
-    familiar_json,
-    muted_json,
+    familiar_followers_json,
+    muted_account_json,
     relationship_json,
 )
 from apps.api.openapi import Entity
@@ -201,7 +201,7 @@ mutes = _own_list(
     "mutes",
     "Whom you have muted",
     muted_page,
-    lambda row: muted_json(*row),
+    lambda row: muted_account_json(*row),
     scope="read:mutes",
     entity=MutedAccountJson,
 )
@@ -235,7 +235,7 @@ def familiar_followers(request: Request) -> Response:
     others = users_by_id(ids)
     familiar = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)
     existing = [user_id for user_id in dict.fromkeys(ids) if user_id in others]
-    return Response([familiar_json(user_id, familiar[user_id]) for user_id in existing])
+    return Response([familiar_followers_json(user_id, familiar[user_id]) for user_id in existing])
 
 
 def _people_endpoint(

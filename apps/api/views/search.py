@@ -109,7 +109,7 @@ def _posts(
         return Page([post])
     cursor = Cursor(max_id=cursor.max_id, min_id=cursor.min_id, limit=offset + cursor.limit)
     page = search_posts(viewer, parse_query(text), cursor, author_id=_account_id(request))
-    return page.mapped(page.items[offset:])
+    return page.with_items(page.items[offset:])
 
 
 @operation(

@@ -70,7 +70,7 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
     if isinstance(group, UserList):  # circles are left at once by who blocks or is blocked
         for user_id in exact_relations(group.owner_id, users).severed:
             users.pop(user_id, None)
-    return page.mapped([users[row.member_id] for row in page.items if row.member_id in users])
+    return page.with_items([users[row.member_id] for row in page.items if row.member_id in users])
 
 
 def lists_with(owner: User, member_id: int) -> list[UserList]:

@@ -68,7 +68,7 @@ def scheduled(request: AuthenticatedRequest) -> HttpResponse:
     page = scheduled_posts(request.user, cursor)
     rows = [ScheduledRow.of(row) for row in page.items]
     failed = failed_posts(request.user) if cursor == Cursor() else []
-    context = {"page": page.mapped(rows), "here": "scheduled", "feed_url": request.path}
+    context = {"page": page.with_items(rows), "here": "scheduled", "feed_url": request.path}
     context["failed"] = [(ScheduledRow.of(row), failure_reason(row)) for row in failed]
     return render(request, "timeline/scheduled.html", context)
 
