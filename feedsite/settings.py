@@ -287,9 +287,8 @@ COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
 # posts that are compared with their rows continuously
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
-COUNTERS_MEMORY_LIMIT_BYTES = env.int(
-    "COUNTERS_MEMORY_LIMIT_BYTES", 0
-)  # of a range of posts' counts; 0: none
+# of a range of posts' counts; 0: none
+COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
 
 # --- timelines ------------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
@@ -298,23 +297,21 @@ HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
 # then a page is built without them
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
-FEED_ALGORITHMS = (
-    env.list(  # that readers choose from, the first without a choice; docs/feed_algorithms.md
-        "FEED_ALGORITHMS",
-        default=[
-            "apps.timeline.ranking.scoring.light",
-            "apps.timeline.ranking.scoring.discussed",
-            "apps.timeline.ranking.scoring.heavy",
-            "apps.timeline.ranking.scoring.chronological",
-        ],
-    )
+# that readers choose from, the first without a choice; docs/feed_algorithms.md
+FEED_ALGORITHMS = env.list(
+    "FEED_ALGORITHMS",
+    default=[
+        "apps.timeline.ranking.scoring.light",
+        "apps.timeline.ranking.scoring.discussed",
+        "apps.timeline.ranking.scoring.heavy",
+        "apps.timeline.ranking.scoring.chronological",
+    ],
 )
 RANK_CANDIDATES = env.int("RANK_CANDIDATES", 1000)  # newest posts of home that are scored when read
 RANK_TIMELINE_LENGTH = env.int("RANK_TIMELINE_LENGTH", 400)  # newest posts with scores in Redis
 RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # no score there is older
-RANK_ITEMS_PER_RUN = env.int(
-    "RANK_ITEMS_PER_RUN", 50
-)  # newest, looked at after a delivery for one reader
+# newest posts, scored after a delivery for one reader
+RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)
 RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # for whom one task scores
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 5000)  # followers per chunk task
 # Policy `auto`: an author with at least this many followers whose posts cost more to push than to
@@ -327,9 +324,8 @@ TIMELINE_SECOND_LEVEL = env.bool("TIMELINE_SECOND_LEVEL", True)
 # where they are: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
 CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
-CASSANDRA_TIMEOUT_SECONDS = env.float(
-    "CASSANDRA_TIMEOUT_SECONDS", 0.25
-)  # of a read; then PostgreSQL answers
+# of a read; then PostgreSQL answers
+CASSANDRA_TIMEOUT_SECONDS = env.float("CASSANDRA_TIMEOUT_SECONDS", 0.25)
 TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # their lifetime
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=["default"])  # databases of readers' replicas
 TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # of a process, for large rebuilds

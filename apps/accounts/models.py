@@ -117,12 +117,13 @@ class User(AbstractBaseUser, PermissionsMixin):
     bio = models.TextField(_("bio"), max_length=BIO_MAX_CHARACTERS, blank=True)
     avatar = models.ImageField(_("avatar"), upload_to="avatars/", blank=True)
     header = models.ImageField(_("header"), upload_to="headers/", blank=True, db_default="")
+    # pairs of a name and a value
     lines = models.JSONField(
         _("lines of the profile"),
         default=list,
         blank=True,
         db_default=models.Value([], models.JSONField()),
-    )  # [[name, value], ...]
+    )
     is_bot = models.BooleanField(_("a program"), default=False, db_default=False)
     is_discoverable = models.BooleanField(_("may be suggested"), default=True, db_default=True)
     is_indexable = models.BooleanField(

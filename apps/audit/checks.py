@@ -18,11 +18,8 @@ from apps.graph.models import PendingFollow
 from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT
 
-SLICE, FOLLOWS, COUNTS = (
-    500,
-    2_000,
-    200,
-)  # per run; a slice of the newest, and another from a random id on
+# Per run: so many of the newest, and as many from a random id on.
+SLICE, FOLLOWS, COUNTS = 500, 2_000, 200
 INTERRUPTED_SECONDS = 60  # longer than a statement may take on any server
 STUCK_SECONDS = 90  # longer than a lease: its worker died, and no sweeper came
 

@@ -16,9 +16,8 @@ def clean_captions(data: bytes) -> bytes:
     """The cues of a WebVTT file, in UTF-8. ValueError for anything else, for too many and for none."""
     if len(data) > MAX_BYTES:
         raise ValueError("too large")
-    text = (
-        data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    )  # UnicodeDecodeError is a ValueError
+    text = data.decode("utf-8-sig")  # UnicodeDecodeError is a ValueError
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     header, *blocks = re.split(r"\n{2,}", text.strip("\n"))
     if header.split("\n")[0].split(" ")[0].split("\t")[0] != "WEBVTT" or "\0" in text:
         raise ValueError("not WebVTT")

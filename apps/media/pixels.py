@@ -68,9 +68,8 @@ def limit(rehearse: Callable[[], object]) -> None:
     rehearse()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(
-        resource.RLIMIT_NOFILE, (3, 3)
-    )  # standard input, output and error, already open
+    # standard input, output and error, which are open already
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # does not apply to pipes
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

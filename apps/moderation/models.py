@@ -33,13 +33,14 @@ class Report(models.Model):
         _("category"), max_length=9, choices=Category.choices, default=Category.OTHER
     )
     comment = models.TextField(_("comment"), max_length=COMMENT_MAX_CHARACTERS, blank=True)
+    # keys of `rules.RULES`
     rule_ids = ArrayField(
         models.PositiveSmallIntegerField(),
         verbose_name=_("rules"),
         default=list,
         blank=True,
         db_default=[],
-    )  # keys of `rules.RULES`
+    )
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     resolved_at = models.DateTimeField(_("resolved at"), null=True, blank=True)
     resolved_by = models.ForeignKey(

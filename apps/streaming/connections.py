@@ -20,7 +20,7 @@ class Delivered:
 
 
 class Connection:
-    """A client with a bounded queue: one that reads too slowly is cut off and catches up by reload."""
+    """A client with a bounded queue: one that reads too slowly is cut off, and catches up by reloading its page."""
 
     def __init__(
         self, listener_id: int, token: str, scopes: frozenset[str], *, max_queue: int
@@ -30,9 +30,8 @@ class Connection:
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue
-        self._queue: asyncio.Queue[Delivered | None] = (
-            asyncio.Queue()
-        )  # None wakes the reader at the end
+        # None wakes the reader at the end
+        self._queue: asyncio.Queue[Delivered | None] = asyncio.Queue()
         self._end_reason = ""
 
     def add(self, stream: Stream, labels: list[str]) -> None:

@@ -202,14 +202,13 @@ def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
 
 
 def _without_removed(request: AuthenticatedRequest, form: PictureForm) -> PictureForm:
-    """The form without the picture that its author removes."""
+    """The form without the picture that its author wants to remove."""
     ids = {str(change.id): change.id for change in form.changes}
     picture_id = ids.get(request.POST["take_out"])
     if picture_id is None:
         return form
-    if not request.POST.get(
-        "instead_of"
-    ):  # else it belongs to the failed post until it is replaced
+    # with `instead_of` it belongs to the failed post until that is replaced
+    if not request.POST.get("instead_of"):
         withdraw_picture(request.user, picture_id)
     return form.without(picture_id)
 

@@ -23,9 +23,12 @@ from apps.tags.trends import trending_tags
 from apps.timeline.public import TagQuery, tag_timeline
 from apps.web.feed import render_feed
 
+MAX_TRENDING = 10
+
 
 @require_safe
 def tag_page(request: SiteRequest, name: str) -> HttpResponse:
+    """The timeline of a tag, whether anybody has used it or not."""
     viewer, tag = viewer_of(request), tag_named(name)
     cursor = Cursor.from_query(request.GET, by_time=True)
     page = tag_timeline(viewer, TagQuery(tag.name), cursor)
@@ -37,25 +40,24 @@ def tag_page(request: SiteRequest, name: str) -> HttpResponse:
     return render_feed(request, "timeline/tag.html", page, **context)
 
 
-TRENDING = 10
-
-
 @require_safe
 @login_required
 def tags(request: AuthenticatedRequest) -> HttpResponse:
-    page = followed_page(request.user, Cursor.from_query(request.GET))
+    """The tags that the viewer follows, and those that trend."""
+    trending = trending_tags(maximum=MAX_TRENDING)
     context = {
-        "page": page,
-        "trending": tag_usages(trending_tags(maximum=TRENDING), request.user, are_in_use=True),
+        "here": "explore",
+        "hide_compose_button": True,
+        "page": followed_page(request.user, Cursor.from_query(request.GET)),
+        "trending": tag_usages(trending, request.user, are_in_use=True),
     }
-    return render(
-        request, "tags/index.html", {"here": "explore", "hide_compose_button": True, **context}
-    )
+    return render(request, "tags/index.html", context)
 
 
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, name: str, *, verb: str) -> HttpResponseBase:
+    """Follow or unfollow a tag."""
     if verb == "follow":
         tag = follow_tag(request.user, name)
         messages.success(request, _("#%(name)s is on your home page now.") % {"name": tag.name})
