@@ -34,6 +34,11 @@ def test_unread_is_said_in_words_and_seeing_it_marks_it_read(alice, bob, page_of
     assert '<span class="sr">unread:' not in second
 
 
+def test_a_head_request_marks_nothing_as_read(alice, bob, page_of):
+    assert page_of(alice).head("/notifications").status_code == 200
+    assert unread_count(alice) == 1
+
+
 def test_many_likes_of_one_post_are_one_line(alice, page_of):
     _likes(publish(alice), 7)
     page = page_of(alice).get("/notifications").text

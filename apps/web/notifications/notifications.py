@@ -1,4 +1,4 @@
-"""Pages of notifications and announcements, of those filtered, and the settings of both."""
+"""Notifications, filtered notifications and announcements, and their settings."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -92,7 +92,7 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
     cursor = Cursor.from_query(request.GET)
     kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
     page = notifications_page(request.user, cursor, kinds=kinds)
-    if page.newer is not None and not mentions:
+    if request.method == "GET" and page.newer is not None and not mentions:  # HEAD shows nothing
         mark_read(request.user, page.newer)
     context = {
         "page": page,
