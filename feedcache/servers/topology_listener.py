@@ -153,7 +153,9 @@ class Listener:
 
     def known(self) -> Topology | None:
         """The topology; None while neither store has told it. The first call waits for it."""
-        if self.is_known or not listens():
+        if not listens():  # nobody will tell: the settings hold
+            self._learn()
+        if self.is_known:
             return self.topology
         if not self.is_running:
             self.start()
