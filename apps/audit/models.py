@@ -23,6 +23,7 @@ class Kind(models.TextChoices):
     RECEIPT = "receipt", gettext_lazy("changed receipt")
     LOST = "lost", gettext_lazy("delivery given up for good")
     MIRROR = "mirror", gettext_lazy("half a follow")
+    INTERRUPTED = "interrupted", gettext_lazy("half a post")
     COUNT = "count", gettext_lazy("wrong count")
 
 

@@ -26,12 +26,13 @@ from psycopg.sql import Identifier, Literal
 
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
-SHARDS = 64
+SHARDS = 64  # a power of two
 LOCAL = "local"  # the site's own database, as the name of a place
 BATCH_SIZE = 1_000  # changed rows that are copied in one transaction
 CONNECT_SECONDS, LOCK_SECONDS, ATTEMPTS, PAUSE_SECONDS = 2, 0.5, 40, 0.25
 LOCK_TRIES, LOCK_POLL_SECONDS = 20, 0.1
 ADVISORY_LOCK = 0x73686172  # "shar": one split or move at a time
+_SEED, _COMBINED = 0x7A5B22367996DCFD, 0x49A0F4DD15E5A8E3 % SHARDS
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 Session = psycopg.Connection[tuple[Any, ...]]
@@ -69,11 +70,20 @@ BEGIN
 END $$;
 """
 # The hash of a post's id is that of its author: a shard by ids has the posts of the shard by authors of one number.
+# `id <@| ANY (numbers)`: the shard of a post has one of these numbers, by which the planner leaves out the others.
+# PostgreSQL's seed, and what it adds to a hash (`compute_partition_hash_value`), are in its source only.
 _POST_AUTHORS = f"""
 CREATE FUNCTION hash_post_author(id bigint, seed bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN hashint8extended(id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID}, seed);
+CREATE FUNCTION hash_shard(number int, seed bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN (number - {_COMBINED}) & {SHARDS - 1};
+CREATE FUNCTION post_is_in_shard(id bigint, number int) RETURNS boolean
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ((hash_post_author(id, {_SEED}) & {SHARDS - 1}) + {_COMBINED}) & {SHARDS - 1} = number;
+CREATE OPERATOR <@| (LEFTARG = bigint, RIGHTARG = int, FUNCTION = post_is_in_shard);
 CREATE OPERATOR CLASS post_author_ops FOR TYPE bigint USING hash
-    AS OPERATOR 1 =, FUNCTION 2 hash_post_author(bigint, bigint);
+    AS OPERATOR 1 =, FUNCTION 2 hash_post_author(bigint, bigint),
+    OPERATOR 1 <@| (bigint, int), FUNCTION 2 (int, int) hash_shard(int, bigint);
 """
 _PARTITIONS = """
 SELECT root.relname::text, leaf.relname::text, coalesce(s.srvname::text, 'local'),
