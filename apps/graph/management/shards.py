@@ -195,7 +195,7 @@ def split(*, bounds: Sequence[int] = (), posts: bool = False, report: Report) ->
         ]
         if not tables:
             raise ShardError("The tables are split already; `show` says how.")
-        if posts and (bounds or any(shard.bounds.startswith("FROM") for shard in known)):
+        if posts and (bounds or any("FROM" in shard.bounds for shard in known)):
             raise ShardError("Posts are split by hash, so follows have to be too: not by ranges.")
         with session.transaction():
             session.execute("SET LOCAL lock_timeout = '10s'")

@@ -103,7 +103,7 @@ def finish_post(pending: PendingPost) -> bool:
 def _finish_deletion(counts: UserCounts, post: Post) -> None:
     Revision.objects.filter(post=post).delete()
     cache_deleted(counts, post)
-    detach(post)
+    detach(post, keep=False)
     clear_poll(post)
     delete_tags(post.pk)
     record("post_deleted", post_id=post.pk)
