@@ -104,7 +104,8 @@ def _parser() -> argparse.ArgumentParser:
         type=_shards,
         default=1,
         metavar="N",
-        help="PostgreSQL servers with follows and posts, the site's own counted; from 2 on a streaming replica, too (default: 1)",
+        help="PostgreSQL servers with follows and posts, the site's own counted; from 2 on also a streaming replica"
+        " (default: 1)",
     )
     parser.add_argument(
         "--keep",

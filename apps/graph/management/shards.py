@@ -361,7 +361,7 @@ def _copy_and_swap(session: Session, shard: Shard, place: str, report: Report) -
         if _database(source) == _database(target):
             raise ShardError(f"{shard.place} and {place} are one database.")
         target.execute(f"DROP TABLE IF EXISTS {target_name}")
-        for statement in definition(session, shard.table, target_name):
+        for statement in definition(session, shard.table, target_name, place):
             target.execute(statement)
         _when_unlocked(partial(_note_changes, session, shard), shard.name)
         copied = _copy(source, shard, target, target_name)
@@ -383,8 +383,12 @@ def _database(session: Session) -> tuple[Any, ...] | None:
     return session.execute("SELECT pg_postmaster_start_time(), current_database()").fetchone()
 
 
-def definition(session: Session, table: str, name: str) -> list[str]:
-    """The statements that make a shard of a table on a server: its columns, keys and indexes, and nothing else."""
+def definition(session: Session, table: str, name: str, place: str) -> list[str]:
+    """The statements that make a shard of a table: its columns, keys and indexes, and nothing else."""
+    if (
+        place == LOCAL
+    ):  # not from text: read again, a check may be another expression than that of the parent
+        return [f"CREATE TABLE {name} (LIKE {table}_shard INCLUDING ALL)"]
     of = {"table": f"{table}_shard"}
     parts = [part for query in (_COLUMNS, _CONSTRAINTS) for (part,) in session.execute(query, of)]
     parts = [part.replace(f"{table}_shard", name) for part in parts]

@@ -307,7 +307,7 @@ def test_what_a_killed_move_left_is_named_and_the_next_one_goes_on(site):
     shard = place_of(ann)
     with closing(shards.connect()) as session, closing(shards.connect("west")) as target:
         target.execute(f"DROP TABLE IF EXISTS {shard.name}")
-        for statement in shards.definition(session, shard.table, shard.name):
+        for statement in shards.definition(session, shard.table, shard.name, "west"):
             target.execute(statement)
         shards._note_changes(session, shard)
     assert f"A move of {shard.name} was interrupted: run it again." in list(shards.problems())
