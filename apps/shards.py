@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 # One foreign table of each server, and the numbers of all the shards there.
 _SERVERS = """
-SELECT min(leaf.relname)::text, array_agg(substring(leaf.relname FROM '[0-9]+$')::int ORDER BY 1)
+SELECT min(leaf.relname)::text, array_agg(substring(leaf.relname FROM '[0-9]+$')::int)
 FROM pg_partition_tree(to_regclass('posts_post')) tree JOIN pg_class leaf ON leaf.oid = tree.relid
 JOIN pg_foreign_table f ON f.ftrelid = leaf.oid GROUP BY f.ftserver
 """

@@ -11,14 +11,14 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 
-from django.db import connection, models, transaction
+from django.db import OperationalError, connection, models, transaction
 
 from apps import shards
 from apps.events.actions import enqueue, record
 from feedcache.connections import RedisError
 from feedcache.read_through import Batch, QueueWrites
 from feedcache.structures.counters.maintenance import invalidate
-from feedcache.structures.counters.service import CounterService, Row, Span
+from feedcache.structures.counters.service import CounterService, Found, Row, Span, Values
 
 logger = logging.getLogger(__name__)
 
@@ -167,6 +167,19 @@ class TableCounts(CounterService):
         row = self.source.change(id_, deltas, **values)
         if row is not None:
             put_after_commit(self, [row])
+
+    def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
+        """As of any service; while a server of posts is away, zeros of what lies there, which no page shows."""
+        try:
+            return super().settle(ids, found)
+        except OperationalError as error:
+            if not self.source.of_posts:
+                raise
+            return shards.partly(partial(self._of_reachable, ids), error)
+
+    def _of_reachable(self, ids: Collection[int]) -> dict[int, Values]:
+        rows = self.source.rows(shards.reachable_ids(ids))
+        return {id_: rows[id_].values if id_ in rows else self.store.schema.zeros for id_ in ids}
 
 
 def put_after_commit(service: CounterService, rows: Collection[Row]) -> None:
