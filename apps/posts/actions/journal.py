@@ -27,7 +27,7 @@ from apps.tags.actions import delete_tags
 _INSERT = """
 INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
 """
-_DELETE = "DELETE FROM posts_pendingpost WHERE id = %s"
+_DELETE = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator
     if not shards.lie_elsewhere(author_id):
         yield
         return
-    pending_id = _committed(_INSERT, post_id, author_id, is_new)
+    [pending_id] = _committed(_INSERT, post_id, author_id, is_new)
     try:
         yield
     except Exception:
@@ -45,11 +45,12 @@ def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator
     PendingPost.objects.filter(pk=pending_id).delete()
 
 
-def _committed(statement: str, *values: object) -> int | None:
-    """Run a statement by a connection of its own: committed whatever becomes of this transaction."""
+def _committed(statement: str, *values: int) -> tuple[int, ...]:
+    """The id of a row, by a connection of its own: committed whatever becomes of this transaction."""
     with closing(connection.copy()) as other, other.cursor() as sql:
         sql.execute(statement, values)
-        return sql.fetchone()[0] if sql.description else None
+        found: tuple[int, ...] = sql.fetchone()
+        return found
 
 
 def last_interrupted_id(author_id: int) -> int:
