@@ -195,7 +195,8 @@ def _finish_posts(audit_pass: AuditPass) -> None:
     oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
     for pending in PendingPost.objects.filter(created_at__lt=oldest).order_by("pk")[:SLICE]:
         if repairs.finish_post(pending):
-            audit_pass.found(Kind.INTERRUPTED, lambda: None, post_id=pending.post_id)
+            about = {"viewer_id": pending.author_id, "post_id": pending.post_id}
+            audit_pass.found(Kind.INTERRUPTED, lambda: None, **about)
 
 
 def _finish_follows(audit_pass: AuditPass) -> None:
