@@ -22,7 +22,6 @@ NOT_BUILT = {
 }
 IN_PART = {
     "S53": "counters, filters and sessions move with a restart (0107)",
-    "S119": "replicas are read, posts are not sharded (0108)",
 }
 
 

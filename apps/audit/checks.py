@@ -15,6 +15,7 @@ from apps.audit.repairs import AuditPass
 from apps.engagement import reconcile
 from apps.engagement.reconcile import POSTS, SUBJECTS
 from apps.graph.models import PendingFollow
+from apps.posts.models import PendingPost
 from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT
 
@@ -32,6 +33,7 @@ WITH post AS (
 ), pending AS (
     SELECT (payload->>'post_id')::bigint AS id FROM events_event
     WHERE state = 'pending' AND name = 'post_published' AND subscriber = %(subscriber)s
+    UNION ALL SELECT post_id FROM posts_pendingpost
 )
 SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
@@ -98,6 +100,7 @@ SELECT coalesce((SELECT min(id) FROM graph_followee), 0) AS first_followee,
 
 def check_deliveries(audit_pass: AuditPass) -> None:
     """Deliveries that never began, lack a chunk, are stuck, dead or given up."""
+    _finish_posts(audit_pass)
     ends = rows(_POST_ENDS)[0]
     start = {"maximum": SLICE, "start": _random_start(ends["first"], ends["last"], SLICE)}
     posts = rows(_POSTS, start | {"subscriber": DELIVERY})
@@ -171,7 +174,7 @@ def _resume(row: Row) -> None:
 
 def check_follows(audit_pass: AuditPass) -> None:
     """A slice of the follows: each has a row in `Followee` and one in `Follower`. And all that were interrupted."""
-    _finish_interrupted(audit_pass)
+    _finish_follows(audit_pass)
     ends = rows(_ENDS)[0]
     starts = {
         side: _random_start(ends[f"first_{side}"], ends[f"last_{side}"], FOLLOWS)
@@ -184,7 +187,16 @@ def check_follows(audit_pass: AuditPass) -> None:
             audit_pass.found(Kind.MIRROR, repair, viewer_id=row["follower"], details=row)
 
 
-def _finish_interrupted(audit_pass: AuditPass) -> None:
+def _finish_posts(audit_pass: AuditPass) -> None:
+    """What the journal of posts on several servers still holds (`apps.posts.actions.journal`)."""
+    oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
+    for pending in PendingPost.objects.filter(created_at__lt=oldest).order_by("pk")[:SLICE]:
+        if repairs.finish_post(pending):
+            about = {"viewer_id": pending.author_id, "post_id": pending.post_id}
+            audit_pass.found(Kind.INTERRUPTED, lambda: None, **about)
+
+
+def _finish_follows(audit_pass: AuditPass) -> None:
     """What the journal of follows on several servers still holds (`apps.graph.shards`)."""
     oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
     for pending in PendingFollow.objects.filter(created_at__lt=oldest).order_by("pk")[:SLICE]:

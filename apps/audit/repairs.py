@@ -16,9 +16,11 @@ from apps.events.actions import enqueue, record
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower, PendingFollow
-from apps.posts.models import Post
+from apps.posts.actions import journal
+from apps.posts.models import PendingPost, Post
 from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.sources import outbox
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.structures.home_window import mark_deleted
 
@@ -51,7 +53,7 @@ def redeliver(post_id: int) -> None:
 
 def restore_chunks(post_id: int) -> bool:
     """Create the chunks again that a delivery has lost, and deliver them; whether it has all of them again."""
-    job = FanoutJob.objects.select_related("post").get(pk=post_id)
+    job = FanoutJob.objects.get(pk=post_id)
     if job.post.visibility in dispatch.ADDRESSED:
         FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=timezone.now())
         dispatch.start_job(post_id)
@@ -117,6 +119,18 @@ def finish_follow(pending: PendingFollow) -> bool:
     else:
         record("relations_moved", user_ids=[follower_id])
     pending.delete()
+    return differed
+
+
+def finish_post(pending: PendingPost) -> bool:
+    """Finish a change of a post that its journal says was interrupted, counts included; whether anything was left."""
+    differed = journal.finish_post(pending)
+    if differed:
+        outbox.repair(pending.author_id)
+        report = reconcile.Report()
+        reconcile.reconcile_batch(reconcile.USERS, pending.author_id - 1, report, fix=True, limit=1)
+        for target in journal.links_of(pending.post_id):
+            reconcile.reconcile_batch(reconcile.POSTS, target - 1, report, fix=True, limit=1)
     return differed
 
 

@@ -15,8 +15,8 @@ from apps.engagement.cache import BOOKMARKS, LIKES, READS, RECOMMENDED
 from apps.engagement.models import Bookmark, Like, Vote
 from apps.errors import NotFound, invalid
 from apps.events.actions import record
-from apps.posts.cache import POST_COUNTS, count_reads
-from apps.posts.models import Kind, Poll, Post, PostCounts
+from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE, count_reads
+from apps.posts.models import Kind, Poll, Post
 from apps.posts.queries import visible_posts, visible_source
 from feedcache.connections import RedisError
 from feedcache.ids import author_of
@@ -102,7 +102,7 @@ def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: i
     target = visible_source(user.pk, post_id).id
     with transaction.atomic():
         # the counts row is the lock: the second of two equal requests finds the row of the first
-        list(PostCounts.objects.select_for_update().filter(pk=target))
+        POST_COUNTS_TABLE.locked(target)
         if model.objects.filter(user=user, post=target).exists():
             return
         model.objects.create(user=user, post_id=target)
@@ -116,7 +116,7 @@ def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id
     source = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
     target = source.first() or post_id
     with transaction.atomic():
-        list(PostCounts.objects.select_for_update().filter(pk=target))
+        POST_COUNTS_TABLE.locked(target)
         deleted, _by_model = model.objects.filter(user=user, post=target).delete()
         if deleted:
             POST_COUNTS.change(target, {column: -1})

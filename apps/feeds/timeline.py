@@ -44,15 +44,17 @@ _WORDS = f"""
 (SELECT post_id, {{place}} FROM search_postentry
 WHERE words @@ %({{name}})s::tsquery AND (is_public OR author_id = %(reader)s) AND post_id {_BY_USE})"""  # noqa: S608 -- constants
 
-# A repost is judged by what it shares, and by who shares it.
+# A repost is judged by what it shares, and by who shares it. A lateral look-up by key asks the shard of the key only.
 _CANDIDATES = f"""
 WITH found(id, place) AS ({{rules}}), candidate AS (
     SELECT id, array_agg(place ORDER BY place) AS places FROM found GROUP BY id ORDER BY id {{order}} LIMIT {SCAN}
 )
 SELECT candidate.id, candidate.places, {{conditions}}
 FROM candidate
-JOIN posts_post post ON post.id = candidate.id
-LEFT JOIN posts_post shown ON shown.id = CASE WHEN post.kind = 'repost' THEN post.source_id ELSE post.id END
+CROSS JOIN LATERAL (SELECT * FROM posts_post WHERE id = candidate.id LIMIT 1) post
+LEFT JOIN LATERAL (
+    SELECT * FROM posts_post WHERE id = CASE WHEN post.kind = 'repost' THEN post.source_id ELSE post.id END LIMIT 1
+) shown ON true
 ORDER BY candidate.id {{order}}"""  # noqa: S608 -- constants
 _NOT_EXCLUDED = {
     "exclude_people": """

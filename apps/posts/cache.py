@@ -15,12 +15,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
+from apps import shards
 from apps.accounts.cache import forget_cards
 from apps.accounts.counts_store import CountsTable, TableCounts
 from apps.accounts.models import User, UserCounts
@@ -101,7 +102,10 @@ _FIELDS = (  # new ones at the end
     Field("quotes"),
 )
 POST_COUNTS_TABLE = CountsTable(
-    PostCounts, tuple(field.name for field in _FIELDS), rebuild="apps.posts.tasks.maintain_counts"
+    PostCounts,
+    tuple(field.name for field in _FIELDS),
+    rebuild="apps.posts.tasks.maintain_counts",
+    of_posts=True,
 )
 POST_COUNTS = TableCounts(
     CounterStore(
@@ -124,7 +128,11 @@ def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
 
     The posts are read first: a concurrent edit can only join the old version, and then replaces the entry.
     """
-    posts = list(_posts(post_ids).select_related("source"))
+    return shards.or_partly(partial(_load_cached_posts, possible_ids(post_ids)))
+
+
+def _load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
+    posts = _with_sources(post_ids)
     entries = {post.pk: GONE if post.deleted_at else RESTRICTED for post in posts}
     open_posts = [post for post in posts if post.deleted_at is None and post.visibility in OPEN]
     for post, content in zip(open_posts, _contents(open_posts), strict=True):
@@ -142,18 +150,37 @@ def _cached_post_of(content: PostContent, source: Post | PostContent | None) -> 
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
     """Contents of existing posts, restricted ones too, in three queries, four with polls."""
-    posts = list(_posts(post_ids).filter(deleted_at=None))
-    return {content.id: content for content in _contents(posts)}
+    return shards.or_partly(lambda: _contents_by_id(_posts(post_ids).filter(deleted_at=None)))
 
 
 def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
     """Contents of open posts from PostgreSQL, not cached: for rarely read pages."""
-    posts = list(_posts(post_ids).filter(deleted_at=None, visibility__in=OPEN))
-    return {content.id: content for content in _contents(posts)}
+    only = {"deleted_at": None, "visibility__in": OPEN}
+    return shards.or_partly(lambda: _contents_by_id(_posts(post_ids).filter(**only)))
+
+
+def _contents_by_id(posts: QuerySet[Post]) -> dict[int, PostContent]:
+    return {content.id: content for content in _contents(list(posts))}
 
 
 def _posts(post_ids: Collection[int]) -> QuerySet[Post]:
-    return Post.objects.filter(pk__in=possible_ids(post_ids))
+    """OperationalError when the servers of all of them are away."""
+    ids = possible_ids(post_ids)
+    shards.require_reachable(ids)
+    return Post.objects.filter(pk__in=shards.reachable_ids(ids))
+
+
+def _with_sources(post_ids: Collection[int]) -> list[Post]:
+    """Posts with what they share; without those that share a post which is out of reach."""
+    if not shards.are_used():
+        return list(_posts(post_ids).select_related("source"))
+    # no join: it would ask all servers
+    posts = list(_posts(post_ids))
+    source_ids = {post.source_id for post in posts if post.source_id is not None}
+    sources = Post.objects.in_bulk(shards.reachable_ids(source_ids))
+    for post in posts:
+        post.source = sources.get(post.source_id)
+    return [post for post in posts if post.source_id is None or post.source]
 
 
 def _contents(posts: list[Post]) -> list[PostContent]:

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
+from apps import shards
 from apps.accounts.cache import CARDS, USER_COUNTS, load_cards, users_of
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
@@ -40,6 +40,7 @@ from apps.posts.cache import (
 from apps.posts.content.post import CachedPost, Picture, PostContent, State
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import OPEN, Kind, Mention, Post, Revision, ThreadMute, Visibility
+from apps.sql import rows_of
 from feedcache.ids import MAX_ID, author_of, authors_of
 from feedcache.read_through import Batch, Future, NewestIds
 from feedcache.structures.counters.service import queue_in_batch
@@ -50,15 +51,20 @@ MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
 MAX_PAGE_IDS = 2 * MAX_IDS  # a page of reposts of quotes: the shared posts and what they quote
 # An array, not a join or an OR: with either the planner may scan all posts instead of looking up keys.
-
-_VISIBILITY = """
+_WITH_SOURCES = """ARRAY(
+    SELECT unnest(%(ids)s::bigint[]) UNION ALL SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[])
+)"""
+_VISIBILITY = f"""
 SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id,
        (SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(viewer)s)
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
-WHERE post.id = ANY(ARRAY(
-    SELECT unnest(%(ids)s::bigint[]) UNION ALL SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[])
-)) AND post.deleted_at IS NULL AND author.suspended_at IS NULL
-"""
+WHERE post.id = ANY({_WITH_SOURCES}) AND post.deleted_at IS NULL AND author.suspended_at IS NULL
+"""  # noqa: S608 -- constants
+# On several servers: keys that are named lead to their shards.
+_OF_NAMED = _VISIBILITY.replace(_WITH_SOURCES, "%(ids)s::bigint[]")
+_SOURCES = (
+    "SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[]) AND source_id IS NOT NULL"
+)
 
 Preloaded = dict[int, PostContent]  # by post id
 
@@ -150,9 +156,19 @@ def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostCo
 
 def _post_rows(ids: set[int], viewer_id: int | None) -> list[_PostRow]:
     possible = [pk for pk in ids if 0 < pk <= MAX_ID]  # larger ones overflow the column's type
-    with connection.cursor() as sql:
-        sql.execute(_VISIBILITY, {"ids": possible, "viewer": viewer_id})
-        return [_PostRow(*row) for row in sql.fetchall()]
+    if not shards.are_used():
+        return [
+            _PostRow(*row) for row in rows_of(_VISIBILITY, {"ids": possible, "viewer": viewer_id})
+        ]
+    return shards.or_partly(lambda: _rows_on_servers(possible, viewer_id))
+
+
+def _rows_on_servers(ids: list[int], viewer_id: int | None) -> list[_PostRow]:
+    shards.require_reachable(ids)
+    reachable = shards.reachable_ids(ids)
+    sources = [source_id for (source_id,) in rows_of(_SOURCES, {"ids": reachable})]
+    values = {"ids": [*reachable, *shards.reachable_ids(sources)], "viewer": viewer_id}
+    return [_PostRow(*row) for row in rows_of(_OF_NAMED, values)]
 
 
 def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:

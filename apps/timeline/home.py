@@ -19,9 +19,10 @@ from itertools import count as counter
 from typing import Any, Self
 
 from django.conf import settings
+from django.db import OperationalError
 from django.utils.translation import gettext as _
 
-from apps import deadline
+from apps import deadline, shards
 from apps.accounts.models import User
 from apps.errors import BadRequest
 from apps.filters.models import FilterContext
@@ -180,6 +181,23 @@ def home_ids(
     `revision` is the reader's `graph_revision`, if the caller has just read it. Puts the contents of open posts below
     the home cache into `preloaded`.
     """
+    try:
+        return _home_ids(
+            reader_id, cursor, count, revision=revision, preloaded=preloaded, queued=queued
+        )
+    except OperationalError as error:  # nothing that is read in part may become a home cache
+        return shards.partly(partial(sql.home_ids, reader_id, cursor, count), error)
+
+
+def _home_ids(
+    reader_id: int,
+    cursor: Cursor,
+    count: int,
+    *,
+    revision: int | None,
+    preloaded: Preloaded | None,
+    queued: _QueuedRanges | None,
+) -> list[int]:
     ascending = cursor.ascending
     read = read_windows_up if ascending else read_windows
     ranges, policies = _cached_ranges(reader_id, cursor, count, read, queued)

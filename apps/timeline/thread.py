@@ -8,6 +8,7 @@ from itertools import pairwise
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
+from apps import shards
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.engagement.queries import likers_page
@@ -40,16 +41,19 @@ MAX_OPEN_LEVEL = 2  # a reply, and the replies to it, are open; deeper ones are 
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 CLOCK_SLACK_SECONDS = 900  # more than a clock is ever set back; costs only in threads of thousands
 
-# What is above a post, with its distance, and what may be below it.
+# What is above a post, with its distance, and what may be below it: the shards of all authors are asked for that.
 _THREAD = """
 WITH RECURSIVE above (id, reply_to_id, depth) AS (
     SELECT id, reply_to_id, 0 FROM posts_post WHERE id = %(post)s
     UNION ALL
-    SELECT p.id, p.reply_to_id, depth + 1 FROM posts_post p JOIN above ON p.id = above.reply_to_id
+    SELECT p.id, p.reply_to_id, depth + 1
+    FROM above CROSS JOIN LATERAL (
+        SELECT id, reply_to_id FROM posts_post WHERE id = above.reply_to_id {reachable} LIMIT 1
+    ) p
     WHERE depth < %(ancestors)s
 ), younger AS (
     SELECT id, reply_to_id FROM posts_post
-    WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s
+    WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s {reachable}
     ORDER BY id LIMIT %(posts)s
 )
 SELECT id, reply_to_id, depth FROM above WHERE depth > 0
@@ -114,6 +118,7 @@ def thread(viewer_id: int | None, post_id: int) -> Thread:
     hydrated = hydrate_for(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     items = {item.id: item for item in hydrated.items}
     if post_id not in items:
+        shards.require_reachable([post_id])
         raise NotFound(_("This post isn't here."))
     descendants = [items[below_id] for below_id in below[:MAX_DESCENDANTS] if below_id in items]
     return Thread(
@@ -156,7 +161,9 @@ def _around(post_id: int) -> tuple[list[int], dict[int, int | None]]:
         "ancestors": MAX_ANCESTORS,
         "posts": MAX_THREAD,
     }
-    rows = rows_of(_THREAD, values)
+    rows = shards.or_partly(
+        lambda: rows_of(_THREAD.format(reachable=shards.reachable("id")), values)
+    )
     above = sorted(((depth, above_id) for above_id, _parent, depth in rows if depth), reverse=True)
     parents = {below_id: parent for below_id, parent, depth in rows if not depth}
     return [above_id for _depth, above_id in above], parents

@@ -16,7 +16,7 @@ examples:
   ./run drill --minutes 10 --seed 7       the long one: 10,000 posts, 200 faults
   ./run drill --json drill.json           the figures and every violation as JSON
   ./run drill --with-postgres             PostgreSQL is killed and cut off as well
-  ./run drill --minutes 3 --shards 2      follows on two PostgreSQL servers: logical shards move, a replica is paused
+  ./run drill --minutes 3 --shards 2      follows and posts on two PostgreSQL servers: shards move, a replica is paused
   ./run drill --pairs 10000               explains so many random pairs of reader and post at the end
   ./run drill --redis sentinel            the primary of the timelines is killed; its replica is promoted
   ./run drill --redis cluster --broker rabbitmq
@@ -104,7 +104,8 @@ def _parser() -> argparse.ArgumentParser:
         type=_shards,
         default=1,
         metavar="N",
-        help="PostgreSQL servers with follows, the site's own counted; from 2 on a streaming replica, too (default: 1)",
+        help="PostgreSQL servers with follows and posts, the site's own counted; from 2 on also a streaming replica"
+        " (default: 1)",
     )
     parser.add_argument(
         "--keep",

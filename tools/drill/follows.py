@@ -1,4 +1,4 @@
-"""I31: who follows whom is what people did, in both tables, wherever their rows lie; the journal is empty."""
+"""I31: who follows whom is what people did, in both tables, wherever their rows lie; the journals are empty."""
 
 import time
 from collections import Counter
@@ -9,6 +9,7 @@ from django.db import connection
 from apps.graph.management import shards
 from apps.graph.models import Followee, Follower, PendingFollow
 from apps.graph.queries import mirror_faults
+from apps.posts.models import PendingPost
 from tools.drill.facts import Facts
 from tools.drill.history import OK, Operation
 from tools.drill.reader import Reader
@@ -25,12 +26,12 @@ Pair = tuple[int, int]  # follower, followee
 
 
 def split(servers: Sequence[str]) -> None:
-    """Make logical shards of the follow tables, and put half of them on other servers."""
+    """Make logical shards of follows and posts, and put half of them on other servers."""
 
     def quiet(_line: str) -> None:
         """Nobody reads what is reported."""
 
-    shards.split(report=quiet)
+    shards.split(posts=True, report=quiet)
     places = spread(servers)
     for server in servers:
         shards.add(server, report=quiet)
@@ -54,13 +55,13 @@ def people_of_shards(world: World) -> dict[int, list[int]]:
 
 
 def journal(verdicts: Verdicts) -> None:
-    """Whatever was cut in the middle of a follow is finished by the site itself."""
+    """Whatever was cut in the middle of a follow or of a post is finished by the site itself."""
     verdict = verdicts["I31"]
     verdict.checked += 1
     deadline = time.monotonic() + JOURNAL_SECONDS
-    while left := PendingFollow.objects.count():
+    while left := PendingFollow.objects.count() + PendingPost.objects.count():
         if time.monotonic() > deadline:
-            told = f"{left} follows are still in the journal after {JOURNAL_SECONDS:.0f} s"
+            told = f"{left} changes are still in the journals after {JOURNAL_SECONDS:.0f} s"
             verdict.violate(told, lost=left)
             break
         time.sleep(POLL_SECONDS)

@@ -178,7 +178,7 @@ class Drill:
         if self._shards is not None:
             noted = follows.moves(verdicts, self._shards)
             self._told += [f"moved {moved}" for moved in self._shards.moved]
-            self._told.append(f"{noted:,} follows changed while their shard was copied")
+            self._told.append(f"{noted:,} rows changed while their shard was copied")
             seconds = follows.replica(verdicts, self._shards)
             self._told.append(self._shards.told_of_replica(seconds))
 

@@ -1,6 +1,6 @@
-"""`--shards`: the PostgreSQL servers beside the site's own, and what is done to them while people follow and read.
+"""`--shards`: the PostgreSQL servers beside the site's own, and what is done to them while people act and read.
 
-Logical shards of the follow tables are moved by `manage shards move`, as an operator would, over a slow link, so that
+Logical shards of follows and posts are moved by `manage shards move`, as an operator would, over a slow link, so that
 a move takes seconds in which people change what is being copied. A streaming replica is paused, then frozen.
 """
 
@@ -39,7 +39,7 @@ MAX_LAG_SECONDS = 8.0  # within a long pause the site first reads an old replica
 LINK_DELAY_SECONDS = 0.03  # in each direction, between a move and the server
 MOVE_TRIES, MOVE_SECONDS = 3, 120.0
 CATCHES_UP_SECONDS = 30.0
-MOVED = re.compile(r"^graph_\w+: ([\d,]+) rows from \w+ to \w+$", re.MULTILINE)
+MOVED = re.compile(r"^(?:graph|posts)_\w+: ([\d,]+) rows from \w+ to \w+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, order=True)

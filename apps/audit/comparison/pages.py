@@ -55,7 +55,7 @@ SELECT p.id, p.author_id = %(viewer)s AS own,
      WHERE ch.job_id = p.id AND ch.state <> 'dead') AS delivered
 FROM posts_post p
 JOIN accounts_user pa ON pa.id = p.author_id
-LEFT JOIN posts_post s ON s.id = p.source_id AND p.kind = 'repost'
+LEFT JOIN LATERAL (SELECT * FROM posts_post WHERE id = p.source_id AND p.kind = 'repost' LIMIT 1) s ON true
 LEFT JOIN accounts_user sa ON sa.id = s.author_id
 LEFT JOIN graph_circle c ON c.id = p.circle_id
 WHERE p.id = ANY(%(posts)s)

@@ -1,8 +1,9 @@
-"""Split the follow tables by their owner into logical shards, and move these to other servers while the site runs.
+"""Split follows and posts by their owner into logical shards, and move these to other servers while the site runs.
 
 A logical shard is a partition of PostgreSQL: a table here, or (postgres_fdw) a foreign table whose rows lie on another
 server, with its unique keys and indexes there. Everything else of the site goes on asking the parent tables, and the
-planner leaves out the partitions of other owners. `docs/decisions/0117-shards.md` has the reasons.
+planner leaves out the partitions of other owners. `docs/decisions/0117-shards.md` has the reasons, and
+`0130-shards-of-posts.md` those for posts, whose author is a part of their id.
 """
 
 import re
@@ -15,39 +16,87 @@ from itertools import pairwise
 from typing import Any
 
 import psycopg
+from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import ForeignKey
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import Identifier, Literal
 
-# An owner's rows of both lie in the shard of one number.
-TABLES = ("graph_followee", "graph_follower")
-SHARDS = 64
+from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
+
+SHARDS = 64  # a power of two
 LOCAL = "local"  # the site's own database, as the name of a place
 BATCH_SIZE = 1_000  # changed rows that are copied in one transaction
 CONNECT_SECONDS, LOCK_SECONDS, ATTEMPTS, PAUSE_SECONDS = 2, 0.5, 40, 0.25
 LOCK_TRIES, LOCK_POLL_SECONDS = 20, 0.1
 ADVISORY_LOCK = 0x73686172  # "shar": one split or move at a time
+_SEED, _COMBINED = 0x7A5B22367996DCFD, 0x49A0F4DD15E5A8E3 % SHARDS
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 Session = psycopg.Connection[tuple[Any, ...]]
 Report = Callable[[str], None]
 
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that is split. `levels` are the partition keys, from the top down; `key` identifies its rows."""
+
+    name: str
+    levels: tuple[str, ...]
+    key: str = "id"
+
+
+# An owner's rows of all lie in the shard of one number.
+FOLLOWS = (Table("graph_followee", ("owner_id",)), Table("graph_follower", ("owner_id",)))
+_OF_POST = "{} post_author_ops"  # the shard of the author whose number is in a post's id
+# Posts twice by one number: what asks for an id is led by the first level, what asks for an author by the second.
+POSTS = (
+    Table("posts_post", (_OF_POST.format("id"), "author_id")),
+    Table("posts_postcounts", (_OF_POST.format("post_id"),), key="post_id"),
+    Table("posts_revision", (_OF_POST.format("post_id"),)),
+)
+TABLES = {table.name: table for table in (*FOLLOWS, *POSTS)}
+
 # What changes in a shard while it is copied: a row for each change, in the transaction of the change.
 _CHANGES = """
-CREATE TABLE shard_change (position bigserial PRIMARY KEY, shard text NOT NULL, id bigint NOT NULL);
-CREATE FUNCTION graph_note_shard_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TABLE IF NOT EXISTS shard_change (position bigserial PRIMARY KEY, shard text NOT NULL, id bigint NOT NULL);
+CREATE OR REPLACE FUNCTION note_shard_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO shard_change (shard, id) VALUES (TG_TABLE_NAME, coalesce(NEW.id, OLD.id));
+    INSERT INTO shard_change (shard, id) VALUES (TG_TABLE_NAME,
+        (to_jsonb(CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END) ->> TG_ARGV[0])::bigint);
     RETURN NULL;
 END $$;
 """
+# The hash of a post's id is that of its author: a shard by ids has the posts of the shard by authors of one number.
+# `id <@| ANY (numbers)`: the shard of a post has one of these numbers, by which the planner leaves out the others.
+# PostgreSQL's seed, and what it adds to a hash (`compute_partition_hash_value`), are in its source only.
+_POST_AUTHORS = f"""
+CREATE FUNCTION hash_post_author(id bigint, seed bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN hashint8extended(id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID}, seed);
+CREATE FUNCTION hash_shard(number int, seed bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN (number - {_COMBINED}) & {SHARDS - 1};
+CREATE FUNCTION post_is_in_shard(id bigint, number int) RETURNS boolean
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ((hash_post_author(id, {_SEED}) & {SHARDS - 1}) + {_COMBINED}) & {SHARDS - 1} = number;
+CREATE OPERATOR <@| (LEFTARG = bigint, RIGHTARG = int, FUNCTION = post_is_in_shard);
+CREATE OPERATOR CLASS post_author_ops FOR TYPE bigint USING hash
+    AS OPERATOR 1 =, FUNCTION 2 hash_post_author(bigint, bigint),
+    OPERATOR 1 <@| (bigint, int), FUNCTION 2 (int, int) hash_shard(int, bigint);
+"""
 _PARTITIONS = """
-SELECT p.relname::text, c.relname::text, coalesce(s.srvname::text, 'local'), pg_get_expr(c.relpartbound, c.oid)
-FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent JOIN pg_class c ON c.oid = i.inhrelid
-LEFT JOIN pg_foreign_table f ON f.ftrelid = c.oid LEFT JOIN pg_foreign_server s ON s.oid = f.ftserver
-WHERE p.relname = ANY(%s) AND p.relkind = 'p' AND pg_table_is_visible(p.oid) ORDER BY c.relname
+SELECT root.relname::text, leaf.relname::text, coalesce(s.srvname::text, 'local'),
+    pg_get_expr(leaf.relpartbound, leaf.oid), tree.parentrelid::regclass::text
+FROM pg_class root CROSS JOIN LATERAL pg_partition_tree(root.oid) tree JOIN pg_class leaf ON leaf.oid = tree.relid
+LEFT JOIN pg_foreign_table f ON f.ftrelid = leaf.oid LEFT JOIN pg_foreign_server s ON s.oid = f.ftserver
+WHERE root.relname = ANY(%s) AND root.relkind = 'p' AND pg_table_is_visible(root.oid) AND tree.isleaf
+ORDER BY leaf.relname
+"""
+# Foreign keys of a table and to it: the other servers know nothing of them.
+_FOREIGN_KEYS = """
+SELECT conrelid::regclass::text, conname::text FROM pg_constraint
+WHERE contype = 'f' AND %s::regclass IN (conrelid, confrelid) ORDER BY 1, 2
 """
 _COLUMNS = """
 SELECT format('%%I %%s%%s%%s', attname, format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN ' NOT NULL' END,
@@ -72,16 +121,21 @@ class ShardError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A partition of one of the tables. `place` is LOCAL or the name of a server."""
+    """A partition of one of the tables, attached to `parent`. `place` is LOCAL or the name of a server."""
 
     table: str
     name: str
     place: str
     bounds: str
+    parent: str
 
     @property
     def number(self) -> int:
         return int(self.name.rpartition("_")[2])
+
+    @property
+    def key(self) -> str:
+        return TABLES[self.table].key
 
 
 def connect(place: str = LOCAL) -> Session:
@@ -127,20 +181,30 @@ def servers(session: Session) -> list[str]:
     return [name for (name,) in found]
 
 
-def split(*, bounds: Sequence[int] = (), report: Report) -> None:
+def split(*, bounds: Sequence[int] = (), posts: bool = False, report: Report) -> None:
     """Make plain tables partitioned ones: 64 by the hash of the owner, or by ranges of ids that begin at `bounds`.
 
-    One transaction: afterwards all tables are split or none. Readers and writers of the tables wait for it.
+    Those of follows; with `posts` those of posts too, by hash only. One transaction: afterwards all these tables are
+    split or none. Readers and writers of the tables wait for it.
     """
     with working() as session:
-        if shards(session):
+        known = shards(session)
+        is_split = {shard.table for shard in known}
+        tables = [
+            table for table in (FOLLOWS + POSTS if posts else FOLLOWS) if table.name not in is_split
+        ]
+        if not tables:
             raise ShardError("The tables are split already; `show` says how.")
+        if posts and (bounds or any("FROM" in shard.bounds for shard in known)):
+            raise ShardError("Posts are split by hash, so follows have to be too: not by ranges.")
         with session.transaction():
             session.execute("SET LOCAL lock_timeout = '10s'")
             session.execute(_CHANGES)
-            for table in TABLES:
+            if posts:
+                session.execute(_POST_AUTHORS)
+            for table in tables:
                 _split(session, table, _bounds(bounds), report)
-        session.execute(f"ANALYZE {', '.join(TABLES)}")
+        session.execute(f"ANALYZE {', '.join(table.name for table in tables)}")
 
 
 def _bounds(bounds: Sequence[int]) -> list[str]:
@@ -152,32 +216,49 @@ def _bounds(bounds: Sequence[int]) -> list[str]:
     return [f"FROM ({low}) TO ({high})" for low, high in pairwise(ends)]
 
 
-def _split(session: Session, table: str, bounds: Sequence[str], report: Report) -> None:
+def _split(session: Session, table: Table, bounds: Sequence[str], report: Report) -> None:
     """The old table, without rows and foreign keys, stays as the pattern of every shard."""
-    session.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-    session.execute(f"ALTER TABLE {table} RENAME TO {table}_old")
-    session.execute(
-        f"CREATE TABLE {table}_shard (LIKE {table}_old INCLUDING ALL EXCLUDING IDENTITY)"
-    )
+    name, old, pattern = table.name, f"{table.name}_old", f"{table.name}_shard"
+    session.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
+    for owner, constraint in session.execute(_FOREIGN_KEYS, [name]).fetchall():
+        session.execute(f"ALTER TABLE {owner} DROP CONSTRAINT {constraint}")
+        report(f"{name}: dropped the foreign key {constraint} of {owner}")
+    session.execute(f"ALTER TABLE {name} RENAME TO {old}")
+    session.execute(f"CREATE TABLE {pattern} (LIKE {old} INCLUDING ALL EXCLUDING IDENTITY)")
     kind = "RANGE" if bounds[0].startswith("FROM") else "HASH"
+    top, *below = table.levels
     session.execute(
-        f"CREATE TABLE {table} (LIKE {table}_old INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY)"
-        f" PARTITION BY {kind} (owner_id)"
+        f"CREATE TABLE {name} (LIKE {old} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY)"
+        f" PARTITION BY {kind} ({top})"
     )
     for number, bound in enumerate(bounds):
-        name = f"{table}_{number:02}"
-        session.execute(f"CREATE TABLE {name} (LIKE {table}_shard INCLUDING ALL)")
-        session.execute(f"ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES {bound}")
-    report(f"{table}: copying")
-    copy = f"INSERT INTO {table} SELECT * FROM {table}_old"  # noqa: S608 -- names of ours
-    copied = session.execute(copy).rowcount
-    report(f"{table}: {copied:,} rows in {len(bounds)} shards")
-    [(sequence, highest)] = session.execute(
-        f"SELECT pg_get_serial_sequence('{table}', 'id'), nextval(pg_get_serial_sequence('{table}_old', 'id'))"
+        parent, shard = name, f"{name}_{number:02}"
+        for level in below:  # of one partition, which leaves out the shard for other owners
+            session.execute(
+                f"CREATE TABLE {shard}_of PARTITION OF {parent} FOR VALUES {bound} PARTITION BY {kind} ({level})"
+            )
+            parent = f"{shard}_of"
+        session.execute(f"CREATE TABLE {shard} (LIKE {pattern} INCLUDING ALL)")
+        session.execute(f"ALTER TABLE {parent} ATTACH PARTITION {shard} FOR VALUES {bound}")
+    report(f"{name}: copying")
+    copied = session.execute(f"INSERT INTO {name} SELECT * FROM {old}").rowcount  # noqa: S608 -- names of ours
+    report(f"{name}: {copied:,} rows in {len(bounds)} shards")
+    _keep_sequence(session, table)
+    session.execute(f"DROP TABLE {old}")
+
+
+def _keep_sequence(session: Session, table: Table) -> None:
+    """Go on with the ids of the old table, under the usual name of their sequence, if it counts them."""
+    [(sequence, former)] = session.execute(
+        "SELECT pg_get_serial_sequence(%s, %s), pg_get_serial_sequence(%s, %s)",
+        [table.name, table.key, f"{table.name}_old", table.key],
     )
-    session.execute("SELECT setval(%s, %s, false)", [sequence, highest])
-    session.execute(f"DROP TABLE {table}_old")
-    session.execute(f"ALTER SEQUENCE {sequence} RENAME TO {table}_id_seq")
+    if former is None:
+        return
+    session.execute("SELECT setval(%s, nextval(%s), false)", [sequence, former])
+    usual = f"{table.name}_{table.key}_seq"
+    session.execute(f"ALTER SEQUENCE {former} RENAME TO {usual}_old")
+    session.execute(f"ALTER SEQUENCE {sequence} RENAME TO {usual}")
 
 
 def add(place: str, *, report: Report) -> None:
@@ -252,6 +333,9 @@ def move(numbers: Sequence[int], place: str, *, report: Report) -> Iterator[int]
             raise ShardError("The tables are not split: `split` comes first.")
         if place != LOCAL and place not in servers(session):
             raise ShardError(f"{place!r} was not added: `add {place}` comes first.")
+        session.execute(
+            _CHANGES
+        )  # a site that was split by an earlier release notes them in another way
         unknown = set(numbers) - {shard.number for shard in known}
         if unknown:
             raise ShardError(f"There is no shard {min(unknown)}.")
@@ -277,17 +361,17 @@ def _copy_and_swap(session: Session, shard: Shard, place: str, report: Report) -
         if _database(source) == _database(target):
             raise ShardError(f"{shard.place} and {place} are one database.")
         target.execute(f"DROP TABLE IF EXISTS {target_name}")
-        for statement in definition(session, shard.table, target_name):
+        for statement in definition(session, shard.table, target_name, place):
             target.execute(statement)
         _when_unlocked(partial(_note_changes, session, shard), shard.name)
-        copied = _copy(source, shard.name, target, target_name)
+        copied = _copy(source, shard, target, target_name)
         while (changes := _apply(session, shard, source, target, target_name)) >= BATCH_SIZE:
             report(f"{shard.name}: {changes:,} changes meanwhile")
         # a snapshot of rows and noted changes: exact while the site writes
         if shard.place == LOCAL:
             _compare(session, shard, source, target, target_name)
         swap = partial(_swap, session, shard, place, source, target, target_name)
-        _when_unlocked(swap, shard.table)
+        _when_unlocked(swap, shard.parent)
         if shard.place != LOCAL:
             source.execute(f"DROP TABLE {shard.name}")
     session.execute(f"ANALYZE {shard.name}")
@@ -299,8 +383,12 @@ def _database(session: Session) -> tuple[Any, ...] | None:
     return session.execute("SELECT pg_postmaster_start_time(), current_database()").fetchone()
 
 
-def definition(session: Session, table: str, name: str) -> list[str]:
-    """The statements that make a shard of a table on a server: its columns, keys and indexes, and nothing else."""
+def definition(session: Session, table: str, name: str, place: str) -> list[str]:
+    """The statements that make a shard of a table: its columns, keys and indexes, and nothing else."""
+    if (
+        place == LOCAL
+    ):  # not from text: read again, a check may be another expression than that of the parent
+        return [f"CREATE TABLE {name} (LIKE {table}_shard INCLUDING ALL)"]
     of = {"table": f"{table}_shard"}
     parts = [part for query in (_COLUMNS, _CONSTRAINTS) for (part,) in session.execute(query, of)]
     parts = [part.replace(f"{table}_shard", name) for part in parts]
@@ -318,7 +406,7 @@ def _note_changes(session: Session, shard: Shard) -> None:
         session.execute("DELETE FROM shard_change WHERE shard = %s", [shard.name])
         session.execute(
             f"CREATE OR REPLACE TRIGGER note_shard_change AFTER INSERT OR UPDATE OR DELETE ON {shard.name}"
-            " FOR EACH ROW EXECUTE FUNCTION graph_note_shard_change()"
+            f" FOR EACH ROW EXECUTE FUNCTION note_shard_change('{shard.key}')"
         )
 
 
@@ -333,11 +421,15 @@ def _when_unlocked(change: Callable[[], None], name: str) -> None:
 
 
 def _copy(
-    source: Session, name: str, target: Session, target_name: str, ids: Sequence[int] | None = None
+    source: Session,
+    shard: Shard,
+    target: Session,
+    target_name: str,
+    ids: Sequence[int] | None = None,
 ) -> int:
     """Copy rows, all or those of `ids`; how many."""
-    some = "" if ids is None else f" WHERE id IN ({', '.join(map(str, ids))})"
-    out = f"COPY (SELECT * FROM {name}{some}) TO STDOUT"  # noqa: S608 -- a name of ours and numbers
+    some = "" if ids is None else f" WHERE {shard.key} IN ({', '.join(map(str, ids))})"
+    out = f"COPY (SELECT * FROM {shard.name}{some}) TO STDOUT"  # noqa: S608 -- names of ours and numbers
     back = f"COPY {target_name} FROM STDIN"
     with source.cursor() as reader, target.cursor() as writer:
         with reader.copy(out) as rows, writer.copy(back) as into:
@@ -358,8 +450,8 @@ def _apply(
         return 0
     ids = sorted({id_ for _position, id_ in found})
     with target.transaction():
-        target.execute(f"DELETE FROM {target_name} WHERE id = ANY(%s)", [ids])  # noqa: S608 -- a name of ours
-        _copy(source, shard.name, target, target_name, ids)
+        target.execute(f"DELETE FROM {target_name} WHERE {shard.key} = ANY(%s)", [ids])  # noqa: S608 -- names of ours
+        _copy(source, shard, target, target_name, ids)
     # by position: what was noted meanwhile stays for the next batch
     positions = [position for position, _id in found]
     session.execute("DELETE FROM shard_change WHERE position = ANY(%s)", [positions])
@@ -376,9 +468,9 @@ def _compare(
             "SELECT id FROM shard_change WHERE shard = %s", [shard.name]
         )
         changed = [id_ for (id_,) in noted]
-        sums = "SELECT count(*), sum(hashtextextended({}::text, 0)) FROM {} WHERE id <> ALL(%s)"
-        here = source.execute(sums.format(shard.name, shard.name), [changed]).fetchone()
-    there = target.execute(sums.format(target_name, target_name), [changed]).fetchone()
+        sums = "SELECT count(*), sum(hashtextextended({0}::text, 0)) FROM {0} WHERE {1} <> ALL(%s)"
+        here = source.execute(sums.format(shard.name, shard.key), [changed]).fetchone()
+    there = target.execute(sums.format(target_name, shard.key), [changed]).fetchone()
     if here != there:
         raise ShardError(
             f"{shard.name}: the copy differs, {there} instead of {here}; nothing was moved."
@@ -391,7 +483,7 @@ def _swap(
     """Replace the shard by its copy; reads and writes of the table wait meanwhile."""
     with session.transaction():
         session.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-        session.execute(f"LOCK TABLE {shard.table} IN ACCESS EXCLUSIVE MODE")
+        session.execute(f"LOCK TABLE {shard.parent} IN ACCESS EXCLUSIVE MODE")
         # the copy reads by the connection that holds the lock
         reader = session if shard.place == LOCAL else source
         while _apply(session, shard, reader, target, target_name):
@@ -405,11 +497,11 @@ def _swap(
         if place == LOCAL:
             session.execute(f"ALTER TABLE {target_name} RENAME TO {shard.name}")
             session.execute(
-                f"ALTER TABLE {shard.table} ATTACH PARTITION {shard.name} {shard.bounds}"
+                f"ALTER TABLE {shard.parent} ATTACH PARTITION {shard.name} {shard.bounds}"
             )
         else:
             session.execute(
-                f"CREATE FOREIGN TABLE {shard.name} PARTITION OF {shard.table} {shard.bounds}"
+                f"CREATE FOREIGN TABLE {shard.name} PARTITION OF {shard.parent} {shard.bounds}"
                 f" SERVER {place} OPTIONS (table_name '{shard.name}')"
             )
 
@@ -429,20 +521,24 @@ def working() -> Iterator[Session]:
         yield session
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Size:
-    """Of the tables of one logical shard: rows as of the last ANALYZE, bytes with indexes."""
+    """Of the tables of one logical shard in one place: rows as of the last ANALYZE, bytes with indexes."""
 
     place: str
+    number: int
     rows: int = 0
     size: int = 0
 
 
-def sizes() -> dict[int, Size]:
-    """Where each logical shard lies, and how large it is; by number, none while the tables are plain."""
+def sizes() -> list[Size]:
+    """Where each logical shard lies, and how large it is; none while the tables are plain.
+
+    A number is in two places while its tables are moved, or when posts were split after follows had been moved.
+    """
     with closing(connect()) as session:
         known = shards(session)
-    found = {shard.number: Size(shard.place) for shard in known}
+    found = {(shard.place, shard.number): Size(shard.place, shard.number) for shard in known}
     for place in {shard.place for shard in known}:
         with closing(connect(place)) as session:
             rows = session.execute(
@@ -452,9 +548,11 @@ def sizes() -> dict[int, Size]:
             )
             for name, number_of_rows, size in rows:
                 number = int(name.rpartition("_")[2])
-                before = found[number]
-                found[number] = Size(place, before.rows + number_of_rows, before.size + size)
-    return found
+                before = found[place, number]
+                found[place, number] = Size(
+                    place, number, before.rows + number_of_rows, before.size + size
+                )
+    return sorted(found.values())
 
 
 _DEFINED = """
@@ -465,8 +563,10 @@ _INTERRUPTED = (
     "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'note_shard_change' ORDER BY 1"
 )
 _ORPHANS = """
-SELECT count(*) FROM {0} t WHERE NOT EXISTS (SELECT FROM accounts_user u WHERE u.id = t.owner_id)
-    OR NOT EXISTS (SELECT FROM accounts_user u WHERE u.id = t.{1})
+SELECT count(*) FROM {0} t WHERE {1} IS NOT NULL AND NOT EXISTS (SELECT FROM {2} there WHERE there.{3} = t.{1})
+"""
+_UNCOUNTED = """
+SELECT count(*) FROM posts_post p WHERE NOT EXISTS (SELECT FROM posts_postcounts c WHERE c.post_id = p.id)
 """
 
 
@@ -497,7 +597,24 @@ def problems() -> Iterator[str]:
         for (name,) in session.execute(_INTERRUPTED).fetchall():
             yield f"A move of {name} was interrupted: run it again."
         if not away:
-            for table, other in zip(TABLES, ("followee_id", "follower_id"), strict=True):
-                [(number,)] = session.execute(_ORPHANS.format(table, other))
+            yield from _orphans(session)
+
+
+def _orphans(session: Session) -> Iterator[str]:
+    """Rows that refer to nothing, which foreign keys would have refused."""
+    is_split = {shard.table for shard in shards(session)}
+    for model in apps.get_models():
+        table = model._meta.db_table
+        for field in model._meta.concrete_fields:
+            if not isinstance(field, ForeignKey):
+                continue
+            target = field.related_model._meta
+            if {table, target.db_table} & is_split:
+                statement = _ORPHANS.format(table, field.column, target.db_table, target.pk.column)
+                [(number,)] = session.execute(statement)
                 if number:
-                    yield f"{number:,} rows of {table} are of accounts that do not exist."
+                    yield f"{number:,} rows of {table} name a {field.column} that is not in {target.db_table}."
+    if "posts_post" in is_split:
+        [(number,)] = session.execute(_UNCOUNTED)
+        if number:
+            yield f"{number:,} posts have no row in posts_postcounts."

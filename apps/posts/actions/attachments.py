@@ -10,6 +10,8 @@ from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps import shards
+from apps.accounts.models import User
 from apps.errors import Invalid, invalid
 from apps.media.addresses import is_restricted, new_name
 from apps.media.video import explained
@@ -174,7 +176,22 @@ def is_served(name: str) -> bool:
     statement = _OF_ACCOUNT if name.startswith(ACCOUNT_FOLDERS) else _OF_POST
     if name.endswith(CAPTIONS):
         statement = _OF_CAPTIONS
+    if shards.are_used() and statement != _OF_ACCOUNT:
+        return _is_of_a_post(statement, name)
     return bool(rows_of(statement, {"name": name}))
+
+
+def _is_of_a_post(statement: str, name: str) -> bool:
+    """As `statement` decides, by the keys of the posts, which lead to their servers."""
+    where = statement.partition("WHERE")[2].partition("AND post.deleted_at")[0]
+    found = f"SELECT post_id, owner_id FROM posts_attachment picture WHERE {where}"  # noqa: S608 -- a constant
+    rows = rows_of(found, {"name": name})
+    posts = Post.objects.filter(pk__in=[post_id for post_id, _owner in rows if post_id])
+    owners = User.objects.filter(pk__in=[owner for post_id, owner in rows if not post_id])
+    return (
+        posts.filter(deleted_at=None, author__suspended_at=None).exists()
+        or owners.filter(suspended_at=None).exists()
+    )
 
 
 def _move_files(row: Attachment, *, is_open: bool) -> None:

@@ -3,7 +3,8 @@
 Every change makes a new version, so that no cache can show the old one. An edit stores what it replaces as a revision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from apps.posts.actions.drafts import (
     clean_body,
     kind_of,
 )
+from apps.posts.actions.journal import journaled
 from apps.posts.actions.polls import poll_of, replace_poll
 from apps.posts.actions.publish import lock_author, next_revision
 from apps.posts.cache import cache_edited
@@ -70,9 +72,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
     """Change the text of one's own post, and the given `Changes`. Invalid, NotFound, TooMany."""
     edit = Changes(**changes)
     check_rate_limit("publish", str(author.pk))
-    with transaction.atomic():
-        counts = lock_author(author)
-        post = _own(author, post_id)
+    with _own(author, post_id) as (counts, post):
         _store_revision(post, pictures_of(post))
         check_unique(edit.media_ids or ())
         for change in edit.pictures:
@@ -94,9 +94,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
 
 def pin_post(author: User, post_id: int) -> Post:
     """Pin one of one's own posts to the profile; idempotent. Invalid, NotFound."""
-    with transaction.atomic():
-        counts = lock_author(author)
-        post = _own(author, post_id)
+    with _own(author, post_id) as (counts, post):
         if post.visibility == Visibility.MENTIONED:
             raise _cannot_pin(_("A post for mentioned people cannot be pinned."))
         if post.pinned_at is None:
@@ -111,9 +109,7 @@ def pin_post(author: User, post_id: int) -> Post:
 
 def unpin_post(author: User, post_id: int) -> Post:
     """Idempotent. NotFound."""
-    with transaction.atomic():
-        counts = lock_author(author)
-        post = _own(author, post_id)
+    with _own(author, post_id) as (counts, post):
         if post.pinned_at is not None:
             post.pinned_at = None
             _repin(counts, post)
@@ -123,16 +119,24 @@ def unpin_post(author: User, post_id: int) -> Post:
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
     """Choose who may quote one's own post from now on; existing quotes stay. Invalid, NotFound."""
     check_quote_policy(policy)
-    with transaction.atomic():
-        counts = lock_author(author)
-        post = _own(author, post_id)
+    with _own(author, post_id) as (counts, post):
         if post.quote_policy != policy:
             post.quote_policy = policy
             _new_version(counts, post)
     return post
 
 
-def _own(author: User, post_id: int) -> Post:
+@contextmanager
+def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
+    """A transaction that changes one's own post, which is locked; and one's counts, which are too. NotFound."""
+    with transaction.atomic():
+        counts = lock_author(author)
+        post = _locked(author, post_id)
+        with journaled(author.pk, post_id):
+            yield counts, post
+
+
+def _locked(author: User, post_id: int) -> Post:
     rows = Post.objects.select_for_update().filter(pk=post_id, author=author, deleted_at=None)
     post = rows.exclude(kind=Kind.REPOST).first()
     if post is None:

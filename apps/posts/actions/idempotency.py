@@ -73,7 +73,7 @@ def existing_result(request: Request) -> IdempotencyKey | None:
     if not _exists(request):  # the usual case, checked twice for every post
         return None
     rows = IdempotencyKey.objects.filter(user=request.author, key=request.key)
-    row = rows.select_related("post", "scheduled").first()
+    row = rows.select_related("scheduled").first()
     if row is not None and row.fingerprint not in {"", request.fingerprint}:
         message = _("This Idempotency-Key was used for another request.")
         raise invalid("Idempotency-Key", message, "idempotency_key_reused")

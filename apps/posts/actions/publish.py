@@ -9,6 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps import shards
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import put_writes
 from apps.accounts.models import User, UserCounts
@@ -20,8 +21,14 @@ from apps.graph.queries import exact_relations
 from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import attach, attach_uploads, detach, lock_uploads
 from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft, kind_of
+from apps.posts.actions.journal import journaled, last_interrupted_id, links_of
 from apps.posts.actions.polls import clear_poll, create_poll
-from apps.posts.cache import POST_COUNTS, cache_deleted, cache_published
+from apps.posts.cache import (
+    POST_COUNTS,
+    POST_COUNTS_TABLE,
+    cache_deleted,
+    cache_published,
+)
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import (
@@ -89,6 +96,7 @@ def publish_post(
         if (earlier := _existing_post(idempotency.claim(request))) is not None:
             return earlier
         counts = lock_author(author)
+        POST_COUNTS_TABLE.lock([linked.id for linked in (parent, quoted) if linked])
         post = _new_post(author, counts, draft, body, parent, quoted)
         _check_quoted_is_named(post, quoted, mentions.values())
         uploads = lock_uploads(author.pk, draft.media_ids) if draft.media_ids else []
@@ -120,6 +128,7 @@ def repost(
     check_rate_limit("publish", str(author.pk))
     with transaction.atomic():
         counts = lock_author(author)
+        POST_COUNTS_TABLE.lock([source.id])
         if (earlier := repost_of(author, source.id)) is not None:
             return earlier
         post = Post(id=_next_id(counts), author=author, source_id=source.id)
@@ -142,26 +151,35 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
     Permissions and errors as for `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
+    links = links_of(post_id) if shards.are_used() else []
     with transaction.atomic():
         counts = UserCounts.objects.select_for_update().get(pk=owner)
-        post = Post.objects.select_for_update().get(pk=post_id)
-        if post.deleted_at is not None:
-            raise NotFound(_("This post isn't here."))
-        Post.objects.filter(pk=post_id).update(
-            deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
-        )
-        Revision.objects.filter(post=post).delete()
-        USER_COUNTS.change(
-            owner, {"posts": -_counted(post)}, outbox_revision=next_revision(post, counts)
-        )
-        _count_links(post, -1)
-        cache_deleted(counts, post)
-        detach(post, keep=keep_pictures and owner == by.pk)
-        clear_poll(post)
-        delete_tags(post_id)
-        record("post_deleted", post_id=post_id)
-        if owner != by.pk:
-            log_action(by, post, _("Deleted."))
+        POST_COUNTS_TABLE.lock(links)
+        with journaled(owner, post_id):
+            return _delete(counts, post_id, by=by, keep_pictures=keep_pictures)
+
+
+def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) -> Post:
+    """In the transaction that holds the lock of the author's counts."""
+    owner = counts.pk
+    post = Post.objects.select_for_update().get(pk=post_id)
+    if post.deleted_at is not None:
+        raise NotFound(_("This post isn't here."))
+    Post.objects.filter(pk=post_id).update(
+        deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
+    )
+    Revision.objects.filter(post=post).delete()
+    USER_COUNTS.change(
+        owner, {"posts": -_counted(post)}, outbox_revision=next_revision(post, counts)
+    )
+    _count_links(post, -1)
+    cache_deleted(counts, post)
+    detach(post, keep=keep_pictures and owner == by.pk)
+    clear_poll(post)
+    delete_tags(post_id)
+    record("post_deleted", post_id=post_id)
+    if owner != by.pk:
+        log_action(by, post, _("Deleted."))
     return post
 
 
@@ -261,7 +279,8 @@ def _insert(
         "wrote_restricted": counts.wrote_restricted or not is_open,
         "outbox_revision": next_revision(post, counts),
     }
-    [(author_id, revision, *numbers, event_ids)] = rows_of(_PUBLISH, values)
+    with journaled(post.author_id, post.pk, is_new=True):
+        [(author_id, revision, *numbers, event_ids)] = rows_of(_PUBLISH, values)
     _count_links(post, +1)
     writes = [put_writes(USER_COUNTS, Row(author_id, tuple(numbers), revision))]
     if more_writes:
@@ -304,7 +323,8 @@ def _created_at(post_id: int) -> datetime:
 
 
 def _next_id(counts: UserCounts) -> int:
-    return next_post_id(counts.pk, last_id=counts.last_post_id, now=int(time()))
+    last_id = max(counts.last_post_id, last_interrupted_id(counts.pk))
+    return next_post_id(counts.pk, last_id=last_id, now=int(time()))
 
 
 def _existing_post(key: IdempotencyKey | None) -> Post | None:

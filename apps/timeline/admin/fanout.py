@@ -146,7 +146,7 @@ class FanoutJobAdmin(LedgerList):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FanoutJob]:
         jobs: QuerySet[FanoutJob] = super().get_queryset(request)
-        return jobs.select_related("post__author")
+        return jobs.prefetch_related("post__author")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

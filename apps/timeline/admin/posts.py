@@ -108,7 +108,7 @@ class PostAdmin(StaffList):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Post]:
-        posts: QuerySet[Post] = super().get_queryset(request).select_related("author", "counts")
+        posts: QuerySet[Post] = super().get_queryset(request).prefetch_related("author", "counts")
         return posts
 
     def get_search_results(

@@ -243,7 +243,7 @@ def last_delivery(author: User | None = None, *, processes: int = PROCESSES) -> 
     jobs = FanoutJob.objects.exclude(mode=Mode.PULL).filter(state=State.DONE, parts__gt=0)
     if author is not None:
         jobs = jobs.filter(post__author=author)
-    newest = jobs.select_related("post").order_by("-pk")[:JOBS]
+    newest = jobs.prefetch_related("post").order_by("-pk")[:JOBS]
     for job in ledger.with_receipts(newest):
         progress = ledger.delivery_progress(job)
         if progress.pending or progress.lost or job.last_receipt is None:

@@ -95,7 +95,7 @@ def score_delivered(chunk_id: int, *, after: int = 0) -> int:
     choices = RankingChoice.objects.filter(algorithm__in=algorithms, user_id__gt=after)
     if not choices.exists():
         return 0
-    chunk = FanoutChunk.objects.select_related("job__post").filter(pk=chunk_id).first()
+    chunk = FanoutChunk.objects.select_related("job").filter(pk=chunk_id).first()
     if chunk is None:
         return 0
     readers: Sequence[Any] = dispatch.readers_of(chunk.job.post, chunk)

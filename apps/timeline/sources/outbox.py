@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 
+from apps import shards
 from apps.graph.queries import cached_followees
 from apps.pagination import Cursor
 from apps.posts.models import Post
@@ -87,7 +88,7 @@ CROSS JOIN LATERAL (
         ) AS entries
     FROM (
         SELECT id, author_id, reply_to_id FROM posts_post
-        WHERE author_id = c.user_id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
+        WHERE author_id = c.user_id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted') {{led}}
         ORDER BY id DESC LIMIT %(count)s
     ) post
 ) newest
@@ -268,9 +269,10 @@ def _vectors(outboxes: Outboxes, revisions: Revisions) -> dict[int, IdVector]:
 
 def _load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
     values: dict[str, Any] = {"authors": author_ids, "count": length + 1, "reply": _REPLY}
+    statement = _LOAD.format(led=shards.of_authors("author_id", author_ids))
     return {
         author: _unpack(entries or b"", revision).trim(length)
-        for author, revision, entries in rows_of(_LOAD, values)
+        for author, revision, entries in rows_of(statement, values)
     }
 
 

@@ -12,6 +12,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.lookups import Exact
 
+from apps import shards
 from apps.graph.groups.queries import joined_circle_ids
 from apps.graph.models import Circle, Follower, RepliesPolicy
 from apps.pagination import Cursor
@@ -37,6 +38,7 @@ FROM {_AUTHORS}
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
     WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {{kinds}}
+      {{reachable}}
     ORDER BY id {{order}} LIMIT {{count}}
 ) post
 """  # noqa: S608 -- constants
@@ -50,6 +52,7 @@ WITH head AS (
     CROSS JOIN LATERAL (
         SELECT id FROM posts_post
         WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s AND {{kinds}}
+      {{reachable}}
         ORDER BY id {{order}} LIMIT 1
     ) post
     ORDER BY post.id {{order}} LIMIT {{count}}
@@ -61,7 +64,7 @@ FROM head author
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
     WHERE author_id = author.author_id AND deleted_at IS NULL AND {{kinds}}
-      AND {{between}}
+      AND {{between}} {{reachable}}
     ORDER BY id {{order}} LIMIT {{count}}
 ) post
 """  # noqa: S608 -- constants
@@ -113,7 +116,7 @@ SELECT post.id
 FROM {_CIRCLES} mine
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
-    WHERE circle_id = mine.circle_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+    WHERE circle_id = mine.circle_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s {{reachable}}
       AND author_id <> %(reader)s
     ORDER BY id {{order}} LIMIT {{count}}
 ) post
@@ -132,7 +135,7 @@ _NEARBY = f"""
 SELECT id
 FROM (
     SELECT id, author_id, visibility, circle_id, deleted_at FROM posts_post
-    WHERE id < %(newest)s AND id > %(oldest)s ORDER BY id {{order}} LIMIT {NEARBY}
+    WHERE id < %(newest)s AND id > %(oldest)s {{reachable}} ORDER BY id {{order}} LIMIT {NEARBY}
 ) posts_post
 WHERE deleted_at IS NULL AND (
     (author_id = %(reader)s OR EXISTS (
@@ -163,7 +166,7 @@ SELECT post.id
 FROM unnest(%(authors)s::bigint[]) author(author_id)
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
-    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s {{reachable}}
       AND ({_OPEN} OR {_ADDRESSED})
     ORDER BY id {{order}} LIMIT {{count}}
 ) post
@@ -186,7 +189,7 @@ FROM unnest(%(authors)s::bigint[]) author(id)
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
     WHERE author_id = author.id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
-      AND id < %(newest)s AND id > %(oldest)s AND (%(replies)s OR NOT COALESCE({answers_another}, FALSE))
+      AND id < %(newest)s AND id > %(oldest)s AND (%(replies)s OR NOT COALESCE({answers_another}, FALSE)) {reachable}
     ORDER BY id {order} LIMIT {count}
 ) post
 ORDER BY post.id {order} LIMIT {count}
@@ -211,7 +214,7 @@ FROM (
 ) author
 CROSS JOIN LATERAL (
     SELECT id FROM posts_post
-    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s
+    WHERE author_id = author.author_id AND deleted_at IS NULL AND id < %(newest)s AND id > %(oldest)s {{reachable}}
       AND ({_OPEN} OR {_ADDRESSED} OR (visibility = 'circle' AND {_IN_CIRCLE}))
       AND (reply_to_id IS NULL OR {_ANSWERED} IN (author.author_id, %(reader)s) {{replies}})
     ORDER BY id {{order}} LIMIT {{count}}
@@ -377,7 +380,8 @@ def is_not_reply_to_others() -> Q:
 def _run(query: str, cursor: Cursor, count: int, **values: Any) -> list[int]:
     values |= {"newest": _newest(cursor), "oldest": cursor.floor}
     direction = _UP if cursor.ascending else _DOWN
-    return [row[0] for row in rows_of(query.format(count=count, **direction), values)]
+    statement = query.format(count=count, reachable=shards.reachable("id"), **direction)
+    return [row[0] for row in rows_of(statement, values)]
 
 
 def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:

@@ -1,10 +1,7 @@
 """The follow tables on several real PostgreSQL servers: split, moved while the site writes, and after a crash."""
 
 import itertools
-import json
-import re
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
@@ -25,16 +22,24 @@ from apps.graph import cache, queries
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.familiar_followers import common_followers
 from apps.graph.management import shards
-from apps.graph.management.shards import TABLES
 from apps.graph.models import Followee, Follower, PendingFollow
 from apps.graph.queries import mirror_faults
 from apps.pagination import Cursor
 from apps.search.suggestions import suggested_people
 from feedsite.checks import check_graph_shards
-from runner.services.postgres import NAME, THROWAWAY, Postgres
 from tests.support.factories import deliver, make_user, publish
+from tests.support.shards import (
+    address,
+    copied_database,
+    cut,
+    partitions,
+    quiet,
+    slow_commit,
+    wait_until,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
+FOLLOWS = ("graph_followee", "graph_follower")
 SOUND = dict.fromkeys(
     (
         "followees without mirror",
@@ -44,54 +49,6 @@ SOUND = dict.fromkeys(
     ),
     0,
 )
-
-
-def quiet(_line):
-    """Nobody reads what a command reports."""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """A second PostgreSQL, with a database for each of two servers of the settings."""
-    directory = tmp_path_factory.mktemp("shards")
-    server = Postgres(directory / "data", directory, directory, options=THROWAWAY)
-    server.start()
-    with psycopg.connect(address(server, NAME), autocommit=True) as admin:
-        for name in ("east", "west"):
-            admin.execute(f"CREATE DATABASE {name}")
-    yield server
-    server.stop()
-
-
-def address(server, name):
-    return f"postgres://{NAME}@/{name}?host={server.sockets}"
-
-
-@contextmanager
-def copied_database(name):
-    """Everything of this process goes to a copy of a database; other tests find the original as it was."""
-    usual = connection.settings_dict["NAME"]
-    params = connection.get_connection_params()
-    connection.close()
-    connections["default"].close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
-    template = usual.removesuffix("_shards")
-    given = {"host": params["host"], "user": params["user"], "dbname": "postgres"}
-    with psycopg.connect(**given, autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE IF EXISTS {template}{name}")
-        admin.execute(f"CREATE DATABASE {template}{name} TEMPLATE {template}")
-    connection.settings_dict["NAME"] = f"{template}{name}"
-    try:
-        yield
-    finally:
-        connection.close()
-        connections["default"].close_pool()  # type: ignore[attr-defined]  # as above
-        connection.settings_dict["NAME"] = usual
-
-
-@pytest.fixture(scope="module")
-def _own_database(django_db_setup, django_db_blocker):
-    with django_db_blocker.unblock(), copied_database("_shards"):
-        yield
 
 
 @pytest.fixture
@@ -121,27 +78,6 @@ def place_of(user):
     [name] = partitions("SELECT FROM graph_follower WHERE owner_id = %s", [user.pk])
     with closing(shards.connect()) as session:
         return next(shard for shard in shards.shards(session) if shard.name == name)
-
-
-def partitions(sql, params=None):
-    """The shards that the plan of a statement contains."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
-        plan = cursor.fetchone()[0]
-    text = plan if isinstance(plan, str) else json.dumps(plan)
-    return set(_relations(json.loads(text)))
-
-
-def _relations(node):
-    if isinstance(node, dict):
-        name = node.get("Relation Name", "")
-        if re.fullmatch(r"graph_followe[er]_\d\d", name):
-            yield name
-        for value in node.values():
-            yield from _relations(value)
-    elif isinstance(node, list):
-        for each in node:
-            yield from _relations(each)
 
 
 def person(place, **fields):
@@ -242,8 +178,8 @@ def test_a_shard_on_a_server_has_the_keys_and_indexes_of_a_shard_here(site, sett
                 "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
             )
         }
-        assert tables == {f"{table}_{number:02}" for table in TABLES for number in range(32, 64)}
-        for table in TABLES:
+        assert tables == {f"{table}_{number:02}" for table in FOLLOWS for number in range(32, 64)}
+        for table in FOLLOWS:
             found = [
                 sorted(session.execute(f"{wanted} WHERE tablename = '{name}'").fetchall())
                 for session, name in ((here, f"{table}_03"), (there, f"{table}_40"))
@@ -348,8 +284,8 @@ def test_a_copy_that_differs_is_not_put_in_place(site, monkeypatch):
     shard = place_of(ann)
     copy = shards._copy
 
-    def lossy(source, name, target, target_name, ids=None):
-        copied = copy(source, name, target, target_name, ids)
+    def lossy(source, shard, target, target_name, ids=None):
+        copied = copy(source, shard, target, target_name, ids)
         target.execute(f"DELETE FROM {target_name} WHERE id = (SELECT min(id) FROM {target_name})")
         return copied
 
@@ -371,7 +307,7 @@ def test_what_a_killed_move_left_is_named_and_the_next_one_goes_on(site):
     shard = place_of(ann)
     with closing(shards.connect()) as session, closing(shards.connect("west")) as target:
         target.execute(f"DROP TABLE IF EXISTS {shard.name}")
-        for statement in shards.definition(session, shard.table, shard.name):
+        for statement in shards.definition(session, shard.table, shard.name, "west"):
             target.execute(statement)
         shards._note_changes(session, shard)
     assert f"A move of {shard.name} was interrupted: run it again." in list(shards.problems())
@@ -393,7 +329,8 @@ def test_show_and_check(site, capsys, settings):
     Follower.objects.create(owner_id=ann.pk, follower_id=ben.pk + 1_000_000)
     with pytest.raises(SystemExit):
         call_command("shards", "check")
-    assert "1 rows of graph_follower are of accounts that do not exist." in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "1 rows of graph_follower name a follower_id that is not in accounts_user." in printed
     with pytest.raises(CommandError, match="database of a site"):
         call_command("shards", "add", "own")
     with pytest.raises(CommandError, match="does not name 'north'"):
@@ -403,53 +340,6 @@ def test_show_and_check(site, capsys, settings):
 
 
 # --- a crash between two commits ------------------------------------------------------------------
-
-
-@contextmanager
-def slow_commit(place, table):
-    """The server commits a second late."""
-    with closing(shards.connect(place)) as remote:
-        remote.execute(
-            "CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
-            " $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$"
-        )
-        remote.execute(
-            f"CREATE CONSTRAINT TRIGGER slow AFTER INSERT OR DELETE ON {table}"
-            " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()"
-        )
-        try:
-            yield remote
-        finally:
-            remote.execute(f"DROP TRIGGER slow ON {table}")
-
-
-def cut(change, remote):
-    """Kill the connection of a change while the other server commits; that server goes on."""
-
-    def run():
-        try:
-            change()
-        finally:
-            connections.close_all()
-
-    asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    with ThreadPoolExecutor(1) as pool, closing(shards.connect()) as admin:
-        changing = pool.submit(run)
-        wait_until(lambda: remote.execute(asleep).fetchone() == (1,))
-        admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND pid <> pg_backend_pid() AND state = 'active' AND query = 'COMMIT'"
-        )
-        with pytest.raises(Exception, match="terminating connection"):
-            changing.result(30)
-    wait_until(lambda: remote.execute(asleep).fetchone() == (0,))
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def audited(monkeypatch):

@@ -1,8 +1,9 @@
-"""`manage shards`: split the follow tables, and move logical shards to other PostgreSQL servers."""
+"""`manage shards`: split follows and posts, and move logical shards to other PostgreSQL servers."""
 
 from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -14,19 +15,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from apps.graph.management import shards
 
 EXAMPLES = """
-Who follows whom is in two tables, each by its owner. Split by owner into 64 logical shards, they may lie on several
-servers; the site asks only the one it needs. Servers are named in GRAPH_SHARD_URLS, by every process of the site:
+Who follows whom is in two tables, each by its owner; posts, their counts and revisions are in three, by the author.
+Split into 64 logical shards, they may lie on several servers; the site asks only the one it needs. A person's follows
+and posts are in the shard of one number. Servers are named in GRAPH_SHARD_URLS, by every process of the site:
 
     GRAPH_SHARD_URLS=east=postgres://feedsite:secret@10.0.0.7:5432/shards
 
 examples:
-  ./run manage shards split                       64 shards by the hash of the owner; the site waits for the copy
-  ./run manage shards split --range 500000,900000 or three, by ranges of the owner's id
+  ./run manage shards split                       follows, by the hash of the owner; the site waits for the copy
+  ./run manage shards split --posts               posts too
+  ./run manage shards split --range 500000,900000 follows in three, by ranges of the owner's id
   ./run manage shards add east                    reach the server of that name; again after a new password
   ./run manage shards move 32-63 --to east        while the site runs; again if it was interrupted
   ./run manage shards move 40 --to local          and back
   ./run manage shards show                        which shard lies where, and how large it is
-  ./run manage shards check                       servers, columns, rows of nobody; exit code 1 if something is wrong
+  ./run manage shards check                       servers, columns, references; exit code 1 if something is wrong
 """
 
 
@@ -48,7 +51,7 @@ def _bounds(text: str) -> list[int]:
 
 
 class Command(BaseCommand):
-    help = "Split the follow tables by their owner, and move logical shards to other PostgreSQL servers."
+    help = "Split follows and posts by their owner, and move logical shards to other PostgreSQL servers."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -63,6 +66,9 @@ class Command(BaseCommand):
             dest="bounds",
             help="by ranges of owners' ids that begin at these, not by hash",
         )
+        split.add_argument(
+            "--posts", action="store_true", help="posts, their counts and revisions too"
+        )
         add = verbs.add_parser("add", help="let PostgreSQL reach a server of GRAPH_SHARD_URLS")
         add.add_argument("name")
         move = verbs.add_parser("move", help="move logical shards while the site runs")
@@ -75,7 +81,11 @@ class Command(BaseCommand):
         try:
             match options["verb"]:
                 case "split":
-                    shards.split(bounds=options["bounds"], report=self.stdout.write)
+                    shards.split(
+                        bounds=options["bounds"],
+                        posts=options["posts"],
+                        report=self.stdout.write,
+                    )
                 case "add":
                     shards.add(options["name"], report=self.stdout.write)
                 case "move":
@@ -107,20 +117,18 @@ class Command(BaseCommand):
                 bar.advance(task)
 
     def _show(self) -> None:
-        found = sorted(shards.sizes().items())
+        found = shards.sizes()
         if not found:
             self.stdout.write("The tables are plain: nothing is split.")
-        for place, group in groupby(
-            sorted(found, key=lambda item: item[1].place), lambda item: item[1].place
-        ):
+        for place, group in groupby(found, key=attrgetter("place")):
             here = list(group)
-            rows, size = sum(one.rows for _n, one in here), sum(one.size for _n, one in here)
+            rows, size = sum(one.rows for one in here), sum(one.size for one in here)
             self.stdout.write(
                 f"{place}: {len(here)} shards, about {rows:,} rows, {filesizeformat(size)}"
             )
-            for number, one in here:
+            for one in here:
                 self.stdout.write(
-                    f"  {number:>3}  {one.rows:>14,} rows  {filesizeformat(one.size):>10}"
+                    f"  {one.number:>3}  {one.rows:>14,} rows  {filesizeformat(one.size):>10}"
                 )
 
     def _check(self) -> None:

@@ -1,0 +1,127 @@
+"""The journal of posts whose rows lie on other servers (`manage shards split --posts`), and what finishes them.
+
+postgres_fdw commits there first and here last, without a second phase: a crash in between leaves a post without its
+event, counts and tags, or an edit of which no cache hears. A row of the journal is committed before such a change and
+deleted by the change itself; the auditor finishes what is left (`apps.audit.repairs`).
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from django.db import connection, transaction
+from django.db.models import F, Max
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from apps import shards
+from apps.accounts.models import UserCounts
+from apps.events.actions import record
+from apps.posts.actions.attachments import detach, pictures_of
+from apps.posts.actions.drafts import kind_of
+from apps.posts.actions.polls import clear_poll, poll_of
+from apps.posts.cache import cache_deleted, cache_edited, repair_published
+from apps.posts.content.post import PostContent
+from apps.posts.models import Kind, Mention, PendingPost, Poll, Post, Revision
+from apps.tags.actions import delete_tags
+
+_INSERT = """
+INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
+"""
+_DELETE = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
+
+
+@contextmanager
+def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator[None]:
+    """Around a change of a post, inside its transaction and under the lock of its author."""
+    if not shards.lie_elsewhere(author_id):
+        yield
+        return
+    [pending_id] = _committed(_INSERT, post_id, author_id, is_new)
+    try:
+        yield
+    except Exception:
+        _committed(_DELETE, pending_id)  # the change is not committed anywhere
+        raise
+    PendingPost.objects.filter(pk=pending_id).delete()
+
+
+def _committed(statement: str, *values: int) -> tuple[int, ...]:
+    """The id of a row, by a connection of its own: committed whatever becomes of this transaction."""
+    with closing(connection.copy()) as other, other.cursor() as sql:
+        sql.execute(statement, values)
+        found: tuple[int, ...] = sql.fetchone()
+        return found
+
+
+def last_interrupted_id(author_id: int) -> int:
+    """The last id of an author that an interrupted publication may have taken; 0 for none."""
+    if not shards.are_used():
+        return 0
+    rows = PendingPost.objects.filter(author_id=author_id, is_new=True)
+    return rows.aggregate(last=Max("post_id"))["last"] or 0
+
+
+def links_of(post_id: int) -> list[int]:
+    """What a post answers and what it shares, which never change: these count it."""
+    rows = Post.objects.filter(pk=post_id).values_list("reply_to", "source")
+    return sorted({target for links in rows for target in links if target is not None})
+
+
+@transaction.atomic
+def finish_post(pending: PendingPost) -> bool:
+    """Finish a change of a post that its journal says was interrupted; whether anything was left of it.
+
+    A publication was never acknowledged, and what belongs to it here is gone: its post is deleted. A repost is whole,
+    and whoever repeats it finds it: it is completed. An edit or a deletion is told to the caches and to the subscribers
+    of its event. Counts are left to the reconciliation.
+    """
+    counts = UserCounts.objects.select_for_update().filter(pk=pending.author_id).first()
+    if counts is None or not PendingPost.objects.filter(pk=pending.pk).exists():
+        return False  # the change itself has come to its end meanwhile
+    pending.delete()
+    post = Post.objects.filter(pk=pending.post_id).first()
+    if post is None:
+        return False
+    is_whole = not pending.is_new or post.kind == Kind.REPOST
+    if not is_whole and post.deleted_at is None:
+        post.deleted_at = timezone.now()
+        tombstone = {"body": "", "content_warning": "", "version": F("version") + 1}
+        Post.objects.filter(pk=post.pk).update(deleted_at=post.deleted_at, **tombstone)
+    UserCounts.objects.filter(pk=counts.pk).update(
+        outbox_revision=F("outbox_revision") + 1,
+        last_post_id=Greatest(F("last_post_id"), post.pk),
+    )
+    if post.deleted_at is not None:
+        _finish_deletion(counts, post)
+    elif pending.is_new:
+        record("post_published", post_id=post.pk)
+        transaction.on_commit(lambda: repair_published(post.pk), robust=True)
+    else:
+        _finish_edit(counts, post)
+    return pending.is_new or post.deleted_at is not None or _was_edited(post, pending)
+
+
+def _finish_deletion(counts: UserCounts, post: Post) -> None:
+    Revision.objects.filter(post=post).delete()
+    cache_deleted(counts, post)
+    detach(post, keep=False)
+    clear_poll(post)
+    delete_tags(post.pk)
+    record("post_deleted", post_id=post.pk)
+
+
+def _finish_edit(counts: UserCounts, post: Post) -> None:
+    """What the post says of its pictures and its poll, which are here, is made to agree with them."""
+    pictures = pictures_of(post)
+    post.has_poll = post.has_poll and Poll.objects.filter(post=post).exists()
+    if post.kind not in {Kind.QUOTE, Kind.REPOST}:
+        post.kind = kind_of([picture.medium for picture in pictures])
+    post.save(update_fields=["has_poll", "kind"])
+    mentions = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
+    content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
+    cache_edited(counts, content)
+    record("post_edited", post_id=post.pk)
+
+
+def _was_edited(post: Post, pending: PendingPost) -> bool:
+    return post.edited_at is not None and post.edited_at >= pending.created_at

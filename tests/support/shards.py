@@ -1,0 +1,111 @@
+"""Real PostgreSQL servers for logical shards, a database of one's own to split, and commits that are cut in two."""
+
+import json
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import psycopg
+import pytest
+from django.db import connection, connections
+
+from apps.graph.management import shards
+from runner.services.postgres import NAME
+
+
+def quiet(_line):
+    """Nobody reads what a command reports."""
+
+
+def address(server, name):
+    return f"postgres://{NAME}@/{name}?host={server.sockets}"
+
+
+@contextmanager
+def copied_database(name):
+    """Everything of this process goes to a copy of a database; other tests find the original as it was."""
+    usual = connection.settings_dict["NAME"]
+    params = connection.get_connection_params()
+    connection.close()
+    connections["default"].close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+    template = usual.removesuffix("_shards")
+    given = {"host": params["host"], "user": params["user"], "dbname": "postgres"}
+    with psycopg.connect(**given, autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {template}{name}")
+        admin.execute(f"CREATE DATABASE {template}{name} TEMPLATE {template}")
+    connection.settings_dict["NAME"] = f"{template}{name}"
+    try:
+        yield
+    finally:
+        connection.close()
+        connections["default"].close_pool()  # type: ignore[attr-defined]  # as above
+        connection.settings_dict["NAME"] = usual
+
+
+def partitions(sql, params=None):
+    """The shards that the plan of a statement contains, by the names of their tables."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
+        plan = cursor.fetchone()[0]
+    text = plan if isinstance(plan, str) else json.dumps(plan)
+    return set(_relations(json.loads(text)))
+
+
+def _relations(node):
+    if isinstance(node, dict):
+        name = node.get("Relation Name", "")
+        if re.fullmatch(r"(graph|posts)_\w+_\d\d", name):
+            yield name
+        for value in node.values():
+            yield from _relations(value)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _relations(each)
+
+
+@contextmanager
+def slow_commit(place, table):
+    """The server commits a second late."""
+    with closing(shards.connect(place)) as remote:
+        remote.execute(
+            "CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$"
+        )
+        remote.execute(
+            f"CREATE CONSTRAINT TRIGGER slow AFTER INSERT OR UPDATE OR DELETE ON {table}"
+            " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()"
+        )
+        try:
+            yield remote
+        finally:
+            remote.execute(f"DROP TRIGGER slow ON {table}")
+
+
+def cut(change, remote):
+    """Kill the connection of a change while the other server commits; that server goes on."""
+
+    def run():
+        try:
+            change()
+        finally:
+            connections.close_all()
+
+    asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    with ThreadPoolExecutor(1) as pool, closing(shards.connect()) as admin:
+        changing = pool.submit(run)
+        wait_until(lambda: remote.execute(asleep).fetchone() == (1,))
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND state = 'active' AND query = 'COMMIT'"
+        )
+        with pytest.raises(Exception, match="terminating connection"):
+            changing.result(30)
+    wait_until(lambda: remote.execute(asleep).fetchone() == (0,))
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
