@@ -1,6 +1,7 @@
 """Publishes, reposts and deletes posts. Locks the author's counts first, then those of posts."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from time import time
 
@@ -279,7 +280,8 @@ def _insert(
         "wrote_restricted": counts.wrote_restricted or not is_open,
         "outbox_revision": next_revision(post, counts),
     }
-    with journaled(post.author_id, post.pk, is_new=True):
+    is_sharded = shards.are_used()
+    with journaled(post.author_id, post.pk, is_new=True) if is_sharded else nullcontext():
         [(author_id, revision, *numbers, event_ids)] = rows_of(_PUBLISH, values)
     _count_links(post, +1)
     writes = [put_writes(USER_COUNTS, Row(author_id, tuple(numbers), revision))]
@@ -323,7 +325,9 @@ def _created_at(post_id: int) -> datetime:
 
 
 def _next_id(counts: UserCounts) -> int:
-    last_id = max(counts.last_post_id, last_interrupted_id(counts.pk))
+    last_id = counts.last_post_id
+    if shards.are_used():
+        last_id = max(last_id, last_interrupted_id(counts.pk))
     return next_post_id(counts.pk, last_id=last_id, now=int(time()))
 
 
