@@ -168,10 +168,12 @@ class TableCounts(CounterService):
         if row is not None:
             put_after_commit(self, [row])
 
-    def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
+    def complete(
+        self, ids: Collection[int], found: Mapping[int, Found] | None
+    ) -> dict[int, Values]:
         """As of any service; while a server of posts is away, zeros of what lies there, which no page shows."""
         try:
-            return super().settle(ids, found)
+            return super().complete(ids, found)
         except OperationalError as error:
             if not self.source.of_posts:
                 raise

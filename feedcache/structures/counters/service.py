@@ -770,10 +770,16 @@ class CounterService:
 
     def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
         """Complete the counts that Redis returned; None: Redis is away, or its store incomplete."""
+        if found is not None and COLD not in found.values():  # the usual case
+            return cast("dict[int, Values]", dict(found))
+        return self.complete(ids, found)
+
+    def complete(
+        self, ids: Collection[int], found: Mapping[int, Found] | None
+    ) -> dict[int, Values]:
+        """With what the source has of the others."""
         if found is None:
             return self._from_source(ids)
-        if COLD not in found.values():  # the usual case
-            return cast("dict[int, Values]", dict(found))
         values = {id_: value for id_, value in found.items() if not isinstance(value, Cold)}
         if len(values) < len(found):
             values |= self._load_cold([id_ for id_ in found if id_ not in values])
