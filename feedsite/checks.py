@@ -376,7 +376,7 @@ def check_seats(**_options: object) -> list[CheckMessage]:
 
 @checks.register(checks.Tags.database)
 def check_graph_shards(**_options: object) -> list[CheckMessage]:
-    """Shards of the follow tables on servers that the settings do not name, or that do not answer."""
+    """Shards of follows and posts on servers that the settings do not name, or that do not answer."""
     try:
         with closing(shards.connect()) as session:
             away = list(shards.unreachable(session))
@@ -388,8 +388,8 @@ def check_graph_shards(**_options: object) -> list[CheckMessage]:
             hint = "Pages that need its rows answer 503; all others go on."
             messages.append(checks.Warning(problem, hint=hint, id="feedsite.W004"))
         else:
-            hint = "Follows would be written there without a journal. `manage shards --help` shows how to name it."
-            text = f"Shards of the follow tables lie on {place!r}: {problem}"
+            hint = "They would be written without a journal. `manage shards --help` shows how to name it."
+            text = f"Shards of follows or posts lie on {place!r}: {problem}"
             messages.append(Error(text, hint=hint, id="feedsite.E022"))
     return messages
 

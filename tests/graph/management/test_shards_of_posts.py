@@ -565,10 +565,12 @@ def test_a_server_that_is_down_takes_only_its_own_authors_with_it(site, server):
         assert home.status_code == 200
         assert "From here." in home.text
         assert "From the east." not in home.text
+        assert home.headers["X-Feed-Degraded"] == "posts"
         thread = page.get(f"/@{ben.handle}/{post.pk}")
         assert thread.status_code == 200
         assert "An answer from here." in thread.text
         assert "An answer from the east." not in thread.text
+        assert thread.headers["X-Feed-Degraded"] == "posts"
         assert page.get(f"/@{ben.handle}").status_code == 200
         for path in (f"/@{ann.handle}", f"/@{ann.handle}/{hers.pk}"):
             assert page.get(path).status_code == 503, path
