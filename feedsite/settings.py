@@ -720,6 +720,7 @@ SPECTACULAR_SETTINGS = {
             "receipt",
             "lost",
             "mirror",
+            "interrupted",
             "count",
         ],
         "MediaTypeEnum": ["image", "video", "audio"],
