@@ -14,6 +14,7 @@ from functools import cached_property
 
 from django.db import connection, transaction
 
+from apps import shards
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable, put_after_commit
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
@@ -177,10 +178,18 @@ def reconcile_batch(
     report.compared += len(rows)
     ids = [row.id for row in rows]
     wrong = subject.drifted(ids)
-    report.note(subject, wrong)
     if fix:
-        for id_ in sorted({drift.id for drift in wrong}):
-            report.repaired += _recount(subject, id_)
+        repaired = [
+            drift
+            for id_ in sorted({drift.id for drift in wrong})
+            for drift in _recount(subject, id_)
+        ]
+        report.repaired += len(repaired)
+        if (
+            shards.are_used()
+        ):  # other servers commit rows a moment before their counts are committed here
+            wrong = repaired
+    report.note(subject, wrong)
     _compare(subject, rows, report, fix=fix)
     return ids[-1]
 
@@ -219,16 +228,16 @@ def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) ->
 
 
 @transaction.atomic
-def _recount(subject: Subject, id_: int) -> int:
-    """Set counts to their rows, under the lock of all writers; returns how many were wrong."""
+def _recount(subject: Subject, id_: int) -> list[Drift]:
+    """Set counts to their rows, under the lock of all writers; returns those that were wrong."""
     if subject.table.locked(id_) is None:
-        return 0
+        return []
     drifts = subject.drifted([id_])
     deltas = {drift.field: drift.should - drift.has for drift in drifts}
     row = subject.table.change(id_, deltas) if deltas else None
     if row is not None:
         put_after_commit(subject.service, [row])
-    return len(drifts)
+    return drifts
 
 
 @transaction.atomic

@@ -9,11 +9,12 @@ from contextlib import closing, contextmanager
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 import apps.shards
+from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.audit import checks as audit_checks
 from apps.audit.auditor import run_once
@@ -245,6 +246,32 @@ def test_a_crowd_that_likes_and_answers_at_once_is_counted(site):
     counts = PostCounts.objects.get(pk=post.pk)
     assert (counts.likes, counts.replies, counts.reposts) == (8, 8, 8)
     assert drifts() == {}
+
+
+def test_a_count_that_is_being_written_is_no_drift(site):
+    """Between the commit on another server and the one here."""
+    ann = person("local")
+    post = publish(ann)
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+
+    def compare():
+        report = reconcile.Report()
+        try:
+            reconcile.reconcile_batch(reconcile.USERS, ann.pk - 1, report, fix=True, limit=1)
+        finally:
+            connections.close_all()
+        return report.drifts, report.repaired
+
+    with ThreadPoolExecutor(1) as pool, closing(shards.connect()) as other:
+        with transaction.atomic():
+            UserCounts.objects.select_for_update().get(pk=ann.pk)
+            other.execute("UPDATE posts_post SET deleted_at = now() WHERE id = %s", [post.pk])
+            comparing = pool.submit(compare)
+            wait_until(lambda: other.execute(waits).fetchone() == (1,))
+            UserCounts.objects.filter(pk=ann.pk).update(posts=0)
+        assert comparing.result(30) == (0, 0)
+    UserCounts.objects.filter(pk=ann.pk).update(posts=7)
+    assert compare() == (1, 1)
 
 
 def test_one_post_of_an_author_is_written_at_a_time(site):
