@@ -22,6 +22,7 @@ from apps.posts.actions.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.timeline.fanout import dispatch
 from apps.timeline.sources import outbox
+from feedcache.read_through import write_together
 
 
 def publish(
@@ -38,6 +39,8 @@ def publish(
         content_digest=content_digest,
         more_writes=dispatch.own_timeline_writes,
     )
+    if post.is_repeated:  # who published it may have died before it came onto the author's page
+        write_together([dispatch.own_timeline_writes(post)])
     outbox.add(post)
     return post
 

@@ -9,10 +9,13 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.queries import user_by_id
+from apps.pagination import Cursor
 from apps.posts.actions import idempotency
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.schedule import cancel, schedule_post
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
+from apps.timeline.home import home_timeline
 from tests.support.factories import make_user, publish
 from tests.support.processes import environment
 from tests.support.threads import together
@@ -39,6 +42,7 @@ publish.publish_post(user_by_handle("alice"), Draft("hello"), idempotency_key="c
 @pytest.mark.parametrize("when", ["before the commit", "after the commit"])
 def test_a_request_whose_worker_was_killed_is_done_once(transactional_db, api_of, when):
     alice = make_user("alice")
+    assert ids_on_home(alice) == []  # her window is there
     died = subprocess.run(
         [sys.executable, "-c", _DYING.format(when=when)], env=environment(), check=False
     )
@@ -49,6 +53,11 @@ def test_a_request_whose_worker_was_killed_is_done_once(transactional_db, api_of
     assert answer.status_code == 200
     assert [str(pk) for pk in Post.objects.values_list("pk", flat=True)] == [answer.json()["id"]]
     assert answer.headers.get("Idempotency-Replayed") == ("true" if before else None)
+    assert ids_on_home(alice) == [int(answer.json()["id"])], "before any delivery"
+
+
+def ids_on_home(user):
+    return [item.id for item in home_timeline(user_by_id(user.pk), Cursor()).items]
 
 
 def send(client, text, key="k", **more):
