@@ -106,6 +106,13 @@ def replicated(pair, settings):
         clusters.link(primary, copy)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _empty_redis_of_other_modules():
+    """Servers of a whole module start before its first test: they must not find the topology that another one left."""
+    reset_breakers()
+    empty_redis()
+
+
 @pytest.fixture(autouse=True)
 def _empty_redis():
     reset_breakers()  # whatever the test before did to them
