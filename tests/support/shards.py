@@ -24,7 +24,11 @@ def address(server, name):
 
 @contextmanager
 def copied_database(name):
-    """Everything of this process goes to a copy of a database; other tests find the original as it was."""
+    """Everything of this process goes to a copy of a database; other tests find the rows of the original as they were.
+
+    No account gets a number that one of the other database had: caches may still know its posts.
+    """
+    last = _last_account()
     usual = connection.settings_dict["NAME"]
     params = connection.get_connection_params()
     connection.close()
@@ -36,11 +40,25 @@ def copied_database(name):
         admin.execute(f"CREATE DATABASE {template}{name} TEMPLATE {template}")
     connection.settings_dict["NAME"] = f"{template}{name}"
     try:
+        _number_accounts_after(last)
         yield
     finally:
+        last = _last_account()
         connection.close()
         connections["default"].close_pool()  # type: ignore[attr-defined]  # as above
         connection.settings_dict["NAME"] = usual
+        _number_accounts_after(last)
+
+
+def _last_account():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT last_value FROM accounts_user_id_seq")
+        return cursor.fetchone()[0]
+
+
+def _number_accounts_after(last):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('accounts_user_id_seq', %s)", [last])
 
 
 def partitions(sql, params=None):

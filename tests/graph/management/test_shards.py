@@ -100,6 +100,13 @@ def fresh(user):
 # --- split ----------------------------------------------------------------------------------------
 
 
+def test_no_account_has_a_number_of_another_database(transactional_db):
+    before = make_user().pk
+    with copied_database("_plain"):
+        inside = make_user().pk
+    assert before < inside < make_user().pk
+
+
 def test_nothing_is_split_by_itself(plain, capsys):
     call_command("shards", "show")
     assert "plain" in capsys.readouterr().out
