@@ -6,10 +6,10 @@ Nothing is asked of a site that names no servers (GRAPH_SHARD_URLS).
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import OperationalError, connection
@@ -19,6 +19,7 @@ from apps.sql import rows_of
 
 logger = logging.getLogger(__name__)
 
+SHARDS = 64  # a power of two
 MISSING = "posts"  # what an answer lacks, as readers are told
 AWAY_SECONDS = 5.0  # how long a process believes that a server is away
 MAX_NAMED = 50  # authors in the text of a statement, which other servers receive once for each
@@ -31,7 +32,7 @@ FROM pg_partition_tree(to_regclass('posts_post')) tree JOIN pg_class leaf ON lea
 JOIN pg_foreign_table f ON f.ftrelid = leaf.oid GROUP BY f.ftserver
 """
 _LOCK = "SELECT pg_advisory_xact_lock(id) FROM (SELECT unnest(%(ids)s::bigint[]) AS id ORDER BY id) ordered"
-_PLAN = "EXPLAIN (COSTS OFF) SELECT FROM posts_post WHERE author_id = %(author)s"
+_POSTS_OF = "SELECT FROM posts_post WHERE author_id = %(author)s"
 
 _left_out: ContextVar[tuple[int, ...]] = ContextVar("left_out", default=())
 
@@ -59,10 +60,23 @@ def lock(post_ids: Collection[int]) -> None:
 
 
 def lie_elsewhere(author_id: int) -> bool:
-    """Whether an author's posts lie on another server: the planner knows. Inside a transaction it stays so."""
+    """Whether an author's posts lie on another server. Inside a transaction it stays so."""
+    return asks_elsewhere(_POSTS_OF, {"author": author_id})
+
+
+def asks_elsewhere(statement: str, params: Mapping[str, Any]) -> bool:
+    """Whether a statement asks another server: the planner knows, however the tables are split."""
     return are_used() and any(
-        "Foreign Scan" in line for (line,) in rows_of(_PLAN, {"author": author_id})
+        "Foreign Scan" in line for (line,) in rows_of(f"EXPLAIN (COSTS OFF) {statement}", params)
     )
+
+
+def committed(statement: str, *values: object) -> int:
+    """The id of a row of a journal, by a connection of its own: committed whatever becomes of this transaction."""
+    with closing(connection.copy()) as other, other.cursor() as sql:
+        sql.execute(statement, values)
+        [row_id] = sql.fetchone()
+        return int(row_id)
 
 
 def reachable(column: str) -> str:
@@ -73,7 +87,7 @@ def reachable(column: str) -> str:
     away = _left_out.get()
     if not away:
         return ""
-    there = ",".join(str(number) for number in range(64) if number not in away)
+    there = ",".join(str(number) for number in range(SHARDS) if number not in away)
     return f"AND {column} <@| ANY('{{{there}}}'::int[])"
 
 

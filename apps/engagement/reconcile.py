@@ -185,9 +185,8 @@ def reconcile_batch(
             for drift in _recount(subject, id_)
         ]
         report.repaired += len(repaired)
-        if (
-            shards.are_used()
-        ):  # other servers commit rows a moment before their counts are committed here
+        # other servers commit rows a moment before their counts are committed here
+        if shards.are_used():
             wrong = repaired
     report.note(subject, wrong)
     _compare(subject, rows, report, fix=fix)

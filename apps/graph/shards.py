@@ -6,16 +6,14 @@ change itself; what is left in it, the auditor compares and repairs (`apps.audit
 """
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
-from django.conf import settings
-from django.db import connection
-
+from apps import shards
 from apps.graph.models import PendingFollow
 
-_PLAN = """
-EXPLAIN (COSTS OFF) SELECT FROM graph_followee WHERE owner_id = %s UNION ALL
-SELECT FROM graph_follower WHERE owner_id = %s
+_ROWS = """
+SELECT FROM graph_followee WHERE owner_id = %(follower)s UNION ALL
+SELECT FROM graph_follower WHERE owner_id = %(followee)s
 """
 _INSERT = "INSERT INTO graph_pendingfollow (follower_id, followee_id, created_at) VALUES (%s, %s, now()) RETURNING id"
 
@@ -23,19 +21,9 @@ _INSERT = "INSERT INTO graph_pendingfollow (follower_id, followee_id, created_at
 @contextmanager
 def journaled(follower_id: int, followee_id: int) -> Iterator[None]:
     """Around a change of a follow, inside its transaction and under its locks."""
-    if not (settings.GRAPH_SHARDS and _lies_elsewhere(follower_id, followee_id)):
+    if not shards.asks_elsewhere(_ROWS, {"follower": follower_id, "followee": followee_id}):
         yield
         return
-    # a connection of its own: committed whatever becomes of this transaction
-    with closing(connection.copy()) as other, other.cursor() as sql:
-        sql.execute(_INSERT, [follower_id, followee_id])
-        [pending_id] = sql.fetchone()
+    pending_id = shards.committed(_INSERT, follower_id, followee_id)
     yield
     PendingFollow.objects.filter(pk=pending_id).delete()
-
-
-def _lies_elsewhere(follower_id: int, followee_id: int) -> bool:
-    """Whether a row of the follow lies on another server: the planner knows, however the tables are split."""
-    with connection.cursor() as sql:
-        sql.execute(_PLAN, [follower_id, followee_id])
-        return any("Foreign Scan" in line for (line,) in sql.fetchall())

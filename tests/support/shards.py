@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 
 import psycopg
 import pytest
+from django.core.management import call_command
 from django.db import connection, connections
 
 from apps.graph.management import shards
@@ -59,6 +60,17 @@ def _last_account():
 def _number_accounts_after(last):
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval('accounts_user_id_seq', %s)", [last])
+
+
+def split_and_spread(settings, *options):
+    """Split what is not split yet; half of the shards are on east."""
+    with closing(shards.connect()) as session:
+        if not shards.shards(session):
+            call_command("shards", "split", *options, verbosity=0)
+            for name in settings.GRAPH_SHARDS:
+                call_command("shards", "add", name, verbosity=0)
+    for place, numbers in (("local", range(32)), ("east", range(32, 64))):
+        list(shards.move(list(numbers), place, report=quiet))
 
 
 def partitions(sql, params=None):

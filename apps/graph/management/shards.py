@@ -24,9 +24,9 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import Identifier, Literal
 
+from apps.shards import SHARDS
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
-SHARDS = 64  # a power of two
 LOCAL = "local"  # the site's own database, as the name of a place
 BATCH_SIZE = 1_000  # changed rows that are copied in one transaction
 CONNECT_SECONDS, LOCK_SECONDS, ATTEMPTS, PAUSE_SECONDS = 2, 0.5, 40, 0.25
@@ -333,9 +333,7 @@ def move(numbers: Sequence[int], place: str, *, report: Report) -> Iterator[int]
             raise ShardError("The tables are not split: `split` comes first.")
         if place != LOCAL and place not in servers(session):
             raise ShardError(f"{place!r} was not added: `add {place}` comes first.")
-        session.execute(
-            _CHANGES
-        )  # a site that was split by an earlier release notes them in another way
+        session.execute(_CHANGES)  # an earlier release noted them in another way
         unknown = set(numbers) - {shard.number for shard in known}
         if unknown:
             raise ShardError(f"There is no shard {min(unknown)}.")
@@ -387,7 +385,7 @@ def definition(session: Session, table: str, name: str, place: str) -> list[str]
     """The statements that make a shard of a table: its columns, keys and indexes, and nothing else."""
     if (
         place == LOCAL
-    ):  # not from text: read again, a check may be another expression than that of the parent
+    ):  # not from text: a check that is read again may be another expression than the parent's
         return [f"CREATE TABLE {name} (LIKE {table}_shard INCLUDING ALL)"]
     of = {"table": f"{table}_shard"}
     parts = [part for query in (_COLUMNS, _CONSTRAINTS) for (part,) in session.execute(query, of)]

@@ -26,16 +26,14 @@ _OF_ACCOUNT = """
 SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND suspended_at IS NULL LIMIT 1
 """
 # Uploads have no post yet. Several posts may show one file, as those of the demo do.
+_FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
+_CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # as its index says
 _OF_POST = """
 SELECT 1 FROM posts_attachment picture LEFT JOIN posts_post post ON post.id = picture.post_id
 JOIN accounts_user person ON person.id = coalesce(post.author_id, picture.owner_id)
-WHERE (picture.file = %(name)s OR picture.preview = %(name)s)
+WHERE {named}
   AND post.deleted_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
-_OF_CAPTIONS = _OF_POST.replace(
-    "(picture.file = %(name)s OR picture.preview = %(name)s)",
-    "picture.captions = %(name)s AND picture.captions <> ''",  # as its index says
-)
 CAPTIONS = ".vtt"
 
 
@@ -173,18 +171,17 @@ def is_served(name: str) -> bool:
 
     One indexed query for every file that is served: a picture disappears with its post, at once.
     """
-    statement = _OF_ACCOUNT if name.startswith(ACCOUNT_FOLDERS) else _OF_POST
-    if name.endswith(CAPTIONS):
-        statement = _OF_CAPTIONS
-    if shards.are_used() and statement != _OF_ACCOUNT:
-        return _is_of_a_post(statement, name)
-    return bool(rows_of(statement, {"name": name}))
+    named = _CAPTIONS if name.endswith(CAPTIONS) else _FILE
+    if name.startswith(ACCOUNT_FOLDERS) and named is _FILE:
+        return bool(rows_of(_OF_ACCOUNT, {"name": name}))
+    if shards.are_used():
+        return _is_of_a_post_elsewhere(named, name)
+    return bool(rows_of(_OF_POST.format(named=named), {"name": name}))
 
 
-def _is_of_a_post(statement: str, name: str) -> bool:
-    """As `statement` decides, by the keys of the posts, which lead to their servers."""
-    where = statement.partition("WHERE")[2].partition("AND post.deleted_at")[0]
-    found = f"SELECT post_id, owner_id FROM posts_attachment picture WHERE {where}"  # noqa: S608 -- a constant
+def _is_of_a_post_elsewhere(named: str, name: str) -> bool:
+    """As `_OF_POST`, by the keys of the posts, which lead to their servers."""
+    found = f"SELECT post_id, owner_id FROM posts_attachment picture WHERE {named}"  # noqa: S608 -- a constant
     rows = rows_of(found, {"name": name})
     posts = Post.objects.filter(pk__in=[post_id for post_id, _owner in rows if post_id])
     owners = User.objects.filter(pk__in=[owner for post_id, owner in rows if not post_id])

@@ -6,9 +6,9 @@ deleted by the change itself; the auditor finishes what is left (`apps.audit.rep
 """
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Max
 from django.db.models.functions import Greatest
 from django.utils import timezone
@@ -36,21 +36,13 @@ def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator
     if not shards.lie_elsewhere(author_id):
         yield
         return
-    [pending_id] = _committed(_INSERT, post_id, author_id, is_new)
+    pending_id = shards.committed(_INSERT, post_id, author_id, is_new)
     try:
         yield
     except Exception:
-        _committed(_DELETE, pending_id)  # the change is not committed anywhere
+        shards.committed(_DELETE, pending_id)  # the change is not committed anywhere
         raise
     PendingPost.objects.filter(pk=pending_id).delete()
-
-
-def _committed(statement: str, *values: int) -> tuple[int, ...]:
-    """The id of a row, by a connection of its own: committed whatever becomes of this transaction."""
-    with closing(connection.copy()) as other, other.cursor() as sql:
-        sql.execute(statement, values)
-        found: tuple[int, ...] = sql.fetchone()
-        return found
 
 
 def last_interrupted_id(author_id: int) -> int:
@@ -70,7 +62,7 @@ def finish_post(pending: PendingPost) -> bool:
     """Finish a change of a post that its journal says was interrupted; whether anything was left of it.
 
     A publication was never acknowledged, and what belongs to it here is gone: its post is deleted. A repost is whole,
-    and whoever repeats it finds it: it is completed. An edit or a deletion is told to the caches and to the subscribers
+    and a repetition finds it: it is completed. An edit or a deletion is told to the caches and to the subscribers
     of its event. Counts are left to the reconciliation.
     """
     counts = UserCounts.objects.select_for_update().filter(pk=pending.author_id).first()

@@ -100,8 +100,8 @@ _ANSWERED = (
 )
 # NULL for a post without a parent. Continuing one's own thread is not a reply to another (Mastodon's rule).
 ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
-# The visibilities are those of the index `post_restricted`.
-_RESTRICTED = f"visibility IN ('followers', 'friends', 'mentioned', 'circle') AND {_ADDRESSED}"
+_IS_RESTRICTED = "visibility IN ('followers', 'friends', 'mentioned', 'circle')"  # as the index `post_restricted`
+_RESTRICTED = f"{_IS_RESTRICTED} AND {_ADDRESSED}"
 
 # One bounded index scan per circle, by any author: in shared circles also by people whom the reader does not follow.
 _CIRCLES = """(
@@ -195,10 +195,10 @@ CROSS JOIN LATERAL (
 ORDER BY post.id {order} LIMIT {count}
 """.replace("{answers_another}", ANSWERS_ANOTHER)
 
-# The restricted posts of one author; the visibilities are those of the index `post_restricted`.
+# The restricted posts of one author.
 _RESTRICTED_OF_AUTHOR = f"""
 SELECT id FROM posts_post
-WHERE author_id = %(author)s AND deleted_at IS NULL AND visibility IN ('followers', 'friends', 'mentioned', 'circle')
+WHERE author_id = %(author)s AND deleted_at IS NULL AND {_IS_RESTRICTED}
   AND id < %(newest)s AND id > %(oldest)s AND {VISIBLE_TO_READER}
   AND (%(replies)s OR NOT COALESCE({ANSWERS_ANOTHER}, FALSE))
 ORDER BY id {{order}} LIMIT {{count}}

@@ -24,3 +24,10 @@ def server(tmp_path_factory):
 def _own_database(django_db_setup, django_db_blocker):
     with django_db_blocker.unblock(), copied_database("_shards"):
         yield
+
+
+@pytest.fixture
+def plain(_own_database, transactional_db):
+    """The tables before they are split."""
+    with copied_database("_plain"):
+        yield

@@ -35,6 +35,7 @@ from tests.support.shards import (
     partitions,
     quiet,
     slow_commit,
+    split_and_spread,
     wait_until,
 )
 
@@ -56,21 +57,7 @@ def site(_own_database, transactional_db, server, settings):
     """Split tables; half of the shards are on east."""
     settings.GRAPH_SHARDS = {name: address(server, name) for name in ("east", "west")}
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "follow": (100_000, 3600)}
-    with closing(shards.connect()) as session:
-        if not shards.shards(session):
-            call_command("shards", "split", verbosity=0)
-            for name in settings.GRAPH_SHARDS:
-                call_command("shards", "add", name, verbosity=0)
-        home = set(range(32))
-        for place, numbers in (("local", home), ("east", set(range(64)) - home)):
-            list(shards.move(sorted(numbers), place, report=quiet))
-
-
-@pytest.fixture
-def plain(_own_database, transactional_db):
-    """The tables before they are split."""
-    with copied_database("_plain"):
-        yield
+    split_and_spread(settings)
 
 
 def place_of(user):

@@ -34,11 +34,11 @@ from feedcache.structures.counters.maintenance import invalidate
 from tests.support.factories import deliver, make_user, publish
 from tests.support.shards import (
     address,
-    copied_database,
     cut,
     partitions,
     quiet,
     slow_commit,
+    split_and_spread,
     wait_until,
 )
 
@@ -54,20 +54,7 @@ def site(_own_database, transactional_db, server, settings):
         **settings.RATE_LIMITS, "follow": (100_000, 3600), "publish": (100_000, 3600)
     }  # fmt: skip
     apps.shards._Away.until = 0.0
-    with closing(shards.connect()) as session:
-        if not shards.shards(session):
-            call_command("shards", "split", "--posts", verbosity=0)
-            for name in settings.GRAPH_SHARDS:
-                call_command("shards", "add", name, verbosity=0)
-        for place, numbers in (("local", range(32)), ("east", range(32, 64))):
-            list(shards.move(list(numbers), place, report=quiet))
-
-
-@pytest.fixture
-def plain(_own_database, transactional_db):
-    """The tables before they are split."""
-    with copied_database("_plain"):
-        yield
+    split_and_spread(settings, "--posts")
 
 
 def number_of(user):
