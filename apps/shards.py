@@ -71,7 +71,7 @@ def asks_elsewhere(statement: str, params: Mapping[str, Any]) -> bool:
     )
 
 
-def committed(statement: str, *values: object) -> int:
+def committed(statement: str, *values: int) -> int:
     """The id of a row of a journal, by a connection of its own: committed whatever becomes of this transaction."""
     with closing(connection.copy()) as other, other.cursor() as sql:
         sql.execute(statement, values)
