@@ -3,7 +3,7 @@
 The ORM takes several times as long to build one of those as PostgreSQL to answer it. All statements are counted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +24,16 @@ def rows_of(sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_A
         return rows
 
 
+def rows_of_each(sql: str, params: Mapping[str, Any]) -> list[list[Row]]:
+    """The rows of each of several queries, with semicolons between them: one round trip."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        results = [cursor.fetchall()]
+        while cursor.nextset():
+            results.append(cursor.fetchall())
+        return results
+
+
 def change(sql: str, **params: Any) -> int:
     """Run a statement; the number of rows it changed."""
     with connection.cursor() as cursor:
@@ -32,10 +42,14 @@ def change(sql: str, **params: Any) -> int:
 
 
 class Columns(Generic[M]):
-    """All columns of a model in a hand-written statement, and the instances of its rows."""
+    """Columns of a model, all unless some are named, in a hand-written statement, and the instances of its rows."""
 
-    def __init__(self, model: type[M]) -> None:
-        fields = model._meta.concrete_fields
+    def __init__(self, model: type[M], names: Collection[str] | None = None) -> None:
+        fields = [
+            field
+            for field in model._meta.concrete_fields
+            if names is None or field.attname in names
+        ]
         self._model = model
         self._names = [field.attname for field in fields]
         # e.g. JSON arrives as text
@@ -66,7 +80,7 @@ class Columns(Generic[M]):
         }
 
     def instance(self, values: Sequence[Any]) -> M:
-        """From the values of all columns."""
+        """From the values of the columns, in their order."""
         converted = list(values)
         for index, convert in self._converters:
             converted[index] = convert(converted[index], None, connection)

@@ -16,6 +16,7 @@ from apps.accounts.counts_store import CountsTable, TableCounts
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.events.live import announce
+from apps.sql import Columns, rows_of
 from feedcache.read_through import Batch, CachedDecoder, ReadThrough, pack, unpack
 from feedcache.structures.counters.service import CounterStore, Field, IdBuckets, Schema
 
@@ -71,6 +72,11 @@ _CARD_FIELDS = tuple(column.name for column in fields(Card))
 _COLUMNS = _CARD_FIELDS[: _CARD_FIELDS.index("last_open_post_id")]
 _COUNTS = ("user_id", "followers", "following", "posts", "last_open_post_id")
 _columns_of = attrgetter(*_COLUMNS)
+_USER = Columns(User, _COLUMNS)
+_LOAD_CARDS = f"""
+SELECT {_USER.of("u")}, coalesce(c.last_open_post_id, 0)
+FROM accounts_user u LEFT JOIN accounts_usercounts c ON c.user_id = u.id WHERE u.id = ANY(%(ids)s)
+"""  # noqa: S608 -- constants
 
 
 def _encode(card: Card) -> bytes:
@@ -97,10 +103,10 @@ def _decode(data: bytes) -> Card:
     return Card(**columns, last_open_post_id=last_open_post_id)
 
 
-def _card_of(user: User) -> Card:
+def _card_of(user: User, last_open_post_id: int) -> Card:
     values = {name: getattr(user, name) for name in _COLUMNS}
     values |= {"avatar": user.avatar.name or "", "header": user.header.name or ""}
-    return Card(**values, last_open_post_id=user.counts.last_open_post_id)
+    return Card(**values, last_open_post_id=last_open_post_id)
 
 
 def _user_of(card: Card, counts: tuple[int, ...]) -> User:
@@ -134,8 +140,9 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
 
 def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
     """The cards of accounts, suspended ones too, in one query."""
-    users = User.objects.filter(pk__in=user_ids).select_related("counts")
-    return {user.pk: _card_of(user) for user in users}
+    rows = rows_of(_LOAD_CARDS, {"ids": list(user_ids)})
+    cards = (_card_of(_USER.instance(columns), last_open) for *columns, last_open in rows)
+    return {card.id: card for card in cards}
 
 
 def users_of(cards: Mapping[int, Card], counts: Mapping[int, tuple[int, ...]]) -> dict[int, User]:

@@ -16,10 +16,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import starmap
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
 
 from apps import shards
 from apps.accounts.cache import forget_cards
@@ -35,7 +36,8 @@ from apps.posts.content.post import (
     encode,
     encode_cached_post,
 )
-from apps.posts.models import OPEN, Attachment, Kind, Mention, Poll, Post, PostCounts
+from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, PostCounts
+from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.connections import RedisError
 from feedcache.ids import author_of, possible_ids, second_of
 from feedcache.local_cache import HotKeys, LocalCache
@@ -124,24 +126,29 @@ def count_reads(post_ids: Collection[int]) -> None:
 
 
 def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
-    """The entries of all posts that ever existed, from PostgreSQL: three queries, four with polls.
-
-    The posts are read first: a concurrent edit can only join the old version, and then replaces the entry.
-    """
-    return shards.or_partly(partial(_load_cached_posts, possible_ids(post_ids)))
+    """The entries of all posts that ever existed, from PostgreSQL."""
+    return shards.or_partly(partial(_load_cached_posts, post_ids))
 
 
 def _load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
-    posts = _with_sources(post_ids)
-    entries = {post.pk: GONE if post.deleted_at else RESTRICTED for post in posts}
-    open_posts = [post for post in posts if post.deleted_at is None and post.visibility in OPEN]
-    for post, content in zip(open_posts, _contents(open_posts), strict=True):
-        source = post.source if post.source and post.source.visibility in OPEN else None
-        entries[post.pk] = _cached_post_of(content, source)
-    return entries
+    posts = _read_posts(post_ids)
+    sources = _read_sources(posts)
+    return {
+        post.pk: _entry_of(post, sources.get(post.source_id or 0))
+        for post in posts
+        if post.source_id is None or post.source_id in sources  # else the source is out of reach
+    }
 
 
-def _cached_post_of(content: PostContent, source: Post | PostContent | None) -> CachedPost:
+def _entry_of(post: Post, source: "_Source | None") -> CachedPost:
+    if post.deleted_at is not None:
+        return GONE
+    if post.visibility not in OPEN:
+        return RESTRICTED
+    return _cached_post_of(post.content, source if source and source.visibility in OPEN else None)
+
+
+def _cached_post_of(content: PostContent, source: "_Source | PostContent | None") -> CachedPost:
     """The entry of an open post, with its source when that is open."""
     if source is None:
         return CachedPost(State.OPEN, content)
@@ -149,62 +156,80 @@ def _cached_post_of(content: PostContent, source: Post | PostContent | None) -> 
 
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """Contents of existing posts, restricted ones too, in three queries, four with polls."""
-    return shards.or_partly(lambda: _contents_by_id(_posts(post_ids).filter(deleted_at=None)))
+    """Contents of existing posts, restricted ones too, from PostgreSQL."""
+    return _contents_where(_EXISTS, post_ids)
 
 
 def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
     """Contents of open posts from PostgreSQL, not cached: for rarely read pages."""
-    only = {"deleted_at": None, "visibility__in": OPEN}
-    return shards.or_partly(lambda: _contents_by_id(_posts(post_ids).filter(**only)))
+    return _contents_where(_IS_OPEN, post_ids)
 
 
-def _contents_by_id(posts: QuerySet[Post]) -> dict[int, PostContent]:
-    return {content.id: content for content in _contents(list(posts))}
+def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, PostContent]:
+    posts = shards.or_partly(partial(_read_posts, post_ids, condition))
+    return {post.pk: post.content for post in posts}
 
 
-def _posts(post_ids: Collection[int]) -> QuerySet[Post]:
-    """OperationalError when the servers of all of them are away."""
+_POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
+_EXISTS = "AND deleted_at IS NULL"
+_IS_OPEN = f"{_EXISTS} AND visibility IN ('public', 'unlisted')"
+# Sent together. The posts are read first: a concurrent edit can only join the old version, and then replaces the entry.
+_READ_POSTS = f"""
+SELECT {_POST.of("posts_post")} FROM posts_post WHERE id = ANY(%(ids)s) {{condition}};
+SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment WHERE post_id = ANY(%(ids)s)
+    ORDER BY post_id, position;
+SELECT post_id, handle, user_id FROM posts_mention JOIN accounts_user ON accounts_user.id = user_id
+    WHERE post_id = ANY(%(ids)s)
+"""  # noqa: S608 -- constants
+# Not joined: on several servers a join would ask all of them.
+_READ_SOURCES = (
+    "SELECT id, visibility, source_id, reply_to_id FROM posts_post WHERE id = ANY(%(ids)s)"
+)
+
+
+class _Source(NamedTuple):
+    """What the entry of a post says of the post that it shares."""
+
+    id: int
+    visibility: str
+    source_id: int | None
+    reply_to_id: int | None
+
+
+def _read_posts(post_ids: Collection[int], condition: str = "") -> list[Post]:
+    """Posts with their `content`: one round trip, another one for polls. OperationalError when all are out of reach."""
     ids = possible_ids(post_ids)
-    shards.require_reachable(ids)
-    return Post.objects.filter(pk__in=shards.reachable_ids(ids))
-
-
-def _with_sources(post_ids: Collection[int]) -> list[Post]:
-    """Posts with what they share; without those that share a post which is out of reach."""
-    if not shards.are_used():
-        return list(_posts(post_ids).select_related("source"))
-    # no join: it would ask all servers
-    posts = list(_posts(post_ids))
-    source_ids = {post.source_id for post in posts if post.source_id is not None}
-    sources = Post.objects.in_bulk(shards.reachable_ids(source_ids))
-    for post in posts:
-        post.source = sources.get(post.source_id)
-    return [post for post in posts if post.source_id is None or post.source]
-
-
-def _contents(posts: list[Post]) -> list[PostContent]:
-    ids = [post.pk for post in posts]
     if not ids:
         return []
+    shards.require_reachable(ids)
+    ids = shards.reachable_ids(ids)
+    rows, attached, mentioned = rows_of_each(_READ_POSTS.format(condition=condition), {"ids": ids})
+    posts = [_POST.instance(row) for row in rows]
     pictures: dict[int, list[Picture]] = defaultdict(list)
-    for attachment in Attachment.objects.filter(post__in=ids).order_by("post_id", "position"):
+    for attachment in map(_ATTACHMENT.instance, attached):
         pictures[attachment.post_id or 0].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
-    named = Mention.objects.filter(post__in=ids).values_list("post", "user__handle", "user")
-    for post_id, handle, user_id in named:
+    for post_id, handle, user_id in mentioned:
         mentions[post_id][handle] = user_id
     with_poll = [post.pk for post in posts if post.has_poll]
     polls = Poll.objects.in_bulk(with_poll) if with_poll else {}
-    return [
-        PostContent.of(
+    for post in posts:
+        post.content = PostContent.of(
             post,
             pictures=pictures[post.pk],
             mentions=mentions[post.pk],
             poll=polls.get(post.pk),
         )
-        for post in posts
-    ]
+    return posts
+
+
+def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
+    """The posts that others share, by their ids; without those that are out of reach."""
+    ids = {post.source_id for post in posts if post.source_id is not None}
+    if not ids:
+        return {}
+    rows = rows_of(_READ_SOURCES, {"ids": shards.reachable_ids(ids)})
+    return {source.id: source for source in starmap(_Source, rows)}
 
 
 def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:

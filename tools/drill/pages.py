@@ -168,6 +168,7 @@ class Pages:
         low = found["next"] or 0
         if read.operation.name == "home_html":
             low = min(shown, default=0)
+            shown |= self._on_cards_of(shown)
         due = self._due_of(read.viewer)
         for post_id in due[bisect_right(due, low) : bisect_left(due, high)]:
             if post_id in shown:
@@ -179,6 +180,14 @@ class Pages:
                     self._verdicts[which].excused += 1
                     continue
                 self._note(which, read, post_id, f"is missing, there since {since:.3f}")
+
+    def _on_cards_of(self, shown: set[int]) -> set[int]:
+        """The reposts that a page in HTML shows on the card of a newer repost of the same post."""
+        reposts = {one: post for one, post in self._posts.items() if post["kind"] == "repost"}
+        cards = {
+            reposts[post_id]["source_id"]: post_id for post_id in sorted(shown & reposts.keys())
+        }
+        return {one for one, post in reposts.items() if one < cards.get(post["source_id"], 0)}
 
     def _was_cut_off(self, post_id: int, read: _Read) -> bool:
         """Whether the post is owed to the windows since Redis could not be reached: a known gap, by the ledger only."""

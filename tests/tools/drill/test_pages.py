@@ -41,17 +41,17 @@ def done(name, begin, *, actor=ANN, **args):
     return Operation(0, actor, name, begin, args, begin + 1, OK, 200, None)
 
 
-def judged(*operations, settled=SETTLED):
+def judged(*operations, settled=SETTLED, posts=POSTS):
     """The invariants that are violated."""
-    verdicts = verdicts_of(*operations, settled=settled)
+    verdicts = verdicts_of(*operations, settled=settled, posts=posts)
     return {name for name in INVARIANTS if verdicts[name].violations}
 
 
-def verdicts_of(*operations, settled=SETTLED, away=()):
+def verdicts_of(*operations, settled=SETTLED, away=(), posts=POSTS):
     history = [*published(), *operations]
     verdicts = Verdicts()
     facts = Facts(history, World([], [], [], {(ANN, BOB)}))
-    Pages(facts, POSTS, settled, verdicts, away=away).judge(history)
+    Pages(facts, posts, settled, verdicts, away=away).judge(history)
     return verdicts
 
 
@@ -67,6 +67,15 @@ def test_a_right_page_is_right():
 @pytest.mark.parametrize("missing", [60, 30, 20, 10])
 def test_a_hole_is_a_half_built_page(missing):
     assert judged(page([one for one in WHOLE if one != missing])) == {"I7"}
+
+
+@pytest.mark.parametrize(("name", "violated"), [("home_html", set()), ("home", {"I7"})])
+def test_a_repost_may_be_on_the_card_of_a_newer_one_where_pages_group_them(name, violated):
+    posts = POSTS | {70: post(70, BOB, kind="repost", source=50)}
+    posts |= {80: post(80, ANN, kind="repost", source=50)}
+    settled = dict.fromkeys(posts, 100.0)
+    assert judged(page([80, *WHOLE], name=name), settled=settled, posts=posts) == violated
+    assert judged(page([70, *WHOLE], name=name), settled=settled, posts=posts) == {"I7"}
 
 
 def test_what_was_not_delivered_yet_may_be_missing():
