@@ -1,5 +1,6 @@
 """What caches say of a post, its author and its viewer is never older than what was acknowledged (decision 0019)."""
 
+import re
 from contextlib import contextmanager
 from typing import Any
 
@@ -171,7 +172,7 @@ def overtaken(table, act):
 
     def wrapper(execute, sql, params, many, context):
         answer = execute(sql, params, many, context)
-        if not done and sql.startswith("SELECT") and f'FROM "{table}"' in sql:
+        if not done and sql.lstrip().startswith("SELECT") and re.search(rf'FROM "?{table}\b', sql):
             done.append(True)
             act()
         return answer

@@ -161,7 +161,7 @@ def interrupt(table, change):
 
     def wrapper(execute, sql, params, many, context):
         answer = execute(sql, params, many, context)
-        if not done and sql.startswith("SELECT") and f"FROM {table} " in sql:
+        if not done and f"FROM {table} " in sql:
             done.append(True)
             change()
         return answer

@@ -338,8 +338,8 @@ class TestReading:
         deliver()
         viewer = user_by_id(bob.pk)
         home_timeline(viewer, Cursor())
-        # what they are, who belongs, how they stand; text, pictures and mentions; likes
-        with django_assert_num_queries(7):
+        # what they are, who belongs, how they stand; contents; likes
+        with django_assert_num_queries(5):
             assert len(home_timeline(viewer, Cursor()).items) == number
 
     @pytest.mark.parametrize("missing", ["home", "inbox", "both"])

@@ -264,10 +264,10 @@ def test_a_bell_that_is_lost_costs_no_page(small_windows, reader, far_apart, mon
 # --- what a page costs ----------------------------------------------------------------------------
 
 
-def test_a_deep_page_is_six_statements_and_as_many_trips_as_the_first(
+def test_a_deep_page_is_four_statements_and_as_many_trips_as_the_first(
     small_windows, reader, authors, waves, rung, django_assert_num_queries
 ):
-    """The second level, ids, texts, pictures, mentions; and likes, since no filter reaches back so far.
+    """The second level, ids, contents; and likes, since no filter reaches back so far.
 
     Nobody has read it before.
     """
@@ -277,7 +277,7 @@ def test_a_deep_page_is_six_statements_and_as_many_trips_as_the_first(
         home_timeline(viewer, Cursor())
     for start in (40, 140, 40):
         below = Cursor(max_id=ids[start - 1])
-        with django_assert_num_queries(6), waves.counted() as sent:
+        with django_assert_num_queries(4), waves.counted() as sent:
             page = home_timeline(viewer, below)
         assert [item.id for item in page.items] == ids[start : start + PAGE]
         assert len(sent) == 2
