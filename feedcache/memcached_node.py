@@ -91,7 +91,7 @@ def get_request(keys: Sequence[bytes]) -> bytes:
 def store_request(
     verb: bytes, items: Iterable[tuple[bytes, Item]], *, ttl_seconds: int, noreply: bool
 ) -> bytes:
-    """`set` or `add` several values, or `cas` each with its token."""
+    """`set`, `add` or `append` several values, or `cas` each with its token."""
     end = b" noreply\r\n" if noreply else b"\r\n"
     parts = []
     for key, (data, flags, token) in items:

@@ -162,6 +162,13 @@ class Layer:
             build = _refill(stored, [key for key in part if key in release])
             slot.node.send_noreply(build, generation)
 
+    def append(self, items: Items) -> None:
+        """Append to the items that are there, without waiting; may get lost."""
+        for slot, part in self.by_slot(items):
+            generation = slot.node.current()
+            if generation is not None:
+                slot.node.send_noreply(_append([(key, items[key]) for key in part]), generation)
+
     def lease(self, keys: Collection[bytes]) -> "Leases":
         """Try to become the loader of each key, and read in the same round trip what has been stored meanwhile."""
         leases, requests = Leases(), []
@@ -184,7 +191,6 @@ class Layer:
 def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
     """Set items in several layers, each with a time to live, without a reply for each, and wait until they are there.
 
-    Items with tokens replace exactly those that were read with them.
     A read of the stamp closes the request to every node; all nodes work at the same time. So a reader in any process
     finds the new item in every layer afterwards. A node that does not answer has missed a write.
     """
@@ -192,8 +198,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
     for layer, items, ttl_seconds in what:
         for slot, part in layer.by_slot(items):
             pairs = [(key, items[key]) for key in part]
-            verb = b"cas" if pairs[0][1].token else b"set"
-            build = _stores(slot.node, verb, pairs, ttl_seconds, noreply=True)
+            build = _stores(slot.node, b"set", pairs, ttl_seconds, noreply=True)
             request = slot.node.send(build)
             if request is None:
                 slot.node.miss_write()
@@ -290,6 +295,14 @@ def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Req
             for key, item in items
         ]
         return b"".join(stores) + delete_request(prefix + LEASE_MARK + key for key in leased)
+
+    return build
+
+
+def _append(items: Sequence[tuple[bytes, Item]]) -> RequestBuilder:
+    def build(prefix: bytes) -> bytes:
+        named = [(prefix + VALUE_MARK + key, item) for key, item in items]
+        return store_request(b"append", named, ttl_seconds=0, noreply=True)
 
     return build
 
@@ -510,32 +523,12 @@ class TieredCache:
         items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
         return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
-    def change_many(
-        self,
-        keys: Collection[str],
-        step: Callable[[str, bytes], bytes | None],
-        *,
-        ttl_seconds: int,
-    ) -> None:
-        """Replace stored values by `step(key, value)`, unless that is None: one round trip reads, one writes.
-
-        By gets and cas on Main, on Backup while Main fails: what another writer stored meanwhile stays. The other
-        layers are set at the same time, without a comparison: for values whose readers refuse what is outdated.
-        """
-        names, ttl_seconds = named(keys), bounded(ttl_seconds)
-        base, reading = self.main, self.main.read(names)
-        if not reading.nodes:
-            base, reading = self.backup, self.backup.read(names)
-        tokens: dict[bytes, Item] = {}
-        for key, item in reading.items.items():
-            data = step(names[key], item.data) if item.kind == Kind.VALUE else None
-            if data is not None:
-                tokens[key] = make(Kind.VALUE, data, ttl_seconds)._replace(token=item.token)
-        plain = {key: item._replace(token=0) for key, item in tokens.items()}
-        layers = (self.main, self.backup, *self.groups)
-        set_everywhere(
-            [(layer, tokens if layer is base else plain, ttl_seconds) for layer in layers]
-        )
+    def append_many(self, values: Mapping[str, bytes]) -> None:
+        """Append to stored values wherever they are, without waiting; it may get lost. Their lives are not extended."""
+        names = named(values)
+        items = {key: Item(values[name]) for key, name in names.items()}
+        for layer in (self.main, self.backup, *self.groups):
+            layer.append(items)
 
     def delete_many(self, keys: Collection[str]) -> bool:
         """No older value will be found under these keys. At most 1,000.

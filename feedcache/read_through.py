@@ -179,29 +179,13 @@ def name_of_pair(pair: tuple[object, object]) -> str:
     return f"{pair[0]}.{pair[1]}"
 
 
-AnyKind = TypeVar("AnyKind", bound=ReadThrough[Any, Any])
+def append_to_each(kinds: Sequence[ReadThrough[K, Any]], key: K, data: bytes) -> None:
+    """Append bytes to the cached values of a key in several kinds, without waiting.
 
-
-def change_revised(
-    kinds: Sequence[AnyKind], key: Any, step: Callable[[AnyKind, Any], Any | None]
-) -> None:
-    """Replace the cached values of a key in several kinds by `step(kind, value)`, in one read and one write.
-
-    None or a ValueError leaves a value. For values that are made of one revision, and read at that revision only:
-    whichever of two writers comes last, a value of an outdated revision is a miss and never a wrong answer.
+    For values that tell whether something was appended that they have already, or something before it was lost.
     """
     cache = tiers()
-    names = {name: kind for kind in kinds for name in kind.names([key], cache)}
-
-    def changed(name: str, data: bytes) -> bytes | None:
-        kind = names[name]
-        with suppress(ValueError):
-            value = step(kind, kind.decode(data))
-            return None if value is None else kind.encode(value)
-        return None
-
-    ttl_seconds = min(kind.jittered_ttl() for kind in kinds)
-    cache.change_many(names, changed, ttl_seconds=ttl_seconds)
+    cache.append_many({name: data for kind in kinds for name in kind.names([key], cache)})
 
 
 @dataclass

@@ -216,7 +216,7 @@ for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), st
     _limited = connection_limited_to(REPLICA_TIMEOUT_SECONDS)
     DATABASES[f"replica{_number}"] = _as_default(_url, timeout=0.5, connection_class=_limited)
 # Servers that may hold logical shards of the follow tables, by name: east=postgres://...,west=postgres://...
-# (`manage shards`, apps.graph.shards)
+# (`manage shards`, apps.shards)
 GRAPH_SHARDS: dict[str, str] = env.dict("GRAPH_SHARD_URLS", default={})
 REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)  # then it is not read
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

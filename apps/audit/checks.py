@@ -197,7 +197,7 @@ def _finish_posts(audit_pass: AuditPass) -> None:
 
 
 def _finish_follows(audit_pass: AuditPass) -> None:
-    """What the journal of follows on several servers still holds (`apps.graph.shards`)."""
+    """What the journal of follows on several servers still holds (`apps.graph.journal`)."""
     oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
     for pending in PendingFollow.objects.filter(created_at__lt=oldest).order_by("pk")[:SLICE]:
         follow = {"follower": pending.follower_id, "followee": pending.followee_id}

@@ -34,6 +34,7 @@ from apps.graph.cache import (
     renew_graph_revisions,
 )
 from apps.graph.groups.actions import leave_circles_of_each_other
+from apps.graph.journal import journaled
 from apps.graph.models import (
     AccountNote,
     Block,
@@ -45,7 +46,6 @@ from apps.graph.models import (
     PastRelation,
     Relation,
 )
-from apps.graph.shards import journaled
 from apps.throttling import check_rate_limit
 
 NOTE_MAX_CHARACTERS = 2000

@@ -1,9 +1,13 @@
 """A vector: the newest ids of one list in one byte string (sources 000, 002: a one-dimensional array of ids). Pure.
 
     | 1 byte: format | 1 byte: flags | 2 bytes: count | 4 bytes: revision | count x 8 bytes: entries, newest first |
+    | 4 bytes: revision | 4 bytes: what | 8 bytes: entry |    any number of changes since then
 
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
 reply, so that a list without replies needs no content. Ids fall strictly.
+
+Changes are appended by their writers, who need not know what is there. Each says which revision it leads to: one that
+is in the entries already is passed over, and after a gap the vector stays at an older revision, which nobody accepts.
 
 A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
 `complete` means that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
@@ -21,11 +25,14 @@ from feedcache.ids import MAX_ID
 
 Entries: TypeAlias = NDArray[np.uint64]
 
-FORMAT = 1
+FORMAT = 2
 COMPLETE = 1
 REPLY = 1 << 63
 MAX_LENGTH = (1 << 16) - 1
-_HEADER = struct.Struct("<BBHI")
+MAX_CHANGES = 256  # 4 KB: then the list is cheaper to read from its source again
+_HEADER, _CHANGE = struct.Struct("<BBHI"), struct.Struct("<IIQ")
+# Where the upper half of an entry would be, but no id is so large: a wrong count is noticed.
+_ADDED, _REMOVED, _UNCHANGED = range(0xFFFFFF00, 0xFFFFFF03)
 _WORD = np.dtype("<u8")
 _ID_BITS = np.uint64(MAX_ID)
 _REPLY_BIT = np.uint64(63)
@@ -108,24 +115,57 @@ def entry(post_id: int, *, is_reply: bool) -> int:
     return post_id | REPLY if is_reply else post_id
 
 
+def added(new: int, *, revision: int) -> bytes:
+    """A change: the newest entry."""
+    return _CHANGE.pack(revision, _ADDED, new)
+
+
+def removed(post_id: int, *, revision: int) -> bytes:
+    """A change: an entry less."""
+    return _CHANGE.pack(revision, _REMOVED, post_id)
+
+
+def unchanged(*, revision: int) -> bytes:
+    """A change of something else than the ids."""
+    return _CHANGE.pack(revision, _UNCHANGED, 0)
+
+
 def decode(data: bytes) -> IdVector:
-    """ValueError for any bytes that `encode` does not write."""
+    """A vector with its changes. ValueError for bytes that nobody wrote, and when there are too many changes."""
     if len(data) < _HEADER.size:
         raise ValueError("shorter than a header")
     form, flags, count, revision = _HEADER.unpack_from(data)
     if form != FORMAT or flags & ~COMPLETE:
         raise ValueError(f"format {form} with flags {flags} is unknown")
-    if len(data) != _HEADER.size + count * _WORD.itemsize:
-        raise ValueError(f"{len(data)} bytes are not {count} ids")
-    vector = IdVector(
-        np.frombuffer(data, dtype=_WORD, offset=_HEADER.size), revision, complete=bool(flags)
-    )
+    end = _HEADER.size + count * _WORD.itemsize
+    changes, rest = divmod(len(data) - end, _CHANGE.size)
+    if changes < 0 or rest:
+        raise ValueError(f"{len(data)} bytes are not {count} ids and their changes")
+    if changes > MAX_CHANGES:
+        raise ValueError(f"{changes} changes are more than {MAX_CHANGES}")
+    entries = np.frombuffer(data, dtype=_WORD, offset=_HEADER.size, count=count)
+    vector = IdVector(entries, revision, complete=bool(flags))
     _check(vector)
+    return _changed(vector, data[end:])
+
+
+def _changed(vector: IdVector, changes: bytes) -> IdVector:
+    for revision, what, word in _CHANGE.iter_unpack(changes):
+        if what not in (_ADDED, _REMOVED, _UNCHANGED):
+            raise ValueError(f"change {what} is unknown")
+        if revision != vector.revision + 1:
+            continue
+        if what == _ADDED:
+            vector = vector.prepend(word, revision=revision)
+        elif what == _REMOVED:
+            vector = vector.remove(word, revision=revision)
+        else:
+            vector = vector.at(revision=revision)
     return vector
 
 
 def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
-    """Decode many values as one array; None for each that `decode` refuses."""
+    """Decode many values, those without changes as one array; None for each that `decode` refuses."""
     sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values)) // _WORD.itemsize
     if not values or not sizes.all() or sum(map(len, values)) != int(sizes.sum()) * _WORD.itemsize:
         return [_decode_or_none(data) for data in values]  # some are not whole words
@@ -144,8 +184,10 @@ def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
     flags, revisions = (heads >> np.uint64(8)) & np.uint64(COMPLETE), heads >> np.uint64(32)
     parts = (starts.tolist(), ends.tolist(), flags.tolist(), revisions.tolist(), good.tolist())
     return [
-        IdVector(words[start + 1 : end], revision, complete=bool(flag)) if is_good else None
-        for start, end, flag, revision, is_good in zip(*parts, strict=True)
+        IdVector(words[start + 1 : end], revision, complete=bool(flag))
+        if is_good
+        else _decode_or_none(data)
+        for data, start, end, flag, revision, is_good in zip(values, *parts, strict=True)
     ]
 
 

@@ -1,10 +1,10 @@
-"""Values that carry the revision they were made from: read through with `accept`, changed in place."""
+"""Values that carry the revision they were made from: read through with `accept`, appended to in place."""
 
 import pytest
 
 from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import make
-from feedcache.read_through import ReadThrough, change_revised
+from feedcache.read_through import ReadThrough, append_to_each
 from feedcache.topology import Node, Topology
 from tests.support.memory import forget
 from tests.support.services import running
@@ -63,31 +63,11 @@ def test_what_is_stored_can_be_seen_without_loading():
     assert FENCED.peek_many([]) == {}
 
 
-def test_a_change_is_made_to_what_is_stored():
-    FENCED.set_many({1: (7, 1)})
-    change_revised([FENCED], 1, lambda _kind, value: (value[0] + 1, value[1] + 1))
-    assert FENCED.peek_many([1]) == {1: (8, 2)}
-
-
-@pytest.mark.parametrize(
-    "step", [lambda _value: None, lambda _value: (int("x"), 0)], ids=["None", "ValueError"]
-)
-def test_a_step_may_leave_a_value_alone(step):
+def test_what_is_appended_is_appended_to_what_is_stored():
     FENCED.set_many({1: (7, 1)})
     for key in (1, 2):
-        change_revised([FENCED], key, lambda _kind, value: step(value))
-    assert FENCED.peek_many([1, 2]) == {1: (7, 1)}
-
-
-def test_what_another_writer_stored_meanwhile_stays():
-    FENCED.set_many({1: (7, 1)})
-
-    def slowly(_kind, value):
-        FENCED.set_many({1: (9, 9)})
-        return (value[0] + 1, 2)
-
-    change_revised([FENCED], 1, slowly)
-    assert FENCED.peek_many([1]) == {1: (9, 9)}
+        append_to_each([FENCED], key, b"5")
+    assert FENCED.peek_many([1, 2]) == {1: (7, 15)}
 
 
 @pytest.fixture
@@ -119,9 +99,9 @@ def test_what_is_stale_everywhere_is_loaded_once_and_written_over(two_groups):
     assert [layer.read([name]).items[name].data for layer in layers] == [b"7 101"] * 3
 
 
-def test_a_change_reaches_every_layer(two_groups):
+def test_what_is_appended_reaches_every_layer(two_groups):
     FENCED.set_many({1: (7, 1)})
-    change_revised([FENCED], 1, lambda _kind, value: (value[0] + 1, 2))
+    append_to_each([FENCED], 1, b"5")
     name = FENCED._name(1, two_groups).encode()
     layers = (two_groups.main, *two_groups.groups)
-    assert [layer.read([name]).items[name].data for layer in layers] == [b"8 2"] * 3
+    assert [layer.read([name]).items[name].data for layer in layers] == [b"7 15"] * 3

@@ -5,8 +5,8 @@ the authors whose short one does not reach far enough, then PostgreSQL. When mos
 a restart of Memcached, the replicas on the reader's shard answer instead.
 
 Every publication and deletion that changes the outbox raises `UserCounts.outbox_revision` in its own transaction, and a
-vector of another revision is a miss. So the updates of vectors below only save queries: lost or late ones cost one, and
-never a wrong answer. Restricted posts never enter.
+vector of another revision is a miss. So the changes that writers append to vectors only save queries: lost or late ones
+cost one, and never a wrong answer. Restricted posts never enter.
 """
 
 import random
@@ -26,8 +26,9 @@ from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql
 from apps.timeline.sources.parallel import in_parallel
 from feedcache.ids import answers_another
-from feedcache.read_through import ReadThrough, change_revised
-from feedcache.structures.id_vector import IdVector, decode, decode_many, entry
+from feedcache.read_through import ReadThrough, append_to_each
+from feedcache.structures import id_vector
+from feedcache.structures.id_vector import IdVector
 
 GROUP_SIZE = 500  # authors per read: one call of each node, one statement; 0.8 MB of short vectors
 MIN_AUTHORS, SAMPLE = 1_000, 20  # fewer authors are loaded within 50 ms
@@ -46,12 +47,12 @@ class Outboxes(ReadThrough[int, IdVector]):
 def _outboxes(name: str, length: int) -> Outboxes:
     return Outboxes(
         name=name,
-        version=2,  # a reply to its own author is not flagged as a reply
+        version=3,  # a reply to its own author is not flagged as a reply; with changes
         ttl_seconds=7 * 24 * 3600,
         key_of=str,
         encode=IdVector.encode,
-        decode=decode,
-        decode_many=decode_many,
+        decode=id_vector.decode,
+        decode_many=id_vector.decode_many,
         family="outbox",
         negative_ttl_seconds=0,  # an author without posts has an empty vector
         length=length,
@@ -171,18 +172,25 @@ def _by_author(rows: Iterable[Row]) -> dict[int, int]:
 
 def add(post: Post) -> None:
     """After the commit, put a new post at the head of its author's vectors, where they are cached."""
-    new = entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
-    _update(post, partial(IdVector.prepend, new=new))
+    new = id_vector.entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
+    _append(post, partial(id_vector.added, new))
 
 
 def remove(post: Post) -> None:
     """After the commit, remove a deleted post from its author's vectors."""
-    _update(post, partial(IdVector.remove, post_id=post.pk))
+    _append(post, partial(id_vector.removed, post.pk))
 
 
 def advance(post: Post) -> None:
     """After the commit, bring the vectors to the revision of an edit, which changes no ids."""
-    _update(post, IdVector.at)
+    _append(post, id_vector.unchanged)
+
+
+def _append(post: Post, change: Callable[..., bytes]) -> None:
+    if post.outbox_revision is not None:
+        data = change(revision=post.outbox_revision)
+        append = partial(append_to_each, [SHORT_OUTBOXES, LONG_OUTBOXES], post.author_id, data)
+        transaction.on_commit(append)
 
 
 def repair(author_id: int) -> None:
@@ -191,24 +199,6 @@ def repair(author_id: int) -> None:
     _vectors(SHORT_OUTBOXES, revisions)
     if LONG_OUTBOXES.peek_many([author_id]):
         _vectors(LONG_OUTBOXES, revisions)
-
-
-def _update(post: Post, change: Callable[..., IdVector]) -> None:
-    if post.outbox_revision is not None:
-        transaction.on_commit(
-            partial(_update_vectors, post.author_id, change, post.outbox_revision)
-        )
-
-
-def _update_vectors(author_id: int, change: Callable[..., IdVector], revision: int) -> None:
-    def step(outboxes: Outboxes, vector: IdVector) -> IdVector | None:
-        # A vector that is not exactly one revision behind stays as it is: it has the change already, or it lacks an
-        # earlier one too and is a miss.
-        if vector.revision != revision - 1:
-            return None
-        return change(vector, revision=revision).trim(outboxes.length)
-
-    change_revised([SHORT_OUTBOXES, LONG_OUTBOXES], author_id, step)
 
 
 def _read_groups(revisions: Revisions, cursor: Cursor, count: int) -> list[int]:

@@ -4,7 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedcache.ids import MAX_ID
-from feedcache.structures.id_vector import MAX_LENGTH, REPLY, IdVector, decode, decode_many, entry
+from feedcache.structures.id_vector import (
+    MAX_CHANGES,
+    MAX_LENGTH,
+    REPLY,
+    IdVector,
+    added,
+    decode,
+    decode_many,
+    entry,
+    removed,
+    unchanged,
+)
 
 IDS = st.integers(1, MAX_ID)
 ENTRIES = st.dictionaries(IDS, st.booleans(), max_size=40).map(
@@ -78,13 +89,13 @@ def test_a_changed_byte_is_refused_or_is_another_vector(entries, place, change):
         lambda data: data + b"\0",
         lambda data: data + bytes(8),
         lambda data: b"\0" + data[1:],
-        lambda data: b"\2" + data[1:],
+        lambda data: b"\3" + data[1:],
         lambda data: data[:1] + b"\2" + data[2:],
         lambda data: data[:8] + data[16:] + data[8:16],
         lambda data: data[:8] + data[8:16] * 3,
         lambda data: data[:-8] + bytes(8),
     ],
-    ids=["nothing", "half a header", "a byte short", "an id short", "a byte long", "an id long", "format 0", "format 2",
+    ids=["nothing", "half a header", "a byte short", "an id short", "a byte long", "an id long", "format 0", "format 3",
          "flag", "order", "twice", "zero"],
 )  # fmt: skip
 def test_a_damaged_vector_is_refused(change):
@@ -155,30 +166,72 @@ def test_a_head_reaches_what_nothing_is_missing_above(history, length):
         assert head.reaches(oldest)
 
 
+FATES = ["appended", "appended twice", "late", "lost", "read again"]
+
+
 @st.composite
-def changes(draw):
-    """What an author does: publishes (True) and deletions of a random post that is there."""
-    return draw(
-        st.lists(st.tuples(st.booleans(), st.integers(0, 10**6), st.booleans()), max_size=60)
-    )
+def changes(draw, fates):
+    """What an author does: publications, edits and deletions of a random post that is there; and what becomes of it."""
+    what = st.sampled_from(["publish", "edit", "delete"])
+    one = st.tuples(what, st.integers(0, 10**6), st.booleans(), st.sampled_from(fates))
+    return draw(st.lists(one, max_size=60))
 
 
-@given(changes(), st.integers(1, 12))
-def test_a_vector_kept_by_changes_is_a_head_of_the_truth(steps, length):
+def histories_of(steps, length):
+    """After each step the truth, its revision, and the vector that was kept by appending."""
     truth: list[int] = []
-    kept = vector([], revision=0)
-    for revision, (publishes, number, is_reply) in enumerate(steps, start=1):
-        if publishes or not truth:
+    value, late = vector([], revision=0).encode(), b""
+    for revision, (what, number, is_reply, fate) in enumerate(steps, start=1):
+        if what == "publish" or not truth:
             truth.insert(0, entry(revision * 10, is_reply=is_reply))
-            kept = kept.prepend(truth[0], revision=revision).trim(length)
+            change = added(truth[0], revision=revision)
+        elif what == "edit":
+            change = unchanged(revision=revision)
         else:
             gone = truth.pop(number % len(truth))
-            kept = kept.remove(gone & MAX_ID, revision=revision)
-        assert len(kept) <= length
-        assert kept.entries.tolist() == truth[: len(kept)]
+            change = removed(gone & MAX_ID, revision=revision)
+        value, late = value + late, b""
+        if fate == "read again":  # before or after the writer has appended to what was there
+            value = vector(truth, revision=revision).trim(length).encode() + change * is_reply
+        elif fate == "late":
+            late = change
+        else:
+            value += change * {"lost": 0, "appended": 1, "appended twice": 2}[fate]
+        yield truth, revision, decode(value)
+
+
+@given(changes(["appended", "appended twice", "read again"]), st.integers(1, 12))
+def test_a_vector_kept_by_changes_is_a_head_of_the_truth(steps, length):
+    for truth, revision, kept in histories_of(steps, length):
         assert kept.revision == revision
+        assert kept.entries.tolist() == truth[: len(kept)]
         assert not kept.complete or len(kept) == len(truth)
-        kept = decode(kept.encode())
+
+
+@given(changes(FATES), st.integers(1, 12))
+def test_a_vector_is_never_wrong_at_the_revision_it_says(steps, length):
+    for truth, revision, kept in histories_of(steps, length):
+        assert kept.revision <= revision
+        if kept.revision == revision:
+            assert kept.entries.tolist() == truth[: len(kept)]
+            assert not kept.complete or len(kept) == len(truth)
+
+
+def test_too_many_changes_are_read_again_from_the_source():
+    value = vector([], revision=0).encode()
+    value += b"".join(unchanged(revision=number) for number in range(1, MAX_CHANGES + 1))
+    assert decode(value).revision == MAX_CHANGES
+    with pytest.raises(ValueError, match="more than"):
+        decode(value + unchanged(revision=MAX_CHANGES + 1))
+    assert decode_many([value, value + unchanged(revision=MAX_CHANGES + 1)])[1] is None
+
+
+def test_a_change_that_nobody_wrote_is_refused():
+    value = vector([9, 5], revision=1).encode()
+    change = added(12, revision=2)
+    for spoiled in (bytes(15), change[:4] + bytes(12), change + bytes(8), change[8:] + change[:8]):
+        with pytest.raises(ValueError, match=r"changes|unknown"):
+            decode(value + spoiled)
 
 
 def test_what_is_not_newer_is_not_prepended():
