@@ -75,7 +75,10 @@ def test_reply_edit_and_delete(author, reader, visit, scripts):
         log_in(page, "reader")
         page.goto(f"/@author/{post.pk}")
         page.locator("article").get_by_role("link", name="Reply").click()
-        page.get_by_label("Your reply").fill("@author Here is an answer.")
+        reply = page.get_by_label("Your reply")
+        if scripts:  # the script puts the cursor behind the name first
+            expect(reply).to_be_focused()
+        reply.fill("@author Here is an answer.")
         page.get_by_role("main").get_by_role("button", name="Reply").click()
         if scripts:  # it was written in its place
             page.locator("#feed > .post .when").last.click()
