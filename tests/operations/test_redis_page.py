@@ -31,6 +31,7 @@ def on_cluster(nodes, settings):
     # a node that another test stopped for a moment is missed by the others for a while
     ready = b"cluster_state:ok"
     assert clusters.until(lambda: all(ready in node.ask("CLUSTER", "INFO") for node in nodes))
+    settings.REDIS_TIMEOUT_SECONDS = 0.3  # some tests freeze a node
     with clusters.addresses(
         settings, **dict.fromkeys(clusters.CLASSES, clusters.cluster_url(nodes))
     ):

@@ -98,7 +98,9 @@ def test_without_ranges_one_command_goes_to_the_one_server(service):
     assert len(queued.commands) == 1
 
 
-def test_a_server_that_is_away_takes_its_own_counts_only(split, other):
+def test_a_server_that_is_away_takes_its_own_counts_only(split, other, settings):
+    settings.REDIS_TIMEOUT_SECONDS = 0.3
+    connections.forget_clients()
     split.put_many([split.source.put(OLD, 1, 2, 3), split.source.put(NEW, 4, 5, 6)])
     other.freeze()
     try:
