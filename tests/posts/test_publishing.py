@@ -83,7 +83,7 @@ def warm(transactional_db, memcached, monkeypatch):
     [("Plain.", PLAIN), ("To @bob.", MENTIONING), ("A #tag.", TAGGED)],
 )
 def test_a_publication_asks_redis_twice_and_does_not_wait_for_memcached(warm, body, statements):
-    """Redis: the limit, and after the commit all that goes there. Memcached: what is appended to the author's vectors."""
+    """Redis: the limit, and after the commit all that goes there. Memcached: what is appended to vectors."""
     alice, calls = warm
     with CaptureQueriesContext(connection) as queries:
         post = publish_and_show(alice, Draft(body=body))
