@@ -81,6 +81,7 @@ def test_each_count_is_on_its_server(split, other):
 
 def test_a_page_asks_both_at_once_and_each_with_one_command(split, other):
     split.put_many([split.source.put(OLD, 1, 2, 3), split.source.put(NEW, 4, 5, 6)])
+    get_in_batch({split: [OLD, NEW]})  # the server has the script now
     batch = Batch()
     found = queue_in_batch(batch, {split: [OLD, NEW]})
     assert [len(queued) for _client, queued in batch._servers.values()] == [1, 1]
