@@ -5,7 +5,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pytest
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_python
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
@@ -88,9 +87,9 @@ def test_the_compiled_catalogue_is_that_of_the_texts():
     }
 
 
-@pytest.mark.parametrize("text", ["Post", "Reply", "Log in", "You're all caught up."])
-def test_the_search_for_texts_finds_them(text):
-    assert text in {found for _path, source in sources() for _context, found in texts_of(source)}
+def test_the_search_for_texts_finds_them():
+    found = {text for _path, source in sources() for _context, text in texts_of(source)}
+    assert {"Post", "Reply", "Log in", "You're all caught up."} <= found
 
 
 def _one(message):
