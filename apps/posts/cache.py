@@ -179,7 +179,7 @@ SELECT {_POST.of("posts_post")} FROM posts_post WHERE id = ANY(%(ids)s) {{condit
 SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment WHERE post_id = ANY(%(ids)s)
     ORDER BY post_id, position;
 SELECT post_id, handle, user_id FROM posts_mention JOIN accounts_user ON accounts_user.id = user_id
-    WHERE post_id = ANY(%(ids)s)
+    WHERE post_id = ANY(%(ids)s) ORDER BY posts_mention.id
 """  # noqa: S608 -- constants
 # Not joined: on several servers a join would ask all of them.
 _READ_SOURCES = (
