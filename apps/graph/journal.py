@@ -1,4 +1,4 @@
-"""Follows whose rows lie on other servers (`manage shards`): where, and the journal of those being written.
+"""The journal of follows that are being written to other servers (`manage shards`).
 
 postgres_fdw commits on the other servers first and here last, without a second phase: a crash in between leaves rows
 there without counts, events or mirror here. A row of the journal is committed before such a change and deleted by the

@@ -128,9 +128,7 @@ def test_a_rebuild_that_is_under_way_while_its_process_switches_builds_nothing(s
 
 
 def test_a_delivery_fails_while_either_server_is_away(steps, other, settings):
-    settings.REDIS_TIMEOUT_SECONDS = (
-        0.3  # for the client of the other server, which is not there yet
-    )
+    settings.REDIS_TIMEOUT_SECONDS = 0.3  # of the client of the other server, made below
     with knowing(steps[1]):
         build()
         other.freeze()

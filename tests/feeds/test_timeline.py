@@ -217,7 +217,7 @@ def test_random_histories_equal_the_rows(seed, db, settings, monkeypatch):
     for _round in range(3):
         history.steps(45)
         rows = Rows()
-        for _feed in range(3):
+        for _feed in range(6):
             owner, feed = history.feed()
             for viewer in (owner, history.dice.choice(history.people), None):
                 expected = rows.timeline(feed, viewer)

@@ -196,7 +196,7 @@ def test_an_edit_during_a_load_never_puts_old_parts_under_the_new_version(alice,
             )  # it has read the post, not what belongs to it
             edit_post(alice, post.pk, body="hello @carol")
         content = loading.result(20)
-    # a new version would be kept with old mentions for as long as it is cached
+    # under the new version the old mentions would stay cached
     assert (content.version, content.mentions) == (1, {"carol": carol.pk})
 
 

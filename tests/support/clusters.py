@@ -161,10 +161,8 @@ def sentinel(directory: Path, primary: Server) -> Iterator[Server]:
     try:
         found = Server(port, process)
         assert until(lambda: answers(found))
-        for period in (
-            "INFO-PERIOD",
-            "PUBLISH-PERIOD",
-        ):  # ten seconds and two, on which it also waits in a failover
+        # ten seconds and two otherwise, which a failover waits for too
+        for period in ("INFO-PERIOD", "PUBLISH-PERIOD"):
             found.ask("SENTINEL", "DEBUG", period, 200)
         assert until(lambda: bool(found.ask("SENTINEL", "REPLICAS", NAME)))
         yield found

@@ -237,7 +237,7 @@ def test_a_page_reads_ranges_of_indexes(alice, bob, carol):
         cursor.execute("SET LOCAL enable_bitmapscan = off")
         cursor.execute(statement, values)
         plan = "\n".join(row[0] for row in cursor.fetchall())
-    for index in ("like_mine", "post_reposts", "followee_"):
+    for index in ("like_mine", "post_reposts", "followee_list"):
         assert f"using {index}" in plan, plan
 
 

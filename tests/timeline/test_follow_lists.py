@@ -89,7 +89,7 @@ class Mishaps:
 def test_lists_are_those_of_postgresql_after_any_history(seed, monkeypatch):
     chance = random.Random(seed)
     mishaps, people = Mishaps(chance), [make_user() for _ in range(6)]
-    for _step in range(60):
+    for _step in range(120):
         one, other = chance.sample(people, 2)
         with monkeypatch.context() as patch, suppress(NotAllowed):
             if chance.random() < 0.2:  # the process dies between its commit and the cache

@@ -107,7 +107,7 @@ setattr(Model, "return", lambda self, _cache, label: self.pools.bring_back(label
 
 def test_never_an_old_value(pools, settings_):
     @settings(
-        max_examples=8,
+        max_examples=15,
         deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -178,7 +178,7 @@ def changes(draw, fates):
 
 
 def histories_of(steps, length):
-    """After each step the truth, its revision, and the vector that was kept by appending."""
+    """After each step the truth, its revision, and the vector that appending has made."""
     truth: list[int] = []
     value, late = vector([], revision=0).encode(), b""
     for revision, (what, number, is_reply, fate) in enumerate(steps, start=1):
@@ -202,19 +202,19 @@ def histories_of(steps, length):
 
 @given(changes(["appended", "appended twice", "read again"]), st.integers(1, 12))
 def test_a_vector_kept_by_changes_is_a_head_of_the_truth(steps, length):
-    for truth, revision, kept in histories_of(steps, length):
-        assert kept.revision == revision
-        assert kept.entries.tolist() == truth[: len(kept)]
-        assert not kept.complete or len(kept) == len(truth)
+    for truth, revision, found in histories_of(steps, length):
+        assert found.revision == revision
+        assert found.entries.tolist() == truth[: len(found)]
+        assert not found.complete or len(found) == len(truth)
 
 
 @given(changes(FATES), st.integers(1, 12))
 def test_a_vector_is_never_wrong_at_the_revision_it_says(steps, length):
-    for truth, revision, kept in histories_of(steps, length):
-        assert kept.revision <= revision
-        if kept.revision == revision:
-            assert kept.entries.tolist() == truth[: len(kept)]
-            assert not kept.complete or len(kept) == len(truth)
+    for truth, revision, found in histories_of(steps, length):
+        assert found.revision <= revision
+        if found.revision == revision:
+            assert found.entries.tolist() == truth[: len(found)]
+            assert not found.complete or len(found) == len(truth)
 
 
 def test_too_many_changes_are_read_again_from_the_source():
