@@ -8,6 +8,7 @@ from celery import Celery
 from celery.signals import (
     beat_embedded_init,
     beat_init,
+    celeryd_init,
     task_postrun,
     task_prerun,
     worker_init,
@@ -38,6 +39,12 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
     if not sender.request.is_eager:  # an eager task shares its caller's connection
         close_old_connections()
         close_caches()
+
+
+@celeryd_init.connect
+def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
+    """Nobody waits for a worker, and its connection carries what it has reserved."""
+    conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 10}
 
 
 @worker_init.connect

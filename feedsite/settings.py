@@ -461,7 +461,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "visibility_timeout": 60,
     "unacked_restore_interval": 1,
     "unacked_restore_throttle": 1,
-    "socket_timeout": 10,
+    "socket_timeout": 1,  # of a frozen broker; workers wait longer (feedsite.celery)
     "socket_connect_timeout": 1,
     "socket_keepalive": True,
     "max_retries": 0,  # else a dead broker delays every enqueueing request for six seconds

@@ -21,7 +21,7 @@ from apps.tags.trends import TRENDING_CACHE
 from apps.timeline import policy
 from apps.timeline.fanout import lag
 from feedcache import rate_limit
-from feedcache.connections import counters, graph, limits, reset_breakers, timelines
+from feedcache.connections import counters, graph, limits, timelines
 from feedcache.memcached_tiers import tiers
 from feedcache.servers.topology_listener import listener
 from feedcache.structures.counters.maintenance import begin_build, end_build
@@ -32,6 +32,7 @@ from tests.support import cassandra, clusters, memory
 from tests.support.commits import commit_inside_tests
 from tests.support.database import migrated_template
 from tests.support.factories import deliver, make_user
+from tests.support.faults import close_breakers
 from tests.support.flushing import flush_quickly
 from tests.support.staff import browser_of, make_staff
 
@@ -109,13 +110,13 @@ def replicated(pair, settings):
 @pytest.fixture(scope="module", autouse=True)
 def _empty_redis_of_other_modules():
     """Servers of a whole module start before its first test: they must not find the topology that another one left."""
-    reset_breakers()
+    close_breakers()
     empty_redis()
 
 
 @pytest.fixture(autouse=True)
 def _empty_redis():
-    reset_breakers()  # whatever the test before did to them
+    close_breakers()  # whatever the test before did to them
     empty_redis()
 
 

@@ -20,6 +20,7 @@ from kombu.exceptions import OperationalError
 from apps.events import leases
 from apps.events.models import Event
 from apps.sql import rows_of
+from feedcache.breaker import Breaker
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,8 @@ EVENTS = {
 }
 
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)
+
+broker = Breaker(max_pause_seconds=1)
 
 KEEP_DONE_DAYS = 3
 # Rows due for so long had no message or wait in a long queue; a worker is already on its way to the others.
@@ -121,12 +124,19 @@ def enqueue(
 ) -> None:
     """Send a Celery task to `queue`, or to that of its route; by name because tasks are a layer above actions.
 
-    Only a hint that rows are due: if the message is lost, a sweep finds them. It expires after `expires` seconds.
+    Only a hint that rows are due: if the message is lost, a sweep finds them. So a broker that failed is left alone for
+    a moment, and requests do not wait for it one after the other. It expires after `expires` seconds.
     """
+    if not broker.allows():
+        return
     try:
         current_app.send_task(task_name, args=args, queue=queue, expires=expires)
     except (OperationalError, OSError) as error:
+        broker.fail()
         logger.warning("no broker for %s, left to the sweep: %s", task_name, error)
+    else:
+        if not broker.is_closed:
+            broker.succeed()
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = timedelta()) -> int:

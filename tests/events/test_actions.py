@@ -1,9 +1,12 @@
 import time
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from apps.accounts.queries import user_by_id
 from apps.events import actions
@@ -12,9 +15,12 @@ from apps.events.leases import MAX_ATTEMPTS, State, revive
 from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.graph.models import Followee
+from feedcache.breaker import Breaker
 from feedcache.connections import RedisError
+from feedsite.celery import wait_longer_for_the_broker
 from tests.support.factories import make_user, publish
-from tests.support.faults import dead_redis
+from tests.support.faults import dead_redis, frozen
+from tests.support.services import running
 from tests.support.threads import together
 
 
@@ -266,3 +272,39 @@ def test_every_event_that_is_recorded_has_a_payload_its_handlers_understand(alic
     while run_due(limit=100):
         pass
     assert set(Event.objects.values_list("state", flat=True)) == {State.DONE}
+
+
+def test_a_frozen_broker_is_asked_once(caplog):
+    """A request that writes waits for it a second, not ten, and the next ones not at all."""
+    begin = time.monotonic()
+    with frozen(running().redis):
+        for _message in range(5):
+            actions.enqueue("apps.events.tasks.dispatch", [1])
+    assert caplog.text.count("left to the sweep") == 1
+    assert time.monotonic() - begin < 5
+
+
+def test_messages_go_on_when_the_broker_is_back(monkeypatch, caplog):
+    clock = iter([0.0, 0.1, 1.0, 1.0]).__next__
+    monkeypatch.setattr(actions, "broker", Breaker(clock, max_pause_seconds=1))
+    sent = []
+
+    def send(*_task, **_more):
+        sent.append(len(sent))
+        if len(sent) == 1:
+            raise OperationalError("gone")
+
+    monkeypatch.setattr(actions.current_app, "send_task", send)
+    actions.enqueue("a.task")  # fails
+    actions.enqueue("a.task")  # too early
+    actions.enqueue("a.task")
+    actions.enqueue("a.task")
+    assert len(sent) == 3
+    assert actions.broker.is_closed
+
+
+def test_workers_wait_longer_for_the_broker():
+    conf = SimpleNamespace(broker_transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS)
+    wait_longer_for_the_broker(conf)
+    assert conf.broker_transport_options["socket_timeout"] == 10
+    assert settings.CELERY_BROKER_TRANSPORT_OPTIONS["socket_timeout"] == 1

@@ -7,10 +7,17 @@ from contextlib import contextmanager
 
 import pytest
 
+from apps.events import actions as events
 from feedcache.connections import reset_breakers
 from runner.services.service import Service
 from tests.support.memory import forget
 from tests.support.services import running
+
+
+def close_breakers() -> None:
+    """After servers were brought back: nobody avoids them any more, the broker neither."""
+    reset_breakers()
+    events.broker.succeed()
 
 
 @contextmanager
@@ -24,7 +31,7 @@ def dead_redis() -> Iterator[None]:
         yield
     finally:
         server.start()
-        reset_breakers()
+        close_breakers()
 
 
 @contextmanager
@@ -57,7 +64,7 @@ def frozen(server: Service | None) -> Iterator[None]:
         yield
     finally:
         server.child.popen.send_signal(signal.SIGCONT)
-        reset_breakers()
+        close_breakers()
 
 
 @contextmanager
@@ -68,4 +75,4 @@ def stopped(server: Service) -> Iterator[None]:
         yield
     finally:
         server.start()
-        reset_breakers()
+        close_breakers()
