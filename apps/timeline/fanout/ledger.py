@@ -36,7 +36,7 @@ from apps.timeline.fanout import receipts
 from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
 from feedcache.ids import author_of
 
-CHUNKS_PER_BATCH = 5  # the first are delivered while the rest is split
+CHUNKS_PER_BATCH = 3  # the first are delivered while the rest is split
 
 _AUDIENCE = """
 SELECT followers, (SELECT count(*) FROM promotions_virtualfollow WHERE account_id = %(author)s)
