@@ -314,6 +314,8 @@ RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # no score there
 RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)
 RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # for whom one task scores
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # followers per chunk task
+# While so many posts wait for their delivery to begin, further ones are refused (503).
+FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
 # Policy `auto`: an author with at least this many followers whose posts cost more to push than to
 # pull is pulled, until below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to
 # everybody.

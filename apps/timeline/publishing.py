@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from apps.accounts.models import User
-from apps.errors import NotFound, TooMany
+from apps.errors import NotFound, TooMany, Unavailable
 from apps.events import leases
 from apps.posts.actions import edit as editing
 from apps.posts.actions import publish as actions
 from apps.posts.actions import schedule
 from apps.posts.actions.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
-from apps.timeline.fanout import dispatch
+from apps.timeline.fanout import dispatch, lag
 from apps.timeline.sources import outbox
 from feedcache.read_through import write_together
 
@@ -30,8 +30,9 @@ def publish(
 ) -> Post:
     """Publish a draft. A repeated idempotency key of the author returns the post published first.
 
-    Invalid, NotFound, NotAllowed, TooMany.
+    Invalid, NotFound, NotAllowed, TooMany; Unavailable while too many posts wait for their delivery.
     """
+    lag.require_room()
     post = actions.publish_post(
         author,
         draft,
@@ -46,7 +47,8 @@ def publish(
 
 
 def repost(author: User, post_id: int) -> Post:
-    """Repost a public post; idempotent. NotFound, NotAllowed, TooMany."""
+    """Repost a public post; idempotent. NotFound, NotAllowed, TooMany; Unavailable as for `publish`."""
+    lag.require_room()
     post = actions.repost(author, post_id, more_writes=dispatch.own_timeline_writes)
     outbox.add(post)
     return post
@@ -120,6 +122,6 @@ def _publish_scheduled(row: ScheduledPost) -> None:
             Attachment.objects.filter(scheduled=row).update(scheduled=None)
             key = f"scheduled:{row.pk}"  # a worker that dies after this publishes nothing twice
             post = publish(author, Draft.restored(row.draft), idempotency_key=key)
-    except TooMany as error:  # the author is busy: the limit is not the row's fault
+    except (TooMany, Unavailable) as error:  # the author or the site is busy: not the row's fault
         raise leases.RetryLater(error.message) from error
     ScheduledPost.objects.filter(pk=row.pk).update(post=post)

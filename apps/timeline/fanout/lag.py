@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
+from apps.errors import Unavailable
 from apps.events.leases import State
 from apps.events.queries import pending_events
 from apps.graph.queries import relations
@@ -25,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 LATE_SECONDS = 10  # a delivery takes a second or two
 MAX_POSTS = 300  # of each kind: those that wait longest
+RETRY_AFTER_SECONDS = 5
 FRESH_SECONDS = 10  # of what was read: older than that it is not known
 DELIVERY = (
     "apps.timeline.handlers.deliver_post"  # the subscriber of an event that begins a delivery
@@ -37,6 +41,12 @@ class Lag:
 
     waiting: dict[int, float] = field(default_factory=dict)
     read_at: float = 0.0
+    posts: int = 0  # whose delivery has not begun, FANOUT_MAX_WAITING at most
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many posts wait as may; False when too long ago was read."""
+        return self._is_fresh and self.posts >= settings.FANOUT_MAX_WAITING
 
     @property
     def seconds(self) -> int:
@@ -63,10 +73,14 @@ class Lag:
         return self._age(min((self.waiting[author_id] for author_id in followed), default=None))
 
     def _age(self, since: float | None) -> int:
-        if since is None or time.monotonic() - self.read_at > FRESH_SECONDS:
+        if since is None or not self._is_fresh:
             return 0
         age = round(time.time() - since)
         return age if age >= LATE_SECONDS else 0
+
+    @property
+    def _is_fresh(self) -> bool:
+        return time.monotonic() - self.read_at <= FRESH_SECONDS
 
 
 latest = Lag()  # what this process read last
@@ -79,15 +93,30 @@ def measure() -> Lag:
     for post_id, since in _owed():
         author_id, at = author_of(post_id), since.timestamp()
         waiting[author_id] = min(at, waiting.get(author_id, at))
-    latest = Lag(waiting, time.monotonic())
+    latest = Lag(waiting, time.monotonic(), _not_begun())
     return latest
+
+
+def require_room() -> None:
+    """Unavailable while too many posts wait: what is acknowledged is delivered soon."""
+    if latest.is_full:
+        text = _("Too many posts are waiting for their delivery just now. Try again in a moment.")
+        raise Unavailable(text, retry_after=RETRY_AFTER_SECONDS)
+
+
+def _not_begun() -> int:
+    return _undelivered_events()[: settings.FANOUT_MAX_WAITING].count()
+
+
+def _undelivered_events() -> QuerySet[Any]:
+    return pending_events(["post_published"], DELIVERY).filter(state=State.PENDING)
 
 
 def _owed() -> Iterator[tuple[int, datetime]]:
     """Posts whose delivery has not begun, whose lists are not split, or with chunks that are not done; the oldest."""
     pending = {"state": State.PENDING}
     sources: tuple[tuple[QuerySet[Any], str], ...] = (
-        (pending_events(["post_published"], DELIVERY).filter(**pending), "payload__post_id"),
+        (_undelivered_events(), "payload__post_id"),
         (FanoutJob.objects.filter(**pending), "post_id"),
         (FanoutChunk.objects.filter(**pending), "job_id"),
     )

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
-from apps.errors import DomainError, NotFound, TooMany
+from apps.errors import DomainError, NotFound, TooMany, Unavailable
 from apps.graph.groups.queries import circles_to_post_to
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.pagination import Cursor
@@ -229,7 +229,7 @@ def _inline_id(request: AuthenticatedRequest) -> str:
 
 
 def _with_retry_after(response: HttpResponse, error: DomainError) -> HttpResponse:
-    if isinstance(error, TooMany):
+    if isinstance(error, TooMany | Unavailable):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
 

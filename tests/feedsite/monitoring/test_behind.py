@@ -8,17 +8,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 from django.db.models import F
+from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post
+from apps.events.leases import MAX_ATTEMPTS
 from apps.events.models import Event
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, mute_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
 from apps.pagination import Cursor
-from apps.posts.models import Post
-from apps.timeline import policy
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.schedule import schedule_post
+from apps.posts.models import Post, ScheduledPost
+from apps.timeline import policy, publishing
 from apps.timeline.fanout import dispatch, lag
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
@@ -102,6 +106,50 @@ def test_lists_that_are_not_split_and_chunks_that_wait_count_too(alice, settings
     assert lag.latest.seconds == about(50)  # its chunks
     deliver()
     assert lag.measure().seconds == 0
+
+
+def test_what_cannot_be_delivered_soon_is_not_taken(alice, bob, api_of, page_of, settings):
+    settings.FANOUT_MAX_WAITING = 2
+    seen, api = publish(alice), api_of(bob)
+    deliver()
+    publish(alice)
+    lag.measure()
+    text = {"status": "One more"}
+    assert api.post("/api/v1/statuses", text).status_code == 200
+    assert lag.measure().is_full
+    refused = [
+        api.post("/api/v1/statuses", text),
+        api.post(f"/api/v1/statuses/{seen.pk}/reblog"),
+        page_of(bob).post("/posts", {"body": "A text that is not lost", "visibility": "public"}),
+    ]
+    assert [answer.status_code for answer in refused] == [503] * 3
+    assert [answer.headers["Retry-After"] for answer in refused] == [
+        str(lag.RETRY_AFTER_SECONDS)
+    ] * 3
+    assert "A text that is not lost" in refused[-1].content.decode()
+    assert "waiting for their delivery just now" in refused[-1].content.decode()
+    assert Post.objects.filter(author=bob).count() == 1
+    deliver()
+    lag.measure()
+    assert api.post("/api/v1/statuses", text).status_code == 200
+
+
+def test_scheduled_posts_wait_for_room(alice, settings):
+    settings.FANOUT_MAX_WAITING = 1
+    at = timezone.now() + timedelta(hours=1)
+    schedule_post(alice, Draft(body="Later"), at)
+    publish(alice)
+    lag.measure()
+    with time_machine.travel(at + timedelta(minutes=1)):
+        for _attempt in range(MAX_ATTEMPTS + 1):
+            lag.measure()
+            publishing.publish_due(limit=1)
+            ScheduledPost.objects.update(due_at=timezone.now())
+        assert Post.objects.filter(body="Later").count() == 0
+        deliver()
+        lag.measure()
+        publishing.publish_due(limit=1)
+        assert Post.objects.filter(body="Later").count() == 1
 
 
 def test_pages_are_late_for_whom_they_are(alice, bob, carol):
