@@ -33,6 +33,7 @@ from tools.bench.site.systems import (
     WEB,
     System,
     constant_site,
+    front_site,
     naive_headers,
     naive_site,
     our_site,
@@ -47,6 +48,7 @@ OURS_API, OURS_HTML, PROFILE, THREAD = "home API", "home HTML", "profile HTML", 
 QUIET_API = "home API, quiet followees"
 NAIVE_BUSY, NAIVE_QUIET = "naive DRF pull", "naive DRF pull, quiet followees"
 CONSTANT, BARE = "constant page, bare Django", "bare two-trip reader"
+FRONT = "constant page behind our middleware, token and REST framework"
 Systems = dict[str, System]
 
 
@@ -73,11 +75,13 @@ def _systems(here: World, directory: Path, stack: ExitStack) -> Systems:
     naive = stack.enter_context(naive_site(directory))
     page = fetch(ours.port, busy[0].path, busy[0].header)
     constant = stack.enter_context(constant_site(directory, page))
+    front = stack.enter_context(front_site(directory, page))
     floor = stack.enter_context(_bare(here, directory))
     cookies = [("Cookie", f"sessionid={cookie}") for cookie in here.cookies]
     author = here.author
     found = [
         System(CONSTANT, constant, [Ask(CONSTANT_PAGE)]),
+        System(FRONT, front, busy),
         System(BARE, floor, busy),
         System(OURS_API, ours, busy),
         System(QUIET_API, ours, quiet),
@@ -135,7 +139,7 @@ def _bars(systems: Systems) -> list[Line]:
     api, constant = systems[OURS_API], systems[CONSTANT]
     return [
         _share(bars.HOME_RATE, api, constant),
-        _cost(api, constant, systems[BARE]),
+        _cost(api, constant, systems[FRONT], systems[BARE]),
         _times(bars.NAIVE_BUSY, api, systems[NAIVE_BUSY]),
         _times(bars.NAIVE_QUIET, systems[QUIET_API], systems[NAIVE_QUIET]),
         *(
@@ -183,13 +187,13 @@ def _megabytes(system: System) -> float:
     return round(megabytes_of([system.server.child.pid]))
 
 
-def _cost(api: System, constant: System, floor: System) -> Line:
+def _cost(api: System, constant: System, *floors: System) -> Line:
     stages = ", ".join(f"{name} {api.stage(name):.2f}" for name in (WEB, *store_pids()))
     return bars.HOME_COST.line(
         "ms",
         api.cost,
         api.cost.median / constant.cost.median,
-        others={CONSTANT: constant.cost, BARE: floor.cost},
+        others={one.name: one.cost for one in (constant, *floors)},
         failed=api.errors > 0,
         note=stages,
         figures={

@@ -28,7 +28,9 @@ from tools.bench.site.web import Web, web
 HOME, CONSTANT_PAGE = "/api/v1/timelines/home", "/page"
 UNLIMITED = str(10**9)
 RIVALS = "tools.bench.site.rivals"
-DJANGO = f"{RIVALS}.wsgi:application"
+OURS, DJANGO = "feedsite.server.rsgi:application", f"{RIVALS}.wsgi:application"
+LIMITS = ("API", "API_WRITES", "API_REST", "API_ADDRESS", "API_ADDRESS_REST", "PUBLISH", "SEARCH")
+WITHOUT_LIMITS = {f"LIMIT_{name}": UNLIMITED for name in LIMITS}
 NAIVE_SETTINGS = f"{RIVALS}.naive_settings"
 WEB, DATABASE = "web", "PostgreSQL"
 STILL_SECONDS, LOOK_SECONDS, STILL_MOST_SECONDS = 0.3, 0.1, 8
@@ -36,17 +38,15 @@ STILL_SECONDS, LOOK_SECONDS, STILL_MOST_SECONDS = 0.3, 0.1, 8
 
 def our_site(directory: Path) -> AbstractContextManager[Web]:
     """Our site, without limits for programs: they would end a measurement."""
-    names = (
-        "API",
-        "API_WRITES",
-        "API_REST",
-        "API_ADDRESS",
-        "API_ADDRESS_REST",
-        "PUBLISH",
-        "SEARCH",
-    )
-    limits = {f"LIMIT_{name}": UNLIMITED for name in names}
-    return web("ours", "feedsite.server.rsgi:application", directory, **limits)
+    return web("ours", OURS, directory, **WITHOUT_LIMITS)
+
+
+def front_site(directory: Path, page: bytes) -> AbstractContextManager[Web]:
+    """The same bytes for everybody at `HOME`, behind our middleware, token, rate limit and REST framework."""
+    place = _written(directory, page)
+    settings = f"{RIVALS}.front_settings"
+    named = {"DJANGO_SETTINGS_MODULE": settings, "BENCH_PAGE": str(place)}
+    return web("front", OURS, directory, **WITHOUT_LIMITS, **named)
 
 
 def naive_site(directory: Path) -> AbstractContextManager[Web]:
@@ -56,12 +56,17 @@ def naive_site(directory: Path) -> AbstractContextManager[Web]:
 
 def constant_site(directory: Path, page: bytes) -> AbstractContextManager[Web]:
     """The same bytes for everybody at `CONSTANT_PAGE`, by Django without a middleware."""
-    place = directory / "page.json"
-    place.write_bytes(page)
+    place = _written(directory, page)
     settings = f"{RIVALS}.constant_settings"
     return web(
         "constant", DJANGO, directory, DJANGO_SETTINGS_MODULE=settings, BENCH_PAGE=str(place)
     )
+
+
+def _written(directory: Path, page: bytes) -> Path:
+    place = directory / "page.json"
+    place.write_bytes(page)
+    return place
 
 
 def naive_headers(users: Sequence[User]) -> list[Header]:
