@@ -21,9 +21,15 @@ def rate_limit(name: str, subject: str) -> Limit:
     return Limit(name, subject, limit, seconds)
 
 
-def check_rate_limit(name: str, subject: str, *, cost: int = 1) -> None:
-    """Count against one of `RATE_LIMITS`; TooMany when it is used up. Cost 0 only looks."""
-    require_allowed(count_each([rate_limit(name, subject)], cost=cost))
+def check_rate_limit(
+    name: str, subject: str, *, cost: int = 1, counted: RateLimitResult | None = None
+) -> None:
+    """Count against one of `RATE_LIMITS`; TooMany when it is used up. Cost 0 only looks.
+
+    `counted` is the result where the caller has counted already.
+    """
+    results = [counted] if counted else count_each([rate_limit(name, subject)], cost=cost)
+    require_allowed(results)
 
 
 def check_sign_up(address: str) -> None:

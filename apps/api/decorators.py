@@ -16,11 +16,12 @@ Endpoint = Callable[..., Response]
 
 
 def endpoint(
-    *, public: bool = False, **scopes: str | tuple[str, ...]
+    *, public: bool = False, limit: str = "", **scopes: str | tuple[str, ...]
 ) -> Callable[[Endpoint], Endpoint]:
     """DRF's `api_view` with the scopes that a token needs for each method; of several, one suffices.
 
-    `public`: visitors without a token may ask too. ValueError for an unknown scope.
+    `public`: visitors without a token may ask too. `limit` is the one that the action of a POST checks: it is counted
+    together with the request. ValueError for an unknown scope.
     """
     needed = {
         method: (names,) if isinstance(names, str) else names for method, names in scopes.items()
@@ -34,6 +35,7 @@ def endpoint(
             permission_classes([AllowAny])(function)
         view: Any = api_view(list(needed))(function)
         view.cls.needed_scopes = needed
+        view.cls.action_limit = limit
         return view
 
     return to_view

@@ -18,7 +18,8 @@ from apps.throttling import rate_limit, require_allowed
 from feedcache.rate_limit import RateLimitResult, count_each, queue_count
 from feedcache.read_through import Batch, Future
 
-RATE_LIMIT = "feedsite.rate_limit"  # key of the environment: name and result of the limit
+# keys of the environment: name and result of the request's limit, result of the limit of its action
+RATE_LIMIT, ACTION_LIMIT = "feedsite.rate_limit", "feedsite.action_limit"
 
 
 class ApiThrottle(BaseThrottle):
@@ -51,23 +52,38 @@ def count_request(request: HttpRequest | Request, name: str, subject: str) -> No
 
 
 class Counted(NamedTuple):
-    """A count that was queued: the name of the limit, and the result once the batch was executed."""
+    """Counts that were queued: the name of the request's limit, and the results once the batch was executed."""
 
     name: str
-    result: Future[RateLimitResult]
+    request: Future[RateLimitResult]
+    action: Future[RateLimitResult] | None  # of what the view does (`endpoint`)
 
 
 def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counted | None:
     """Count a request of the account that its token was of a moment ago, as a part of a batch; None without one."""
     if user_id is None:
         return None
-    name = _limit_name(request, "api")
-    return Counted(name, queue_count(batch, rate_limit(name, str(user_id))))
+
+    def queue(name: str) -> Future[RateLimitResult]:
+        return queue_count(batch, rate_limit(name, str(user_id)))
+
+    name, limit = _limit_name(request, "api"), ""
+    if request.method == "POST":
+        limit = getattr(request.parser_context["view"], "action_limit", "")
+    action = queue(limit) if limit else None
+    return Counted(name, queue(name), action)
 
 
 def note_counted(request: Request, counted: Counted) -> None:
-    """The token is still of that account: the count is the request's."""
-    request.META[RATE_LIMIT] = counted.name, counted.result()
+    """The token is still of that account: the counts are the request's."""
+    request.META[RATE_LIMIT] = counted.name, counted.request()
+    if counted.action:
+        request.META[ACTION_LIMIT] = counted.action()
+
+
+def counted_action(request: Request) -> RateLimitResult | None:
+    """The result of the limit that the action checks; None while it is not counted yet."""
+    return request.META.get(ACTION_LIMIT)
 
 
 def _limit_name(request: HttpRequest | Request, name: str) -> str:

@@ -22,14 +22,21 @@ from apps.posts.actions.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.timeline.fanout import dispatch, lag
 from apps.timeline.sources import outbox
+from feedcache.rate_limit import RateLimitResult
 from feedcache.read_through import write_together
 
 
 def publish(
-    author: User, draft: Draft, *, idempotency_key: str = "", content_digest: Sequence[str] = ()
+    author: User,
+    draft: Draft,
+    *,
+    idempotency_key: str = "",
+    content_digest: Sequence[str] = (),
+    counted: RateLimitResult | None = None,
 ) -> Post:
     """Publish a draft. A repeated idempotency key of the author returns the post published first.
 
+    `counted` is the result of the limit "publish", if it was counted already.
     Invalid, NotFound, NotAllowed, TooMany; Unavailable while too many posts wait for their delivery.
     """
     lag.require_room()
@@ -38,6 +45,7 @@ def publish(
         draft,
         idempotency_key=idempotency_key,
         content_digest=content_digest,
+        counted=counted,
         more_writes=dispatch.own_timeline_writes,
     )
     if post.is_repeated:  # who published it may have died before it came onto the author's page
@@ -46,10 +54,11 @@ def publish(
     return post
 
 
-def repost(author: User, post_id: int) -> Post:
-    """Repost a public post; idempotent. NotFound, NotAllowed, TooMany; Unavailable as for `publish`."""
+def repost(author: User, post_id: int, *, counted: RateLimitResult | None = None) -> Post:
+    """Repost a public post; idempotent. `counted` and Unavailable as for `publish`. NotFound, NotAllowed, TooMany."""
     lag.require_room()
-    post = actions.repost(author, post_id, more_writes=dispatch.own_timeline_writes)
+    writes = dispatch.own_timeline_writes
+    post = actions.repost(author, post_id, counted=counted, more_writes=writes)
     outbox.add(post)
     return post
 

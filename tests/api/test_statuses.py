@@ -12,6 +12,7 @@ from apps.posts.models import Post
 from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
+from tools.bench.site import trips
 
 STATUSES = "/api/v1/statuses"
 
@@ -277,6 +278,28 @@ def test_posting_too_fast_says_when_to_come_back(api, settings):
     answer = post_json(api, {"status": "hello"})
     assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
     assert 0 < int(answer.headers["Retry-After"]) <= 60
+
+
+def test_the_limit_of_posts_is_counted_with_the_request(alice, api, settings):
+    """In one round trip once the process knows the token; a repeated request costs nothing, a page shares the count."""
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "publish": (4, 60)}
+    post_json(api, {"status": "The token is not known yet."})
+    with trips.counted() as found:
+        post_json(api, {"status": "Known."})
+    assert found.by_server[trips.REDIS] == 2
+    keyed = {"Idempotency-Key": "one"}
+    for _time in range(3):
+        assert post_json(api, {"status": "Once."}, **keyed).status_code == 200
+    publish(alice, "Not by the API.")
+    assert post_json(api, {"status": "The fifth."}).status_code == 429
+    assert post_json(api, {"status": "Once."}, **keyed).status_code == 200
+
+
+def test_reposts_count_as_posts(alice, bob, api, settings):
+    first, second = publish(bob), publish(bob)
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "publish": (1, 60)}
+    assert api.post(f"{STATUSES}/{first.pk}/reblog").status_code == 200
+    assert api.post(f"{STATUSES}/{second.pk}/reblog").status_code == 429
 
 
 def test_html_of_a_status_runs_nothing(alice, api):

@@ -41,6 +41,7 @@ from apps.api.entities.status import (
 from apps.api.openapi import EMPTY_OBJECT, Entity
 from apps.api.pagination import CURSOR_PARAMETERS, paged, people_cursor
 from apps.api.params import id_params, is_true, validated
+from apps.api.throttling import counted_action
 from apps.api.views.timelines import statuses_page
 from apps.engagement import actions as engagement
 from apps.engagement.actions import vote
@@ -64,6 +65,7 @@ from apps.posts.actions.uploads import uploaded_pictures
 from apps.posts.content.post import Picture
 from apps.posts.models import QuotePolicy
 from apps.posts.queries import source_of, versions_of
+from apps.throttling import rate_limit
 from apps.timeline import publishing
 from apps.timeline.pipeline.page import hydrate
 from apps.timeline.pipeline.word_filters import apply_filters, mark_filtered
@@ -77,6 +79,7 @@ from apps.timeline.thread import (
     visible_item,
     visible_poll,
 )
+from feedcache.rate_limit import count_each
 
 MAX_STATUSES = 100  # shown at once
 # Shared by all requests: a new instance copies its fields, which takes longer than the validation.
@@ -102,7 +105,7 @@ _NEW_STATUS = StatusInput()
     errors=[400, 401, 403, 404, 409, 422, 429],
     parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
 )
-@endpoint(GET="read:statuses", POST="write:statuses", public=True)
+@endpoint(GET="read:statuses", POST="write:statuses", public=True, limit="publish")
 def statuses(request: Request) -> Response:
     """Show posts, or publish one. The same Idempotency-Key gives the same post, however often it is sent."""
     if request.method == "GET":
@@ -147,10 +150,13 @@ def _publish(request: Request) -> Response:
             viewer, draft, fields["scheduled_at"], idempotency_key=_key(request)
         )
         return Response(scheduled_json(scheduled))
-    post = publishing.publish(viewer, draft, idempotency_key=_key(request))
+    counted = counted_action(request)
+    post = publishing.publish(viewer, draft, idempotency_key=_key(request), counted=counted)
     item = published_item(viewer, post)
     response = Response(status_json(mark_filtered(viewer, FilterContext.THREAD, item)))
     if post.is_repeated:
+        if counted:  # a repeated request costs nothing
+            count_each([rate_limit("publish", str(viewer.pk))], cost=-1)
         response.headers["Idempotency-Replayed"] = "true"
     return response
 
@@ -297,11 +303,11 @@ unmute = _action("unmute", "Get notifications of it again", unmute_thread, scope
 
 
 @operation("Share a public post", StatusJson, errors=[400, 401, 403, 404, 429])
-@endpoint(POST="write:statuses")
+@endpoint(POST="write:statuses", limit="publish")
 def reblog_status(request: Request, status_id: int) -> Response:
     """Share a post: the answer is the new status that wraps it. A second call answers with the same one."""
     viewer = viewer_of(request)
-    repost = publishing.repost(viewer, status_id)
+    repost = publishing.repost(viewer, status_id, counted=counted_action(request))
     return _status(viewer, repost.pk)
 
 

@@ -46,6 +46,7 @@ from apps.sql import Columns, rows_of
 from apps.tags.actions import delete_tags, write_tags
 from apps.throttling import check_rate_limit
 from feedcache.ids import next_post_id, second_of
+from feedcache.rate_limit import RateLimitResult
 from feedcache.read_through import QueueWrites
 from feedcache.structures.counters.service import Row
 
@@ -77,18 +78,20 @@ def publish_post(
     *,
     idempotency_key: str = "",
     content_digest: Sequence[str] = (),
+    counted: RateLimitResult | None = None,
     more_writes: Callable[[Post], QueueWrites] | None = None,
 ) -> Post:
     """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent of the followers.
 
     The same idempotency key of the same author returns the first post (`idempotency`); `content_digest` then identifies
-    the pictures. `more_writes` go to Redis after the commit, with those of the caches. Invalid, NotFound, TooMany.
+    the pictures. `counted` is the limit's result if it was counted already. `more_writes` go to Redis after the commit,
+    with those of the caches. Invalid, NotFound, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
     if (earlier := _existing_post(idempotency.existing_result(request))) is not None:
         return earlier
-    check_rate_limit("publish", str(author.pk))
+    check_rate_limit("publish", str(author.pk), counted=counted)
     parent = _parent(author, draft.reply_to_id)
     quoted = _quoted(author, draft.quote_of_id)
     mentions = _mentioned(body)
@@ -117,16 +120,20 @@ def publish_post(
 
 
 def repost(
-    author: User, post_id: int, *, more_writes: Callable[[Post], QueueWrites] | None = None
+    author: User,
+    post_id: int,
+    *,
+    counted: RateLimitResult | None = None,
+    more_writes: Callable[[Post], QueueWrites] | None = None,
 ) -> Post:
-    """Repost an open post, or the source of a repost; idempotent. `more_writes` as for `publish_post`.
+    """Repost an open post, or the source of a repost; idempotent. `counted`, `more_writes` as for `publish_post`.
 
     NotFound, NotAllowed, TooMany.
     """
     source = visible_source(author.pk, post_id)
     if not source.is_open:
         raise NotAllowed(_("Only public posts can be reposted."))
-    check_rate_limit("publish", str(author.pk))
+    check_rate_limit("publish", str(author.pk), counted=counted)
     with transaction.atomic():
         counts = lock_author(author)
         POST_COUNTS_TABLE.lock([source.id])
