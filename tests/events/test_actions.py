@@ -3,6 +3,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from celery import current_app
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -294,7 +295,7 @@ def test_messages_go_on_when_the_broker_is_back(monkeypatch, caplog):
         if len(sent) == 1:
             raise OperationalError("gone")
 
-    monkeypatch.setattr(actions.current_app, "send_task", send)
+    monkeypatch.setattr(current_app, "send_task", send)
     actions.enqueue("a.task")  # fails
     actions.enqueue("a.task")  # too early
     actions.enqueue("a.task")
