@@ -551,7 +551,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.search.tasks.rank_trends": 300,
     "apps.tags.tasks.count_tags": 300,
     "apps.timeline.tasks.measure_policies": 300,
-    "apps.posts.tasks.purge_pictures": 600,
+    "apps.posts.tasks.purge_unused_uploads": 600,
     "apps.privacy.tasks.purge": 1800,
     "apps.accounts.tasks.purge_mail": 3600,
     "apps.events.tasks.purge": 3600,

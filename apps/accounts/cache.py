@@ -145,8 +145,10 @@ def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
     return {card.id: card for card in cards}
 
 
-def users_of(cards: Mapping[int, Card], counts: Mapping[int, tuple[int, ...]]) -> dict[int, User]:
-    """The accounts of cards that are not suspended, with their counts."""
+def active_users_of(
+    cards: Mapping[int, Card], counts: Mapping[int, tuple[int, ...]]
+) -> dict[int, User]:
+    """The accounts of cards, with their counts; suspended ones are left out."""
     return {
         user_id: _user_of(card, counts[user_id])
         for user_id, card in cards.items()

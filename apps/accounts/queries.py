@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from apps.accounts.cache import CARDS, USER_COUNTS, cached_viewer, load_cards, users_of
+from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, cached_viewer, load_cards
 from apps.accounts.models import AccessToken, User, UserCounts
 from apps.errors import NotFound
 from apps.sql import Columns, Row, rows_of
@@ -90,7 +90,7 @@ def cached_users(user_ids: Collection[int]) -> dict[int, User]:
     cards = batch.get_many(CARDS, user_ids, load_cards)
     counts = queue_in_batch(batch, {USER_COUNTS: user_ids})
     batch.execute()
-    return users_of(cards(), counts()[0])
+    return active_users_of(cards(), counts()[0])
 
 
 def user_by_id(user_id: int) -> User:

@@ -10,7 +10,7 @@ from rest_framework.serializers import BaseSerializer
 from apps.errors import BadRequest, Invalid
 from feedcache.ids import parse_id
 
-MAX_OFFSET = 150  # with the longest page of posts within one hydration
+MAX_OFFSET = 150  # with the longest page of posts at most the ids that `hydrate` takes
 
 
 def validated(serializer: BaseSerializer[Any]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def id_in_body(text: str, field: str) -> int:
 
 
 def offset_of(query: Mapping[str, str]) -> int:
-    """`offset`, for the few endpoints that clients do not page by ids; BadRequest."""
+    """`offset`, for the few endpoints that are paged by offset instead of by id; BadRequest."""
     text = query.get("offset") or "0"
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadRequest("offset is not a number.", code="bad_offset")

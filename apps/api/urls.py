@@ -18,18 +18,20 @@ from apps.api.views import (
 )
 
 v1: list[URLPattern] = [
-    # timeline
+    # timelines
     path("timelines/home", timelines.home),
     path("timelines/public", timelines.public),
     path("timelines/list/<int:list_id>", timelines.of_list),
     path("timelines/tag/<str:name>", timelines.of_tag),
     path("bookmarks", timelines.bookmarks),
     path("accounts/<int:account_id>/statuses", timelines.account_statuses),
-    path("media", media.upload_v1),
-    path("media/<int:media_id>", media.media),
+    path("favourites", timelines.favourites),
+    path("conversations", timelines.conversations),
+    path("conversations/<int:conversation_id>", timelines.conversation),
+    path("conversations/<int:conversation_id>/read", timelines.read_conversation),
+    # statuses
     path("polls/<int:poll_id>", statuses.show_poll),
     path("polls/<int:poll_id>/votes", statuses.vote_in_poll),
-    path("favourites", timelines.favourites),
     path("statuses", statuses.statuses),
     path("scheduled_statuses", statuses.scheduled_statuses),
     path("scheduled_statuses/<int:number>", statuses.scheduled_status),
@@ -51,28 +53,22 @@ v1: list[URLPattern] = [
     path("statuses/<int:status_id>/unreblog", statuses.unreblog),
     path("statuses/<int:status_id>/bookmark", statuses.bookmark),
     path("statuses/<int:status_id>/unbookmark", statuses.unbookmark),
-    # search
-    path("accounts/search", search.search_accounts),
-    path("trends/statuses", search.trending_statuses),
-    path("trends/links", search.trending_links),
-    path("suggestions", search.suggested_accounts),
-    path("suggestions/<int:account_id>", search.dismissed),
+    # media
+    path("media", media.upload_v1),
+    path("media/<int:media_id>", media.media),
     # accounts
     path("preferences", accounts.preferences),
     path("emails/confirmations", accounts.resend_confirmation),
     path("emails/check_confirmation", accounts.check_confirmation),
     path("accounts/lookup", accounts.lookup_account),
     path("accounts/<int:account_id>", accounts.show_account),
-    # oauth
     path("accounts", accounts.accounts),
-    path("apps", oauth.applications),
-    path("apps/verify_credentials", oauth.verify_application),
-    # graph
     path("accounts/verify_credentials", accounts.verify_credentials),
     path("accounts/update_credentials", accounts.update_credentials),
+    path("reports", accounts.report_account),
+    # relationships
     path("accounts/relationships", relationships.relationships),
     path("accounts/familiar_followers", relationships.familiar_followers),
-    path("circles", lists.circles),
     path("accounts/<int:account_id>/followers", relationships.followers),
     path("accounts/<int:account_id>/following", relationships.following),
     path("accounts/<int:account_id>/endorsements", relationships.endorsed),
@@ -95,14 +91,17 @@ v1: list[URLPattern] = [
     path("follow_requests/<int:account_id>/authorize", relationships.authorize),
     path("follow_requests/<int:account_id>/reject", relationships.reject),
     # lists
+    path("circles", lists.circles),
     path("lists", lists.lists),
     path("lists/<int:list_id>", lists.user_list),
     path("lists/<int:list_id>/accounts", lists.members),
     path("accounts/<int:account_id>/lists", lists.lists_with_account),
-    # filters
-    path("filters", filters.old_filters),
-    path("filters/<int:keyword_id>", filters.old_filter),
-    # tags
+    # search
+    path("accounts/search", search.search_accounts),
+    path("trends/statuses", search.trending_statuses),
+    path("trends/links", search.trending_links),
+    path("suggestions", search.suggested_accounts),
+    path("suggestions/<int:account_id>", search.dismissed),
     path("tags/<str:name>", search.show_tag),
     path("tags/<str:name>/follow", search.follow_tag),
     path("tags/<str:name>/unfollow", search.unfollow_tag),
@@ -111,6 +110,9 @@ v1: list[URLPattern] = [
     path("accounts/<int:account_id>/featured_tags", search.account_featured_tags),
     path("trends", search.trends),
     path("trends/tags", search.trending_tag_usages),
+    # filters
+    path("filters", filters.old_filters),
+    path("filters/<int:keyword_id>", filters.old_filter),
     # notifications
     path("notifications", notifications.notifications),
     path("notifications/unread_count", notifications.unread_notifications),
@@ -125,20 +127,17 @@ v1: list[URLPattern] = [
     path("notifications/<int:notification_id>", notifications.notification),
     path("notifications/<int:notification_id>/dismiss", notifications.dismiss_notification),
     path("markers", notifications.markers),
-    # announcements
+    # instance
     path("announcements", instance.announcements),
     path("announcements/<int:announcement_id>/dismiss", instance.dismiss_announcement),
     path("announcements/<int:announcement_id>/reactions/<str:emoji>", instance.reaction),
-    # conversations
-    path("conversations", timelines.conversations),
-    path("conversations/<int:conversation_id>", timelines.conversation),
-    path("conversations/<int:conversation_id>/read", timelines.read_conversation),
-    # moderation
-    path("reports", accounts.report_account),
+    # oauth
+    path("apps", oauth.applications),
+    path("apps/verify_credentials", oauth.verify_application),
 ]
 
 v2: list[URLPattern] = [
-    # timeline
+    # media
     path("media", media.upload_v2),
     # search
     path("search", search.search),
@@ -181,7 +180,6 @@ extensions: list[URLPattern] = [
 ]
 
 protocol: list[URLPattern] = [
-    # oauth
     path("oauth/token", oauth.token),
     path("oauth/revoke", oauth.revoke_token),
     path(".well-known/oauth-authorization-server", oauth.oauth_server),

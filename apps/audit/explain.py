@@ -607,7 +607,7 @@ WIDTH = 1000  # of the bar, in its own units
 
 # Labels of the stages, in the order of a page's assembly. Other stages keep their names.
 STAGES = {
-    "skeleton": gettext_lazy("Read the ids"),
+    "candidates": gettext_lazy("Read the ids"),
     "windows": gettext_lazy("What was delivered"),
     "inbox": gettext_lazy("Inbox"),
     "merge": gettext_lazy("Merge"),

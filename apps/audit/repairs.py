@@ -18,7 +18,7 @@ from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower, PendingFollow
 from apps.posts.actions import journal
 from apps.posts.models import PendingPost, Post
-from apps.timeline.fanout import dispatch, ledger
+from apps.timeline.fanout import dispatch, split
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources import outbox
 from apps.timeline.sources.home_cache import HOME, INBOX
@@ -58,7 +58,7 @@ def restore_chunks(post_id: int) -> bool:
         FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=timezone.now())
         dispatch.start_job(post_id)
     else:
-        ledger.restore_chunks(job)
+        split.restore_chunks(job)
         redeliver(post_id)
     return FanoutChunk.objects.filter(job=post_id).count() >= job.parts
 

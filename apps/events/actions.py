@@ -127,7 +127,7 @@ def enqueue(
     Only a hint that rows are due: if the message is lost, a sweep finds them. So a broker that failed is left alone for
     a moment, and requests do not wait for it one after the other. It expires after `expires` seconds.
     """
-    if not broker.allows():
+    if not broker.is_closed and not broker.allows():
         return
     try:
         current_app.send_task(task_name, args=args, queue=queue, expires=expires)

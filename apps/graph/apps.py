@@ -1,4 +1,4 @@
-"""The graph app."""
+"""Follows, blocks, mutes, lists and circles."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

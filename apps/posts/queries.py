@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from apps import shards
-from apps.accounts.cache import CARDS, USER_COUNTS, load_cards, users_of
+from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, load_cards
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.errors import NotFound
@@ -328,7 +328,7 @@ def ask_posts(
 
     def visible() -> HydratedPosts:
         of_posts, of_users = counts()
-        users = users_of(cards(), of_users)
+        users = active_users_of(cards(), of_users)
         return _visible(context, {**entries(), **loaded}, parent_ids, users, of_posts, related())
 
     return visible

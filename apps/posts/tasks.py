@@ -38,9 +38,9 @@ def end_polls() -> None:
 
 
 @shared_task
-def purge_pictures() -> None:
+def purge_unused_uploads() -> None:
     """Delete uploads that no post used."""
-    while uploads.purge_pictures(limit=PURGE_LIMIT) == PURGE_LIMIT:
+    while uploads.purge_unused_uploads(limit=PURGE_LIMIT) == PURGE_LIMIT:
         pass
 
 

@@ -43,7 +43,7 @@ def refresh_pinned_post(payload: Payload) -> None:
 
 @handles("post_deleted")
 def mark_deleted_post(payload: Payload) -> None:
-    """Stop the deliveries of a deleted post and delete its reposts, a batch at a time."""
+    """Take a deleted post out of home caches, stop its deliveries, and delete its reposts, a batch at a time."""
     mark_deleted(payload["post_id"])
     SQUARE.remove(EVERYBODY, [payload["post_id"]])
     repair_deleted(payload["post_id"])

@@ -144,7 +144,7 @@ def _query_under(
 ) -> WindowsQuery:
     kinds = HOME.of(policies.generation), INBOX
     return WindowsQuery(
-        kinds, reader_id, cursor.max_id, cursor.floor, count, extra_key=policy.VERSION_KEY
+        kinds, reader_id, cursor.max_id, cursor.floor, count, version_key=policy.VERSION_KEY
     )
 
 
@@ -243,7 +243,7 @@ def _cached_ranges(
         policies = policy.cached()
         windows = read(_query_under(policies, reader_id, cursor, count))
     for _reload in range(MAX_POLICY_RELOADS):
-        if not windows.answered or policies.is_current(windows.extra):
+        if not windows.answered or policies.is_current(windows.version):
             break
         policies = policy.load()  # the windows must be at least as new as the policies
         windows = read(_query_under(policies, reader_id, cursor, count))

@@ -1,6 +1,6 @@
 """Parts of pages that are equal for many readers, from a fragment cache in this process.
 
-What a fragment is rendered with is its key, and all that its template sees: so it is right for every reader.
+The cache key of a fragment is exactly the values that its template can see, so it is right for every reader.
 Tokens of forms and other values of one request are rendered outside.
 """
 
@@ -17,9 +17,9 @@ MAX_OWN_FRAGMENTS = 2048  # of about 2 KB
 
 
 def render_fragment(template: str, **context: Hashable) -> SafeString:
-    """A template rendered with these values, in the language of now.
+    """A template rendered with these values, in the active language.
 
-    Fragments of one reader, who is `me` in them, do not displace shared ones: they have a cache of their own.
+    Fragments with `me` belong to one reader and have a cache of their own, so that they do not evict shared ones.
     """
     render: Callable[..., SafeString] = _render_own_cached if "me" in context else _render_cached
     if settings.DEBUG:  # a template may have changed

@@ -423,13 +423,13 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class WindowReads:
-    """A range of several windows, None for a missing one, and the value of an extra key.
+    """A range of several windows, None for a missing one, and the version that was read with them.
 
     Without an answer from Redis all are None, and `answered` is False.
     """
 
     parts: list[WindowRange | None]
-    extra: bytes | None = None
+    version: bytes | None = None
     answered: bool = True
 
 
@@ -463,9 +463,9 @@ return ranges
 
 @dataclass(frozen=True, slots=True)
 class WindowsQuery:
-    """Up to `count` ids between two (exclusive), newest first, of several windows of one reader, and an extra key.
+    """Up to `count` ids between two (exclusive), newest first, of several windows of one reader, and a version.
 
-    At one moment; extends the life of the windows. The extra key is read first, so it is rather older than newer.
+    At one moment; extends the life of the windows. The version is read first, so it is rather older than newer.
     """
 
     kinds: Sequence[HomeWindows]
@@ -473,7 +473,7 @@ class WindowsQuery:
     newest: int | None
     oldest: int
     count: int
-    extra_key: str
+    version_key: str
 
     @property
     def commands(self) -> list[Command]:
@@ -481,12 +481,12 @@ class WindowsQuery:
         lives = [kind.ttl_seconds for kind in self.kinds]
         first = "" if self.newest is None else _member(self.newest - 1)
         script = ScriptCall(_READ, keys, [first, self.count, *lives])
-        return [("GET", self.extra_key), script]
+        return [("GET", self.version_key), script]
 
     def parse(self, answers: Sequence[Any]) -> WindowReads:
-        extra, ranges = answers
+        version, ranges = answers
         parts = [parse_range(each, oldest=self.oldest, count=self.count) for each in ranges]
-        return WindowReads(parts, extra)
+        return WindowReads(parts, version)
 
     @property
     def unanswered(self) -> WindowReads:
@@ -521,7 +521,7 @@ def read_windows_up(query: WindowsQuery) -> WindowReads:
     ]
     began = perf_counter()
     try:
-        first, *rest = execute_atomically(timelines(), [("GET", query.extra_key), *commands])
+        first, *rest = execute_atomically(timelines(), [("GET", query.version_key), *commands])
     except RedisError:
         return query.unanswered
     finally:

@@ -17,7 +17,7 @@ from apps.accounts.actions import (
     update_profile,
     update_settings,
 )
-from apps.accounts.cache import CARDS, USER_COUNTS, load_cards, users_of
+from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, load_cards
 from apps.accounts.email.confirmation import change_email
 from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
 from apps.accounts.queries import user_by_handle
@@ -329,4 +329,4 @@ def test_whether_others_ask_before_they_follow_is_told_at_the_next_read(alice, a
 
 def load_cards_through_cache(user_id):
     cards = CARDS.get_many([user_id], load_cards)
-    return users_of(cards, USER_COUNTS.get_many([user_id]))[user_id]
+    return active_users_of(cards, USER_COUNTS.get_many([user_id]))[user_id]

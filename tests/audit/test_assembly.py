@@ -105,7 +105,7 @@ def test_times_of_stages_fill_the_bar(alice, online):
     publish(alice)
     deliver()
     made = assembly(online, Cursor())
-    assert {"skeleton", "rules"} <= {one.name for one in made.stages}
+    assert {"candidates", "rules"} <= {one.name for one in made.stages}
     assert sum(one.width for one in made.stages) == pytest.approx(1000, abs=len(made.stages))
     assert made.stages[0].start == 0
     assert made.milliseconds > 0

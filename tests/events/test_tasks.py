@@ -248,7 +248,7 @@ TASKS = {
     "apps.posts.tasks.evict_counts": run_plain,
     "apps.timeline.tasks.publish_due": run_plain,
     "apps.posts.tasks.end_polls": run_plain,
-    "apps.posts.tasks.purge_pictures": run_plain,
+    "apps.posts.tasks.purge_unused_uploads": run_plain,
     "apps.posts.tasks.purge_keys": run_plain,
     "apps.posts.tasks.transcode": run_transcode,
     "apps.posts.tasks.sweep_transcodes": run_plain,

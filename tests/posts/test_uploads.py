@@ -24,7 +24,7 @@ from apps.posts.actions.uploads import (
 )
 from apps.posts.models import Attachment, Post
 from apps.posts.queries import versions_of, visible_posts
-from apps.posts.tasks import purge_pictures
+from apps.posts.tasks import purge_unused_uploads
 from tests.support.factories import publish
 from tests.support.pictures import moving, picture, with_place, with_words
 
@@ -233,7 +233,7 @@ def test_pictures_that_nobody_took_are_deleted_after_a_day(alice, uploaded):
     young = upload_picture(alice, BytesIO(picture()))
     long_ago = timezone.now() - timedelta(days=2)
     Attachment.objects.filter(pk__in=[uploaded.pk, used.pk]).update(created_at=long_ago)
-    purge_pictures()
+    purge_unused_uploads()
     assert set(Attachment.objects.values_list("pk", flat=True)) == {used.pk, young.pk}
     assert not any(path.exists() for path in files(uploaded))
     assert all(path.exists() for path in files(used))

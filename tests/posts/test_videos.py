@@ -27,7 +27,7 @@ from apps.posts.actions.uploads import (
 )
 from apps.posts.content.post import Picture, decode, encode
 from apps.posts.models import Attachment, Kind, MediaState, Medium, Transcode
-from apps.posts.tasks import purge_pictures, sweep_transcodes, transcode
+from apps.posts.tasks import purge_unused_uploads, sweep_transcodes, transcode
 from apps.privacy.archive import write_archive
 from tests.support.factories import publish
 from tests.support.pictures import picture
@@ -232,7 +232,7 @@ def test_uploads_that_no_post_used_go_with_their_sources(
     upload_media(alice, BytesIO(video()))
     Attachment.objects.update(created_at=timezone.now() - timedelta(days=2))
     with django_capture_on_commit_callbacks(execute=True):
-        purge_pictures()
+        purge_unused_uploads()
     assert not files(folders)
     assert not Transcode.objects.exists()
 

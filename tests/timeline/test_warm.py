@@ -220,7 +220,7 @@ def test_each_of_the_ten_stages_leaves_its_mark_on_one_page_and_is_timed(
     bob.save(update_fields=["is_staff"])
     response = client.get(address)
     timed = dict(part.split(";dur=") for part in response["Server-Timing"].split(", "))
-    assert set(timed) == {*STAGES, "skeleton", "total"}
+    assert set(timed) == {*STAGES, "candidates", "total"}
     assert all(0 <= float(timed[name]) <= float(timed["total"]) for name in STAGES)
 
 

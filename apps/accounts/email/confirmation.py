@@ -1,8 +1,8 @@
 """The e-mail address of an account: given, confirmed by its owner, changed. No answer tells whether another account has
 it.
 
-With EMAIL_CONFIRMATION_REQUIRED an address counts (for logging in, for a new password) once its owner has pressed the
-button behind the link sent to it. Otherwise it counts at once unless another account has it.
+With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in, for a new password) only after its owner has
+confirmed it with the link that was mailed to it. Otherwise it can be used at once unless another account has it.
 """
 
 from django.conf import settings
@@ -29,7 +29,7 @@ def clean_email(email: str | None) -> str | None:
 
 
 def email_errors(email: str | None) -> dict[str, str]:
-    """What is wrong with the form of an address. Whether another account has it is not checked."""
+    """What is wrong with the syntax of an address. Whether another account has it is not checked."""
     if email is None:
         return {}
     try:
@@ -98,7 +98,7 @@ def user_to_confirm(token: str) -> User:
 
 @transaction.atomic
 def confirm_email(token: str) -> User:
-    """Confirm the address of a link. NotFound, also when another account was first."""
+    """Confirm the address of a link. NotFound, also if another account confirmed the address first."""
     expected = user_to_confirm(token)
     user = User.objects.select_for_update().get(pk=expected.pk)
     if (user.pending_email, user.pending_email_at) != (

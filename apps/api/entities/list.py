@@ -41,7 +41,7 @@ class ListInput(serializers.Serializer[Any]):
 
 
 class ListChange(serializers.Serializer[Any]):
-    """What is to be different; what is left out stays."""
+    """The fields to change; those left out keep their values."""
 
     title = serializers.CharField(
         source="name", max_length=UserList.NAME_MAX_CHARACTERS, required=False
@@ -75,20 +75,18 @@ def circle_json(circle: CircleChoice) -> CircleJson:
 
 
 class FeedJson(TypedDict):
-    """A feed by rules: posts that one of the included things brings, without what is excluded."""
+    """A feed by rules: posts that match any of the include rules and none of the exclude rules."""
 
     id: str
     name: str
-    url: Annotated[
-        Uri, "Its page; with .atom, .rss or .json, if it is public, as a feed for readers."
-    ]
+    url: Annotated[Uri, "Its page; if it is public, with .atom, .rss or .json for feed readers."]
     include_people: Annotated[list[str], "Handles."]
     include_tags: list[str]
     include_words: Annotated[list[str], "Words and phrases."]
     exclude_people: list[str]
     exclude_tags: list[str]
     exclude_words: list[str]
-    languages: Annotated[list[str], "None: all."]
+    languages: Annotated[list[str], "Empty: all languages."]
     only_media: bool
     without_replies: bool
     without_reposts: bool
@@ -130,7 +128,7 @@ def _texts() -> serializers.ListField:
 
 
 class FeedChange(serializers.Serializer[Any]):
-    """What is to be different; what is left out stays."""
+    """The fields to change; those left out keep their values."""
 
     name = serializers.CharField(max_length=NAME_MAX_CHARACTERS, required=False)
     include_people, include_tags, include_words = _texts(), _texts(), _texts()
@@ -146,6 +144,6 @@ class FeedChange(serializers.Serializer[Any]):
 
 
 class FeedInput(FeedChange):
-    """A new feed. One of the included things is needed. Unknown fields are ignored."""
+    """A new feed, with at least one include rule. Unknown fields are ignored."""
 
     name = serializers.CharField(max_length=NAME_MAX_CHARACTERS)

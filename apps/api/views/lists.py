@@ -109,7 +109,7 @@ def user_list(request: Request, list_id: int) -> Response:
 )
 @endpoint(GET="read:lists", POST="write:lists", DELETE="write:lists")
 def members(request: Request, list_id: int) -> Response:
-    """Who is in a list, and who comes or goes."""
+    """Show, add or remove the members of a list."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return _people(request, list_id)
@@ -130,7 +130,7 @@ def _people(request: Request, list_id: int) -> Response:
 @operation("Which of your lists an account is in", list[ListJson])
 @endpoint(GET="read:lists")
 def lists_with_account(request: Request, account_id: int) -> Response:
-    """Those of one's lists that somebody is in."""
+    """The viewer's lists that contain this account."""
     viewer, other = viewer_of(request), user_by_id(account_id)
     return Response([list_json(user_list) for user_list in lists_with(viewer, other.pk)])
 

@@ -157,7 +157,7 @@ def withdraw_picture(owner: User, number: int) -> None:
         discard([picture])
 
 
-def purge_pictures(*, limit: int) -> int:
+def purge_unused_uploads(*, limit: int) -> int:
     """Delete up to `limit` uploads that waited for more than a day; returns how many."""
     with transaction.atomic():
         rows = Attachment.objects.select_for_update(skip_locked=True).filter(

@@ -1,7 +1,7 @@
 """Fan-out on write: deliver one post to its readers who are online.
 
-The dispatcher only splits the follower list into chunks and writes them into the ledger; delivering a chunk is a few
-Redis scripts, sent together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same
+Follower lists are split into chunks (`split`), rows of the ledger; delivering a chunk is a few Redis scripts, sent
+together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same
 receipt.
 
 Open posts go to home windows, those of virtual followers too (`apps.promotions`); restricted ones go to the inboxes of
@@ -24,7 +24,7 @@ from apps.graph.groups.queries import circle_audience
 from apps.graph.queries import exact_relations, friend_ids
 from apps.posts.models import OPEN, Mention, Post, Visibility
 from apps.timeline import policy
-from apps.timeline.fanout import ledger, receipts, switch
+from apps.timeline.fanout import ledger, receipts, split, switch
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources import second_level, square
 from apps.timeline.sources.home_cache import HOME, INBOX
@@ -94,7 +94,7 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
         mode = policy.mode_for(post.author_id, post.visibility)
         is_addressed = post.visibility in ADDRESSED
         fields = leases.claimed_fields() if is_addressed else {}
-        followers, virtual = ledger.audience_sizes(post.author_id)
+        followers, virtual = split.audience_sizes(post.author_id)
         if post.visibility not in OPEN:
             virtual = 0
         job = FanoutJob(post=post, mode=mode, followers=followers + virtual, **fields)
@@ -102,7 +102,7 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
         if mode == Mode.PULL:
             job.state = leases.State.DONE
         elif not is_addressed and job.followers <= settings.FANOUT_CHUNK_SIZE:
-            chunks = ledger.split_small(job, post.author_id, is_open=virtual > 0)
+            chunks = split.whole(job, post.author_id, is_open=virtual > 0)
         job.save(force_insert=True)
         FanoutChunk.objects.bulk_create(chunks)
     return job, chunks
@@ -140,9 +140,9 @@ def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
     post = _delivered().get(pk=job.pk)
     is_addressed = post.visibility in ADDRESSED
     if is_addressed:
-        chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
+        chunk_ids = split.add_chunk(job, len(_addressees(post)))
     else:
-        batches = ledger.split(job, post.author_id, is_open=post.visibility in OPEN)
+        batches = split.batches(job, post.author_id, is_open=post.visibility in OPEN)
         chunk_ids = [chunk_id for batch in batches for chunk_id in batch.chunk_ids]
     if chunk_ids:
         run_due(limit=len(chunk_ids), only=chunk_ids)
@@ -152,11 +152,11 @@ def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
 def _split(job: FanoutJob) -> leases.Receipt | None:
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
-        chunk_ids = ledger.add_chunk(job, len(_addressees(post)))
+        chunk_ids = split.add_chunk(job, len(_addressees(post)))
         _enqueue_chunks(chunk_ids, queue=None)
         return {"parts": len(chunk_ids)}
     if post.deleted_at is None:
-        for batch in ledger.split(job, post.author_id, is_open=post.visibility in OPEN):
+        for batch in split.batches(job, post.author_id, is_open=post.visibility in OPEN):
             _enqueue_chunks(batch.chunk_ids, queue=BULK)
     return None
 

@@ -1,16 +1,9 @@
-"""The delivery ledger: split follower lists into chunks, and sum up the receipts of the chunks.
+"""The delivery ledger: whom a chunk is for, and what the receipts of the chunks add up to."""
 
-A scan is split a batch at a time, each batch in one transaction with the edge it has reached: constant memory, and when
-a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as
-soon as they exist, so the first are delivered while the last are not yet split.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-from django.db import transaction
 from django.db.models import (
     Aggregate,
     Count,
@@ -26,24 +19,12 @@ from django.db.models import (
 from django.utils import timezone
 
 from apps.events import leases
-from apps.graph.queries import all_follower_ids, follower_chunks, follower_ids_between
+from apps.graph.queries import all_follower_ids, follower_ids_between
 from apps.promotions.queries import (
-    virtual_follower_chunks,
     virtual_follower_ids_between,
 )
-from apps.sql import rows_of
 from apps.timeline.fanout import receipts
 from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
-from feedcache.ids import author_of
-
-CHUNKS_PER_BATCH = 3  # the first are delivered while the rest is split
-
-_AUDIENCE = """
-SELECT followers, (SELECT count(*) FROM promotions_virtualfollow WHERE account_id = %(author)s)
-FROM accounts_usercounts WHERE user_id = %(author)s
-"""
-
-Range = tuple[int, int, int]  # first edge, last edge, readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +80,10 @@ def delivery_progress(job: Any) -> DeliveryProgress:
 
 
 def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subquery:
-    chunks = _chunk_model(jobs.model).objects.filter(job=OuterRef("pk")).order_by().values("job")
+    chunks = chunk_model(jobs.model).objects.filter(job=OuterRef("pk")).order_by().values("job")
     return Subquery(
         chunks.annotate(total=total).values("total"), output_field=field or IntegerField()
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkBatch:
-    """The chunks of one step, and whether they were the last."""
-
-    chunks: list[Any]
-    is_last: bool
-
-    @property
-    def chunk_ids(self) -> list[int]:
-        return [chunk.pk for chunk in self.chunks]
-
-
-def audience_sizes(author_id: int) -> tuple[int, int]:
-    """The numbers of an author's followers and virtual followers, in one query."""
-    [(followers, virtual)] = rows_of(_AUDIENCE, {"author": author_id})
-    return followers, virtual
 
 
 def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
@@ -130,7 +93,7 @@ def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The same of a chunk of `split_small`, which has all followers: from Redis when those are provably complete.
+    """The same of a chunk of `split.whole`, which has all followers: from Redis when those are provably complete.
 
     So many as were counted when the list was split, at a revision that is read after it.
     """
@@ -140,85 +103,7 @@ def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
     return reader_ids(author_id, chunk) if cached is None else cached
 
 
-def split(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Iterator[ChunkBatch]:
-    """Split the rest of a scan, a batch at a time; virtual followers are for open posts only."""
-    is_last = False
-    while not is_last:
-        batch = split_batch(scan, owner_id, max_chunks=CHUNKS_PER_BATCH, is_open=is_open)
-        yield batch
-        is_last = batch.is_last
-
-
-def split_batch(
-    scan: FollowerScan, owner_id: int, *, max_chunks: int, is_open: bool = True
-) -> ChunkBatch:
-    """Write the next chunks of a scan from where it has got to, and renew its lease."""
-    model: Any = type(scan)
-    with transaction.atomic():
-        locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
-        limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": max_chunks}
-        ranges = follower_chunks(owner_id, after=locked.scanned_to, **limits)
-        is_last, virtual = _is_end(ranges, **limits), list[Range]()
-        if is_last and is_open:
-            virtual = virtual_follower_chunks(owner_id, after=locked.virtual_scanned_to, **limits)
-            is_last = _is_end(virtual, **limits)
-        chunks = _chunk_model(scan).objects.bulk_create(
-            [*_chunks(scan, ranges), *_chunks(scan, virtual, is_virtual=True)]
-        )
-        if chunks:
-            model.objects.filter(pk=scan.pk).update(
-                scanned_to=ranges[-1][1] if ranges else locked.scanned_to,
-                virtual_scanned_to=virtual[-1][1] if virtual else locked.virtual_scanned_to,
-                parts=locked.parts + len(chunks),
-                **leases.claimed_fields(),
-            )
-    return ChunkBatch(chunks, is_last=is_last)
-
-
-def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
-    """Whether a list ends with these ranges."""
-    return len(ranges) < maximum or ranges[-1][2] < size
-
-
-def split_small(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
-    """Split an unsaved scan of lists that fit into a chunk each, and mark it done; the caller saves and delivers them.
-
-    Empty for an account without followers; also, and then the scan stays pending, when a list turns out to be longer.
-    """
-    limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
-    ranges = follower_chunks(owner_id, **limits)
-    virtual = virtual_follower_chunks(owner_id, **limits) if is_open else []
-    if max(len(ranges), len(virtual)) > 1:
-        return []
-    scan.state, scan.finished_at = leases.State.DONE, timezone.now()
-    if ranges:
-        scan.scanned_to = ranges[0][1]
-    if virtual:
-        scan.virtual_scanned_to = virtual[0][1]
-    scan.parts = len(ranges) + len(virtual)
-    lease = leases.claimed_fields()
-    return [*_chunks(scan, ranges, **lease), *_chunks(scan, virtual, is_virtual=True, **lease)]
-
-
-def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
-    """The id of the single chunk of a post to addressed readers; empty when there are none."""
-    if not expected:
-        return []
-    chunk, _created = _chunk_model(scan).objects.get_or_create(
-        job_id=scan.pk, first_edge=0, defaults={"last_edge": 0, "expected": expected}
-    )
-    return [chunk.pk]
-
-
-def _chunks(scan: FollowerScan, ranges: list[Range], **fields: Any) -> list[Any]:
-    model = _chunk_model(scan)
-    return [
-        model(job_id=scan.pk, first_edge=first, last_edge=last, expected=number, **fields)
-        for first, last, number in ranges
-    ]
-
-
-def _chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
+def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
     meta: Any = scan._meta
     return meta.get_field("chunks").related_model
 
@@ -236,27 +121,3 @@ def discard_dead(job_ids: list[int]) -> int:
     for chunk in dead:
         receipts.write(chunk, {"expected": chunk.expected, "lost": chunk.expected})
     return len(rest) + len(dead)
-
-
-def restore_chunks(job: FanoutJob) -> list[int]:
-    """Make the chunks that a job lacks in the split part of its lists, a batch at a time; the ids of the new ones."""
-    made: list[FanoutChunk] = []
-    lists = (
-        (False, job.scanned_to, follower_chunks),
-        (True, job.virtual_scanned_to, virtual_follower_chunks),
-    )
-    for is_virtual, end, read in lists:
-        present = FanoutChunk.objects.filter(job=job, is_virtual=is_virtual).order_by("first_edge")
-        after = 0
-        for first_edge, last_edge in [
-            *present.values_list("first_edge", "last_edge"),
-            (end + 1, end),
-        ]:
-            size = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": CHUNKS_PER_BATCH}
-            ranges = read(author_of(job.pk), after=after, **size) if first_edge > after + 1 else []
-            missing = [
-                (low, min(high, first_edge - 1), n) for low, high, n in ranges if low < first_edge
-            ]
-            made += _chunks(job, missing, is_virtual=is_virtual)
-            after = last_edge
-    return [chunk.pk for chunk in FanoutChunk.objects.bulk_create(made)]

@@ -39,7 +39,7 @@ from apps.events import leases
 from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.timeline import policy as policies
-from apps.timeline.fanout import ledger
+from apps.timeline.fanout import ledger, split
 from apps.timeline.models import (
     AuthorPolicy,
     Backfill,
@@ -314,7 +314,7 @@ def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
         backfill = Backfill.objects.create(
             author_id=author_id,
             post_ids=_pulled_post_ids(row),
-            followers=sum(ledger.audience_sizes(author_id)),
+            followers=sum(split.audience_sizes(author_id)),
         )
         return backfill.pk
 
@@ -360,7 +360,7 @@ def _work_off(
 
 def _split_backfill(job: Backfill) -> tuple[int, leases.Receipt]:
     if job.post_ids:
-        for batch in ledger.split(job, job.author_id):
+        for batch in split.batches(job, job.author_id):
             for chunk_id in batch.chunk_ids:
                 enqueue("apps.timeline.tasks.deliver_backfill", chunk_id)
     return job.author_id, {}

@@ -20,7 +20,7 @@ from apps.events.leases import State
 from apps.graph.models import Follower
 from apps.posts.models import PostCounts
 from apps.timeline import policy as policies
-from apps.timeline.fanout import cost, ledger, unit_costs
+from apps.timeline.fanout import cost, ledger, split, unit_costs
 from apps.timeline.fanout.author_receipts import duration
 from apps.timeline.fanout.cost import MeasuredCost
 from apps.timeline.models import AuthorPolicy, FanoutJob, Mode, Policy, SitePolicy
@@ -197,7 +197,7 @@ def delivery(
     rows, messages = 3 * chunks, 0
     if followers > size:
         messages = chunks + 1
-        rows += chunks + 2 + ceil(chunks / ledger.CHUNKS_PER_BATCH)
+        rows += chunks + 2 + ceil(chunks / split.CHUNKS_PER_BATCH)
     second_level = followers if mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL else 0
     parts = (
         (unit_costs.AWAY, followers),

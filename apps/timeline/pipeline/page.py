@@ -2,17 +2,18 @@
 
 `fill_page` takes these steps:
 
-1. One round trip: the viewer's filters, whether the caches are current, and what the timeline has queued (home: its
-   windows, the promotions).
-2. Candidate ids, from these answers. Home reads on where a window is missing, for pulled authors, and below windows.
-3. One round trip: the posts, their authors, counts, the viewer's relations and marks, and what the rule has queued. A
-   second one for posts that these repost, quote or answer, unless an earlier page has named them.
-4. The rule of the timeline, then the reader's word filters. What they drop is topped up by another round.
+1. First round trip (`Batches.first`): the viewer's filters, whether the caches are current, and what the timeline has
+   queued (home: its windows, the promotions).
+2. Candidate ids, from these answers. Home makes further reads when a window is missing, for pulled authors, and below
+   the windows.
+3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
+   the rule has queued. Up to two more for what these posts repost, quote or answer, if no earlier page has named it.
+4. The rule of the timeline, then the viewer's word filters. What they drop is topped up: steps 2 to 4 are repeated.
 
 Whether the viewer may see a post is decided in `apps.posts.queries`: blocks and suspensions by the caches, restricted
 posts by PostgreSQL at every read. Whether it belongs on this page is decided by the rule.
 
-| store | trip | holds | without it |
+| store | step | holds | without it |
 |---|---|---|---|
 | Memcached | 1, 3 | filters, promotions; posts, authors, reposts, muted threads | loaded from PostgreSQL |
 | Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `_read_exactly` |
@@ -20,7 +21,10 @@ posts by PostgreSQL at every read. Whether it belongs on this page is decided by
 | Redis, relations | 3 | whom the viewer follows, mutes, blocks | PostgreSQL (`apps.graph.queries`) |
 | Redis, counters | 3 | likes, reposts, replies | PostgreSQL (`apps.posts.cache`) |
 | Redis, existence | 3 | what the viewer never liked, bookmarked, read | PostgreSQL; of what was read nothing is known |
-| PostgreSQL | | everything | 503 where it is asked; a warm page asks it for polls and restricted posts |
+| PostgreSQL | | everything | 503 where it is asked |
+
+A warm page asks PostgreSQL for polls and restricted posts, for likes and bookmarks that a filter has found, and for the
+exclusive lists, followed tags and chosen languages of those who have any.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -192,13 +196,13 @@ class Reader(NamedTuple):
     """Who reads a page, None for visitors, and where: filters hide in some contexts only, and nothing in None."""
 
     viewer: User | None
-    context: FilterContext | None
+    filter_context: FilterContext | None
 
 
 class Batches(NamedTuple):
     """The two round trips of a page: candidates and rule may queue reads of their own in them.
 
-    `first` is sent before the candidates are asked for, `second` with the posts of the first round.
+    `first` is sent before the candidates are asked for, `second` with the posts of the first candidates.
     """
 
     first: Batch
@@ -216,8 +220,8 @@ def fill_page(
 ) -> Page[FeedItem]:
     """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
 
-    A round of which less than half passed is followed by one twice as large, of 200 candidates at most. `preloaded`
-    holds contents that `candidates` has read already, and may add to whenever it is called.
+    A round of which less than half passed is followed by one twice as large, of 200 candidates at most. `candidates`
+    puts contents that it had to read into `preloaded`, which saves reading them again.
     """
     viewer, filter_context = reader
     first, second = batches or Batches(Batch(), Batch())
@@ -228,10 +232,12 @@ def fill_page(
     items: list[FeedItem] = []
     position, count, more = cursor, cursor.wanted, True
     for _round in range(MAX_ROUNDS):
-        with stage("skeleton"):
+        with stage("candidates"):
             ids = candidates(position, count)
         hydrated = hydrate_for(context, ids, preloaded=preloaded, batch=second)
-        second = Batch()  # what the rule has queued is sent once
+        second = (
+            Batch()
+        )  # the rule has its answers from the first one: another round does not ask again
         with stage("rules"):
             passed = rule(hydrated.items, hydrated.relations)
             passed = without_filtered(passed, filters, filter_context) if filters else passed
@@ -249,7 +255,7 @@ def fill_page(
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
-    """Costs no read: the account has the revision, and the batch says whether the caches are current."""
+    """No read of its own: the account has its `graph_revision`, and the batch says whether the caches are current."""
     if viewer is None:
         return ask_viewer_context(batch, None)
     return ask_viewer_context(batch, viewer.pk, revision=viewer.counts.graph_revision)
@@ -317,15 +323,16 @@ class _PageReads:
     polls: dict[int, PollResult] = field(default_factory=dict)
 
     def missing(self) -> tuple[set[int], set[int]]:
-        """Sources and parents of the posts on the page that were not requested yet."""
-        posts, parents = set[int](), set[int]()
+        """The ids of sources and parents of the posts on the page that were not requested yet."""
+        post_ids, parent_ids = set[int](), set[int]()
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if post.source_id or post.reply_to_id:
                 links = self._links_of(post)
-                posts |= links.sources
-                parents |= links.parents
-        parents -= posts
-        return posts - self.requested, parents - self.requested - self.requested_parents
+                post_ids |= links.sources
+                parent_ids |= links.parents
+        parent_ids -= post_ids
+        known = self.requested | self.requested_parents
+        return post_ids - self.requested, parent_ids - known
 
     def _links_of(self, post: PostContent) -> "Links":
         source_of_source, parent_of_source = self._of_source(post)
@@ -394,18 +401,18 @@ def hydrate_for(
 def _read_caches(
     reads: _PageReads, context: ViewerContext, preloaded: Preloaded | None, batch: Batch
 ) -> None:
-    posts, parents = _with_known_links(reads.page)
+    post_ids, parent_ids = _with_known_links(reads.page)
     marks = ask_viewer_marks(batch, context.viewer_id)
     for _read in range(MAX_READS):
-        existence = ask_existence(batch, context.viewer_id, posts)
-        found = ask_posts(batch, context, posts, parents=parents, preloaded=preloaded)
+        existence = ask_existence(batch, context.viewer_id, post_ids)
+        found = ask_posts(batch, context, post_ids, parents=parent_ids, preloaded=preloaded)
         batch.execute()
         reads.visible = (reads.visible | found()) if reads.requested else found()
-        reads.requested |= posts
-        reads.requested_parents |= parents
+        reads.requested |= post_ids
+        reads.requested_parents |= parent_ids
         reads.existence.append(existence())
-        posts, parents = reads.missing()
-        if not posts and not parents:
+        post_ids, parent_ids = reads.missing()
+        if not post_ids and not parent_ids:
             break
         batch = Batch()
     reads.remember_links()
@@ -414,13 +421,13 @@ def _read_caches(
 
 def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
     """The posts of a page with the sources that earlier pages named, and the parents that these named."""
-    posts, parents = set(page), set[int]()
-    if len(posts) <= MAX_LINKED_PAGE:
+    post_ids, parent_ids = set(page), set[int]()
+    if len(post_ids) <= MAX_LINKED_PAGE:
         for post_id in page:
             if links := _links.get(post_id):
-                posts |= links.sources
-                parents |= links.parents
-    return posts, parents - posts
+                post_ids |= links.sources
+                parent_ids |= links.parents
+    return post_ids, parent_ids - post_ids
 
 
 def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
@@ -547,7 +554,10 @@ def without_muted_or_hidden(items: Sequence[FeedItem], relations: Relations) -> 
 def without_filtered(
     items: Sequence[FeedItem], filters: Sequence[ActiveFilter], context: FilterContext | None
 ) -> list[FeedItem]:
-    """Items without those that filters hide in a context; the others carry their matches. None: nothing is hidden."""
+    """Items without those that filters hide in a context; the others carry their matches. None: nothing is hidden.
+
+    Here, not in `word_filters`, because a page is filtered while it is filled.
+    """
     marked = [mark(item, filters, context) for item in items]
     return [item for item in marked if not is_hidden(item, context)]
 

@@ -12,7 +12,7 @@ from apps.http.requests import AuthenticatedRequest, login_required
 from apps.pagination import Cursor, parse_moment
 from apps.throttling import check_rate_limit
 from apps.timeline.history.as_of import MAX_DELETED, history_begins, home_as_of
-from apps.web.audit.explain import of_account
+from apps.web.audit.explain import staff_view_of_account
 
 LOCAL_TIME = "%Y-%m-%dT%H:%M:%S"  # the format of datetime-local inputs
 
@@ -24,7 +24,7 @@ def as_of(request: AuthenticatedRequest) -> HttpResponse:
     return _past_page(request, request.user, {})
 
 
-@of_account
+@staff_view_of_account
 def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
     """The same for another account, for staff; without the text of restricted posts."""
     return _past_page(request, owner, {"owner": owner})
@@ -46,7 +46,7 @@ def _past_page(
             "page": past.page,
             "rows": [{"item": item} for item in past.page.items],
             "deleted": past.deleted,
-            "many": past.deleted >= MAX_DELETED,
+            "deleted_is_capped": past.deleted >= MAX_DELETED,
             "is_before_history": moment < context["begins"],
         }
     return render(request, "audit/as_of.html", context)

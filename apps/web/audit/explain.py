@@ -114,7 +114,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "audit/home.html", context)
 
 
-def of_account(view: View) -> View:
+def staff_view_of_account(view: View) -> View:
     """A page about the home of another account, for staff who may see accounts; it is on record who read it."""
 
     @wraps(view)
@@ -134,7 +134,7 @@ def of_account(view: View) -> View:
     return inner
 
 
-@of_account
+@staff_view_of_account
 def home_of(request: AuthenticatedRequest, owner: User) -> HttpResponse:
     """The same for another account, for staff; without the text of restricted posts."""
     return _home_page(request, owner, {"owner": owner})

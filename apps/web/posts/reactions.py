@@ -1,4 +1,4 @@
-"""Reactions to a post: like, repost, bookmark, pin, mute its thread, vote, and their reverse."""
+"""Reactions to a post: like, repost, bookmark, pin, mute its thread, vote, and how to undo them."""
 
 import re
 from collections.abc import Callable
@@ -37,7 +37,7 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 @require_POST
 @login_required
 def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    """An error is shown on the page of the post."""
+    """An error becomes a message on the page that the reader returns to."""
     try:
         actions.vote(request.user, post_id, _choices(request))
     except Invalid as error:
@@ -56,9 +56,9 @@ def _choices(request: AuthenticatedRequest) -> list[int]:
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseBase:
-    """React, and go back to the post; for htmx only its row of buttons."""
+    """React, and go back to the post; an htmx request gets only the row of buttons."""
     ACTS[verb](request.user, post_id)
-    # the card of the button: that of a repost has another id than the post
+    # return to the card that was clicked: a repost's card has the repost's id
     match = _ANCHOR.fullmatch(request.POST.get("at", f"p{post_id}"))
     if not request.htmx:
         back = next_url(request)

@@ -51,7 +51,7 @@ def test_both_directions_are_exact_with_the_truth_below_the_end(
         put(windows, ids)
     inside = [one for one in truth if one > oldest and (newest is None or one < newest)]
 
-    query = WindowsQuery(BOTH, READER, newest, oldest, count, extra_key=BESIDE)
+    query = WindowsQuery(BOTH, READER, newest, oldest, count, version_key=BESIDE)
     parts = read_windows(query).parts
     there = [part for part in parts if part is not None]
     if len(there) == len(parts):
@@ -61,7 +61,7 @@ def test_both_directions_are_exact_with_the_truth_below_the_end(
         assert found == sorted(inside, reverse=True)[:count]
 
     parts = read_windows_up(
-        WindowsQuery(BOTH, READER, oldest=oldest, newest=newest, count=count, extra_key=BESIDE)
+        WindowsQuery(BOTH, READER, oldest=oldest, newest=newest, count=count, version_key=BESIDE)
     ).parts
     there = [part for part in parts if part is not None]
     if len(there) == len(parts):
@@ -97,7 +97,7 @@ def test_one_read_slides_the_lives_of_both():
     for windows in BOTH:
         put(windows, {1, 2})
         timelines().expire(windows.key(READER), 5)
-    read_windows(WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE))
+    read_windows(WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, version_key=BESIDE))
     assert all(timelines().ttl(windows.key(READER)) > 50 for windows in BOTH)
 
 
@@ -107,10 +107,10 @@ def test_a_missing_window_is_told_from_an_empty_one(missing):
         put(windows, set())
     missing.drop(READER)
     parts = read_windows(
-        WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
+        WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, version_key=BESIDE)
     ).parts
     up = read_windows_up(
-        WindowsQuery(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE)
+        WindowsQuery(BOTH, READER, oldest=0, newest=None, count=3, version_key=BESIDE)
     ).parts
     assert [part is None for part in parts] == [windows is missing for windows in BOTH]
     assert [part is None for part in up] == [windows is missing for windows in BOTH]
@@ -119,10 +119,10 @@ def test_a_missing_window_is_told_from_an_empty_one(missing):
 def test_without_redis_both_are_missing():
     with dead_redis():
         found = read_windows(
-            WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, extra_key=BESIDE)
+            WindowsQuery(BOTH, READER, newest=None, oldest=0, count=3, version_key=BESIDE)
         )
         assert (found.parts, found.answered) == ([None, None], False)
         found = read_windows_up(
-            WindowsQuery(BOTH, READER, oldest=0, newest=None, count=3, extra_key=BESIDE)
+            WindowsQuery(BOTH, READER, oldest=0, newest=None, count=3, version_key=BESIDE)
         )
         assert (found.parts, found.answered) == ([None, None], False)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
-from apps.timeline.fanout import dispatch, ledger
+from apps.timeline.fanout import dispatch, ledger, split
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources.home_cache import HOME
 from tests.support.factories import deliver, make_user, publish
@@ -45,7 +45,7 @@ def adds_up(post):
 def long_list(alice, settings, monkeypatch):
     """Twenty-three followers, chunks of two, three chunks in a batch."""
     settings.FANOUT_CHUNK_SIZE = 2
-    monkeypatch.setattr(ledger, "CHUNKS_PER_BATCH", 3)
+    monkeypatch.setattr(split, "CHUNKS_PER_BATCH", 3)
     return crowd(alice, 23)
 
 
@@ -54,7 +54,7 @@ def test_every_follower_is_accounted_for_at_every_step(alice, long_list):
     dispatch.start_job(post.pk)
     assert (progress(post).expected, progress(post).pending) == (23, 23)
     job = FanoutJob.objects.get(pk=post.pk)
-    for batch in ledger.split(job, alice.pk):
+    for batch in split.batches(job, alice.pk):
         assert adds_up(post)
         dispatch.run_due(limit=1, only=batch.chunk_ids)
         assert adds_up(post)
@@ -97,7 +97,7 @@ def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_
     post = publish(alice)
     dispatch.start_job(post.pk)
 
-    def die_after(left, cut=ledger.split_batch):
+    def die_after(left, cut=split.next_batch):
         def mortal(*args, **options):
             nonlocal left
             if left == 0:
@@ -108,7 +108,7 @@ def test_a_dispatcher_that_dies_midway_is_gone_on_with_where_it_was(alice, long_
         return mortal
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger, "split_batch", die_after(2))
+        patch.setattr(split, "next_batch", die_after(2))
         with pytest.raises(Killed):
             dispatch.run_splits(limit=1)
     before = list(FanoutChunk.objects.order_by("pk").values_list("pk", "first_edge"))
@@ -128,7 +128,7 @@ def test_every_batch_renews_the_lease_and_forgives_the_tries(alice, long_list):
     dispatch.start_job(post.pk)
     job = FanoutJob.objects.get(pk=post.pk)
     FanoutJob.objects.update(attempts=4, due_at=timezone.now())
-    ledger.split_batch(job, alice.pk, max_chunks=1)
+    split.next_batch(job, alice.pk, max_chunks=1)
     job.refresh_from_db()
     assert job.attempts == 1
     assert job.due_at > timezone.now() + LEASE - timedelta(seconds=15)
@@ -146,7 +146,7 @@ def test_cutting_takes_the_same_memory_for_any_list(alice, settings):
     job = FanoutJob.objects.create(post=publish(alice), mode=Mode.ONLINE, followers=40005)
     cut = 0
     tracemalloc.start()
-    for batch in ledger.split(job, alice.pk):
+    for batch in split.batches(job, alice.pk):
         cut += len(batch.chunk_ids)
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -184,7 +184,7 @@ def test_chunks_that_are_given_up_stay_in_the_book_as_lost(alice, long_list):
 def test_the_rest_of_a_list_that_is_given_up_is_lost_too(alice, long_list):
     post = publish(alice)
     dispatch.start_job(post.pk)
-    ledger.split_batch(FanoutJob.objects.get(pk=post.pk), alice.pk, max_chunks=3)
+    split.next_batch(FanoutJob.objects.get(pk=post.pk), alice.pk, max_chunks=3)
     FanoutJob.objects.update(state=State.DEAD)
     assert ledger.discard_dead([post.pk]) == 1
     deliver()
