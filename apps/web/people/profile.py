@@ -11,7 +11,7 @@ from apps.pagination import Cursor
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.profile import ProfileFilter, pinned_items, profile_head, profile_timeline
 from apps.web.feed import render_feed
-from apps.web.templatetags.people import name_of
+from apps.web.templatetags.people import ProfileFacts, name_of
 
 TABS = {
     "posts": ProfileFilter(replies=False),
@@ -38,6 +38,7 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
     page = profile_timeline(owner, viewer, cursor, only)
     context = {
         "profile": owner,
+        "facts": ProfileFacts.of(owner),
         "here": "profile" if viewer_id == owner.pk else "",
         "tab": tab,
         "feed_url": request.path,

@@ -10,7 +10,7 @@ from django import template
 from django.conf import settings
 from django.template import Context
 from django.template.loader import get_template
-from django.utils.html import escape
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
@@ -109,8 +109,8 @@ def poll_options(item: FeedItem | CardItem) -> list[PollOption]:
     ]
 
 
-@register.inclusion_tag("timeline/_post_meta.html")
-def post_meta(item: FeedItem) -> dict[str, Any]:
+@register.simple_tag
+def post_meta(item: FeedItem) -> SafeString:
     """The meta elements of a post's page for other sites; hardly any for restricted posts."""
     shown = item.shown
     post, author = shown.post, shown.author
@@ -128,7 +128,7 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
             "is_indexable": author.is_indexable,
             "picture": None if hides else still,
         }
-    return about
+    return render_fragment("timeline/_post_meta.html", **about)
 
 
 @register.simple_tag
@@ -250,6 +250,20 @@ def _reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
         if item.is_repost and not item.promotion:
             reposts[item.shown.id].append(item)
     return reposts
+
+
+@register.simple_tag(takes_context=True)
+def older_link(context: Context) -> SafeString:
+    """The attributes of the link to older posts, which loads them into the page; a link only where `by_hand` is set."""
+    url = f"{context['feed_url']}?max_id={context['page'].older}"
+    if context.get("by_hand"):
+        return format_html('href="{}"', url)
+    viewer = context.get("viewer")
+    trigger = "click" if viewer and viewer.loads_by_button else "intersect once, click"
+    return format_html(
+        'href="{0}" hx-get="{0}" hx-trigger="{1}" hx-target="#feed" hx-swap="beforeend"',
+        url, trigger,
+    )  # fmt: skip
 
 
 @register.simple_tag(takes_context=True)

@@ -79,7 +79,14 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
     """Where the line "You left off here" is on a page, and what is offered where it is not; and the badge."""
     unread, read_id = unread_count_and_home_read_id(viewer)
-    context = {"unread_notifications": unread, "has_place": True, "read_id": read_id}
+    context = {
+        "unread_notifications": unread,
+        "has_place": True,
+        "read_id": read_id or "",
+        "newer": str(page.newer),
+        "line_is_below": False,
+        "is_long_ago": False,
+    }
     if not page.items:
         return context
     newest, oldest = page.items[0].id, page.items[-1].id
