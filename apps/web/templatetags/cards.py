@@ -10,7 +10,7 @@ from django import template
 from django.conf import settings
 from django.template import Context
 from django.template.loader import get_template
-from django.utils.html import escape, format_html
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
@@ -254,16 +254,14 @@ def _reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
 
 @register.simple_tag(takes_context=True)
 def older_link(context: Context) -> SafeString:
-    """The attributes of the link to older posts, which loads them into the page; a link only where `by_hand` is set."""
-    url = f"{context['feed_url']}?max_id={context['page'].older}"
-    if context.get("by_hand"):
-        return format_html('href="{}"', url)
-    viewer = context.get("viewer")
-    trigger = "click" if viewer and viewer.loads_by_button else "intersect once, click"
-    return format_html(
-        'href="{0}" hx-get="{0}" hx-trigger="{1}" hx-target="#feed" hx-swap="beforeend"',
-        url, trigger,
-    )  # fmt: skip
+    """The link to older posts, which loads them into the page; where `by_hand` is set it is only a link."""
+    url = escape(f"{context['feed_url']}?max_id={context['page'].older}")
+    loads = ""
+    if not context.get("by_hand"):
+        viewer = context.get("viewer")
+        trigger = "click" if viewer and viewer.loads_by_button else "intersect once, click"
+        loads = f' hx-get="{url}" hx-trigger="{trigger}" hx-target="#feed" hx-swap="beforeend"'
+    return SafeString(f'<a href="{url}"{loads}>{escape(gettext("Older posts"))}</a>')
 
 
 @register.simple_tag(takes_context=True)

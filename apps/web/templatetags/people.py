@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 
 from apps.accounts.models import User
 from apps.accounts.profile import PALETTE
-from apps.graph.familiar_followers import familiar_names
+from apps.graph.familiar_followers import FamiliarNames
 from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
 from apps.search.suggestions import people_for_card
@@ -156,11 +156,10 @@ def who_to_follow(context: Context, limit: int = 3) -> SafeString:
 
 
 @register.simple_tag
-def familiar_followers(viewer: User | None, profile: User) -> SafeString:
-    """Followers of the profile whom the viewer follows; empty for visitors."""
-    if viewer is None:
+def familiar_followers(familiar: FamiliarNames | None) -> SafeString:
+    """Followers of a profile whom the viewer follows; empty for visitors."""
+    if familiar is None:
         return SafeString()
-    familiar = familiar_names(viewer, profile, names=MAX_NAMES)
     return render_fragment(
         "graph/_familiar.html",
         people=tuple(map(Appearance.of, familiar.people)),

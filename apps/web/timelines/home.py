@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.actions import update_settings
@@ -64,7 +65,9 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         "timeline/home.html",
         page,
         here="home",
+        heading=_("Home"),
         feed_url="/",
+        feed_label=pgettext("tab", "Following"),
         place=str(ReadPosition.of(page)),
         # new posts are inserted above the newest ones; other pages are reloaded
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
