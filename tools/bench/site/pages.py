@@ -74,7 +74,7 @@ def _systems(here: World, directory: Path, stack: ExitStack) -> Systems:
     page = fetch(ours.port, busy[0].path, busy[0].header)
     constant = stack.enter_context(constant_site(directory, page))
     floor = stack.enter_context(_bare(here, directory))
-    cookies = [("Cookie", f"sessionid={cookie}") for cookie in here.cookies]
+    cookies = [("Cookie", cookie) for cookie in here.cookies]
     author = here.author
     found = [
         System(CONSTANT, constant, [Ask(CONSTANT_PAGE)]),
