@@ -9,9 +9,11 @@ from typing import NamedTuple
 import pytest
 from django.template.base import Node
 
+from apps.accounts.cache import VIEWERS
 from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user
+from apps.graph.cache import GRAPH_REVISION
 from apps.web.urls import urlpatterns
 from feedcache.structures import bloom
 from tests.support.factories import deliver, make_user, publish
@@ -43,7 +45,7 @@ BUDGETS = {
     # whose profile with what is between the two and the badge, and the outbox, which is young;
     # or the thread, and the badge
     "/@alice": Budget(2, 3, 6_000, 12_000),
-    "/@alice/{post}": Budget(2, 11, 8_000, 8_000),
+    "/@alice/{post}": Budget(2, 5, 8_000, 8_000),
 }
 
 
@@ -73,6 +75,17 @@ def test_a_page_keeps_to_its_budget(
     assert len(sent) <= budget.trips
     assert asked <= budget.asked
     assert len(gzip.compress(answer.content)) <= budget.answered
+
+
+def test_a_thread_takes_the_revision_of_its_reader_from_the_account(alice, bob, page_of, settings):
+    post, client = publish(alice, "Tea."), page_of(bob)
+    with relayed(settings, apart=False) as waves:
+        client.get(f"/@alice/{post.pk}")
+        with waves.counted() as sent:
+            client.get(f"/@alice/{post.pk}")
+    asked = b"".join(request for wave in sent for _server, request in wave)
+    assert VIEWERS.name.encode() in asked
+    assert GRAPH_REVISION.name.encode() not in asked
 
 
 # The template nodes of a warm page, each of which takes as long as ten lines of Python; cached cards have none.
