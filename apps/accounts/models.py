@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps import scopes
 from apps.events.leases import LeasedRow, State
+from apps.media.addresses import path_of
 from feedcache.ids import MAX_AUTHOR_ID
 
 # Sent with `user_id` in the transaction that revokes all access to an account. Receivers end
@@ -261,12 +262,12 @@ class User(AbstractBaseUser, PermissionsMixin):
     @property
     def avatar_url(self) -> str:
         """Empty without a picture: the site generates one from the handle."""
-        return self.avatar.url if self.avatar else ""
+        return path_of(self.avatar.name) if self.avatar.name else ""
 
     @property
     def header_url(self) -> str:
         """Empty without a picture: the site generates one from the handle."""
-        return self.header.url if self.header else ""
+        return path_of(self.header.name) if self.header.name else ""
 
     @property
     def is_suspended(self) -> bool:

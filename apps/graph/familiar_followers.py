@@ -6,6 +6,7 @@ cached; else PostgreSQL does, within a bound. Suspended and blocked people are n
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from apps.accounts.queries import cached_users, users_by_id
 from apps.graph.cache import FOLLOWED, FOLLOWERS, FOLLOWING, RELATIONS, load_sets
 from apps.graph.queries import relations
 from feedcache.connections import RedisError
-from feedcache.read_through import ReadThrough
+from feedcache.read_through import Batch, Future, ReadThrough
 from feedcache.structures.longset import intersect
 
 PROBES = 5_000  # of whom the viewer follows, PostgreSQL looks up at most so many
@@ -113,14 +114,15 @@ class FamiliarNames:
     more: bool = False
 
 
-def familiar_names(viewer: User, other: User, *, names: int) -> FamiliarNames:
+def ask_familiar_names(
+    batch: Batch, viewer: User, other: User, *, names: int
+) -> Future[FamiliarNames]:
     """Some of the familiar followers of an account, for its profile; without SQL when it is warm.
 
     Of accounts with more followers than are cached it is up to five minutes old, but for what the viewer does.
     """
     if not viewer.epoch:
-        found = common_followers(viewer, [other], limit=MAX_FAMILIAR)[other.pk]
-        return FamiliarNames(found.people[:names], max(len(found.people) - names, 0), found.more)
+        return partial(_uncached_names, viewer, other, names)
     is_cacheable = other.counts.followers <= FOLLOWERS.maximum
     revision = other.counts.followers_revision if is_cacheable else 0
     key = FamiliarKey(viewer.pk, viewer.epoch, other.pk, revision)
@@ -129,7 +131,18 @@ def familiar_names(viewer: User, other: User, *, names: int) -> FamiliarNames:
         found = common_followers(viewer, [other], limit=MAX_FAMILIAR)[other.pk]
         return dict.fromkeys(keys, _Shared([user.pk for user in found.people], found.more))
 
-    shared = FAMILIAR.get_many([key], load).get(key, _Shared([], more=False))
+    found = batch.get_many(FAMILIAR, [key], load)
+    return lambda: _named(found().get(key, _Shared([], more=False)), names)
+
+
+def _uncached_names(viewer: User, other: User, names: int) -> FamiliarNames:
+    found = common_followers(viewer, [other], limit=MAX_FAMILIAR)[other.pk]
+    return FamiliarNames(found.people[:names], max(len(found.people) - names, 0), found.more)
+
+
+def _named(shared: _Shared, names: int) -> FamiliarNames:
+    if not shared.ids:
+        return FamiliarNames(more=shared.more)
     first = shared.ids[:names]
     people = cached_users(first)
     if len(people) < len(first) and len(first) < len(shared.ids):  # some are suspended by now

@@ -5,6 +5,7 @@ PostgreSQL decides each read: readers who lost access to the post get no new add
 """
 
 import secrets
+from functools import lru_cache
 from time import time
 
 from django.conf import settings
@@ -15,6 +16,7 @@ OPEN_FOLDER, RESTRICTED_FOLDER = "pictures/", "restricted/"
 # At least. Addresses stay the same all day and for all readers, so that browsers can cache the picture.
 LIFETIME_SECONDS = 24 * 3600
 KEY_CHARACTERS = 32
+MAX_REMEMBERED = 8192  # of 200 bytes
 _SALT = "apps.media.addresses"
 
 
@@ -29,9 +31,16 @@ def is_restricted(name: str) -> bool:
     return name.startswith(RESTRICTED_FOLDER)
 
 
+@lru_cache(maxsize=MAX_REMEMBERED)
+def path_of(name: str) -> str:
+    """The path of a stored file, which depends on its name only: a page asks twenty times for those of avatars."""
+    path: str = default_storage.url(name)
+    return path
+
+
 def address_of(name: str) -> str:
     """The relative address of a stored picture; restricted ones expire within two days."""
-    url: str = default_storage.url(name)
+    url = path_of(name)
     if not is_restricted(name):
         return url
     until = (int(time()) // LIFETIME_SECONDS + 2) * LIFETIME_SECONDS

@@ -24,20 +24,21 @@ MAX_UNREAD = 100
 MAX_FILTERED, FILTERED_BATCH = 1000, 200
 
 # `unread_notifications` for the badge of every page, of viewers without a policy.
-_UNREAD = """
+_UNREAD = f"""
 SELECT n.id FROM notifications_notification n JOIN accounts_user actor ON actor.id = n.actor_id
 WHERE n.user_id = %(viewer)s AND actor.suspended_at IS NULL
   AND n.id > coalesce((
       SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'notifications'
   ), 0)
   AND n.actor_id NOT IN (SELECT muted_id FROM graph_mute WHERE owner_id = %(viewer)s AND hides_notifications)
-LIMIT %(limit)s
-"""
+LIMIT {MAX_UNREAD}
+"""  # noqa: S608 -- constants
 
 
 # The same as a number, and the marker of home in the same statement.
+_NUMBER_OF_UNREAD = f"(SELECT count(*) FROM ({_UNREAD}) AS unread)"  # noqa: S608 -- a constant
 _UNREAD_AND_HOME = f"""
-SELECT (SELECT count(*) FROM ({_UNREAD}) AS unread), (
+SELECT {_NUMBER_OF_UNREAD}, (
     SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'home')
 """  # noqa: S608 -- constants
 
@@ -183,10 +184,18 @@ def unread_count(
 ) -> int:
     """How many notifications are above the read marker, at most 100; one query."""
     if kinds is None and actor_id is None and not viewer.counts.holds_notifications:
-        return len(rows_of(_UNREAD, {"viewer": viewer.pk, "limit": MAX_UNREAD}))
+        return len(rows_of(_UNREAD, {"viewer": viewer.pk}))
     marker = Coalesce(Subquery(_read_marker(viewer).values("last_read_id")), 0)
     rows = unread_notifications(viewer, marker, kinds=kinds, actor_id=actor_id)
     return len(rows.values_list("pk")[:MAX_UNREAD])
+
+
+def unread_expression(viewer: User | None) -> str:
+    """`unread_count` in SQL about `%(viewer)s`, for a statement that a page asks anyhow.
+
+    NULL for visitors, and for viewers whose policy holds notifications back: they take another query.
+    """
+    return _NUMBER_OF_UNREAD if viewer and not viewer.counts.holds_notifications else "NULL"
 
 
 def home_read_id(viewer: User) -> int | None:
@@ -199,7 +208,7 @@ def unread_count_and_home_read_id(viewer: User) -> tuple[int, int | None]:
     """Both in one query, but for viewers whose policy holds notifications back."""
     if viewer.counts.holds_notifications:
         return unread_count(viewer), home_read_id(viewer)
-    [(unread, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk, "limit": MAX_UNREAD})
+    [(unread, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk})
     return unread, read_id
 
 

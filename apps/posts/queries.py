@@ -225,10 +225,10 @@ class ViewerContext:
     revision: int = 0  # of the viewer's relations
 
 
-def read_viewer_context(viewer_id: int | None) -> ViewerContext:
-    """Read by itself, with the revisions of Memcached's nodes."""
+def read_viewer_context(viewer_id: int | None, *, revision: int | None = None) -> ViewerContext:
+    """Read by itself, with the revisions of Memcached's nodes; `revision` as for `ask_viewer_context`."""
     batch = Batch()
-    context = ask_viewer_context(batch, viewer_id)
+    context = ask_viewer_context(batch, viewer_id, revision=revision)
     batch.execute(check_revisions=True)
     return context()
 

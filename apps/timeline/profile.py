@@ -30,15 +30,17 @@ from apps.posts.queries import Preloaded
 from apps.posts.recent import recent_posts
 from apps.sql import rows_of
 from apps.tags.names import normalize
-from apps.timeline.pipeline.page import Candidates, FeedItem, Reader, fill_page, hydrate
+from apps.timeline.pipeline.page import Batches, Candidates, FeedItem, Reader, fill_page, hydrate
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import merge, outbox, sql
+from feedcache.read_through import Batch, Future
+from feedcache.structures.id_vector import IdVector
 
 _PINNED = """ARRAY(
     SELECT id FROM posts_post WHERE author_id = u.id AND deleted_at IS NULL AND pinned_at IS NOT NULL
     ORDER BY pinned_at DESC LIMIT %(pinned)s)"""
 _HEAD = f"""
-SELECT {ACCOUNT}, {_PINNED}, {RELATIONSHIP}
+SELECT {ACCOUNT}, {_PINNED}, {RELATIONSHIP}, {{badge}}
 FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
 """  # noqa: S608 -- constants
 _HEAD_ALONE = _HEAD.replace(_PINNED, "ARRAY[]::bigint[]")
@@ -65,44 +67,58 @@ class ProfileFilter:
 
 @dataclass(frozen=True, slots=True)
 class ProfileHead:
-    """Whose profile it is, what is between the viewer and them, the ids of their pinned posts, the last one first."""
+    """Whose profile it is, what is between the viewer and them, the ids of their pinned posts, the last one first,
+    and the value of the expression that came along.
+    """
 
     owner: User
     relationship: Relationship
     pinned_ids: list[int]
+    badge: int | None
 
 
-def profile_head(handle: str, viewer_id: int | None) -> ProfileHead:
-    """One query; two while other servers have posts, because an id that is named leads to its shard. NotFound."""
+def profile_head(handle: str, viewer_id: int | None, *, badge: str = "NULL") -> ProfileHead:
+    """One query; two while other servers have posts, because an id that is named leads to its shard. NotFound.
+
+    `badge`: an SQL expression of the page, about `%(viewer)s`.
+    """
     values = {"handle": handle.lower(), "viewer": viewer_id, "pinned": settings.PINNED_POSTS_MAX}
     statement = _HEAD_ALONE if shards.are_used() else _HEAD
-    for *account, pinned_ids, related in rows_of(statement, values):
+    for *account, pinned_ids, related, number in rows_of(statement.format(badge=badge), values):
         owner = account_of(tuple(account))
         if shards.are_used():
             pinned_ids = _pinned_ids(owner)
-        return ProfileHead(owner, relationship_of(owner.pk, related), pinned_ids)
+        return ProfileHead(owner, relationship_of(owner.pk, related), pinned_ids, number)
     raise NotFound(_("There is no account with this handle."))
 
 
 def profile_timeline(
-    author: User, viewer: User | None, cursor: Cursor, only: ProfileFilter
+    author: User,
+    viewer: User | None,
+    cursor: Cursor,
+    only: ProfileFilter,
+    *,
+    batches: Batches | None = None,
 ) -> Page[FeedItem]:
     """A page of an author's posts and reposts; mutes do not apply here."""
     preloaded: Preloaded = {}
     candidates: Candidates
     replies, viewer_id = only.replies, viewer.pk if viewer else None
+    batches = batches or Batches(Batch(), Batch())
     if only.is_narrow:
         candidates = partial(_filtered_ids, author, viewer_id, only)
     elif viewer_id is None:
         candidates = partial(_open_ids, author, preloaded, replies=replies)
     else:
-        candidates = partial(profile_ids, author, viewer_id, replies=replies)
+        short = outbox.ask_short(batches.first, author.pk, author.counts.outbox_revision)
+        candidates = partial(profile_ids, author, viewer_id, replies=replies, short=short)
     page = fill_page(
         candidates,
         Reader(viewer, FilterContext.ACCOUNT),
         cursor=cursor,
         rule=partial(_belonging, only),
         preloaded=preloaded,
+        batches=batches,
     )
     if not page.items and author.pk in exact_relations(viewer_id, [author.pk]).severed:
         return Page()  # its cursor would name a post that the viewer may not see
@@ -173,12 +189,18 @@ def _open_ids(
 
 
 def profile_ids(
-    author: User, viewer_id: int | None, cursor: Cursor, count: int, *, replies: bool
+    author: User,
+    viewer_id: int | None,
+    cursor: Cursor,
+    count: int,
+    *,
+    replies: bool,
+    short: Future[dict[int, IdVector]] | None = None,
 ) -> list[int]:
     """Up to `count` candidate ids inside the cursor's bounds, in reading order."""
     counts = author.counts
     public, _total = outbox.ids_of_author(
-        author.pk, counts.outbox_revision, cursor, count, replies=replies
+        author.pk, counts.outbox_revision, cursor, count, replies=replies, short=short
     )
     if viewer_id is None or not counts.wrote_restricted:
         return public

@@ -108,13 +108,16 @@ def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
     return item
 
 
-def thread(viewer_id: int | None, post_id: int) -> Thread:
-    """A post, its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it."""
+def thread(viewer_id: int | None, post_id: int, *, revision: int | None = None) -> Thread:
+    """A post, its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it.
+
+    `revision` is the viewer's `graph_revision`, if the caller has just read it.
+    """
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
     above, parents = _around(post_id)
     below = _in_reading_order(post_id, parents)
-    context = read_viewer_context(viewer_id)
+    context = read_viewer_context(viewer_id, revision=revision)
     hydrated = hydrate_for(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     items = {item.id: item for item in hydrated.items}
     if post_id not in items:

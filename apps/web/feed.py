@@ -11,6 +11,15 @@ from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.pipeline.promoted import count_shown
 from feedcache.stats import stage
 
+# What few feeds set. To look in vain for a name costs a template several exceptions.
+DEFAULTS = {
+    "by_hand": False,  # further posts are a page of their own
+    "has_place": False,  # where the reader left off is marked
+    "line_at_end": False,
+    "oob": False,
+    "pinned": (),
+}
+
 
 def render_feed(
     request: SiteRequest,
@@ -24,5 +33,6 @@ def render_feed(
         if viewer is not None and request.method == "GET":  # HEAD shows nothing
             count_shown(viewer.pk, page.items)
         date = request.GET.get("date", "")
-        context |= {"page": page, "has_items": bool(page.items), "date": date}
-        return render(request, "timeline/_page.html" if request.htmx else template, context)
+        shown = {"page": page, "has_items": bool(page.items), "date": date}
+        shown = DEFAULTS | context | shown
+        return render(request, "timeline/_page.html" if request.htmx else template, shown)

@@ -63,6 +63,9 @@ register_converter(PostIdConverter, "post")
 register_converter(ShortPostIdConverter, "short")
 
 urlpatterns: list[URLPattern] = [
+    # the busiest first: Django tries them in order
+    path("", home.front, name="front"),
+    path("@<str:handle>/<post:post_id>", post.post, name="post"),
     # syndication
     *[path(f"@<str:handle>.{form}", feeds.account, {"form": form}) for form in FORMS],
     *[path(f"tags/<str:name>.{form}", feeds.tag, {"form": form}) for form in FORMS],
@@ -84,7 +87,6 @@ urlpatterns: list[URLPattern] = [
     path(".well-known/feedsite-page-key.pem", discovery.page_key, name="page_key"),
     path(".well-known/change-password", discovery.change_password),
     # timeline
-    path("", home.front, name="front"),
     path("home", home.home, name="home"),
     path("home/new", home.home_new, name="home_new"),
     path("home/read", home.hide_read, name="hide_read"),
@@ -127,7 +129,6 @@ urlpatterns: list[URLPattern] = [
     path("@<str:handle>", profile.profile, name="profile"),
     path("@<str:handle>/with_replies", profile.profile, {"tab": "replies"}, name="with_replies"),
     path("@<str:handle>/media", profile.profile, {"tab": "media"}, name="media"),
-    path("@<str:handle>/<post:post_id>", post.post, name="post"),
     path("p/<short:post_id>", post.short_url, name="short_post"),
     path("@<str:handle>/<post:post_id>/history", post.history, name="history"),
     *[

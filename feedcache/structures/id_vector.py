@@ -166,6 +166,8 @@ def _changed(vector: IdVector, changes: bytes) -> IdVector:
 
 def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
     """Decode many values, those without changes as one array; None for each that `decode` refuses."""
+    if len(values) == 1:
+        return [_decode_or_none(values[0])]
     sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values)) // _WORD.itemsize
     if not values or not sizes.all() or sum(map(len, values)) != int(sizes.sum()) * _WORD.itemsize:
         return [_decode_or_none(data) for data in values]  # some are not whole words

@@ -4,9 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.core.files.storage import default_storage
 from django.utils.translation import override
 
 from apps.accounts.models import User
+from apps.media.addresses import path_of
 from apps.web.templatetags.amounts import ago, compact, exact
 from apps.web.templatetags.people import avatar, banner, language_of, name_of
 
@@ -78,3 +80,19 @@ def test_nothing_drawn_needs_a_style_attribute():
 )
 def test_language_of_names(name, language):
     assert language_of(name) == language
+
+
+def test_the_storage_is_asked_once_where_a_picture_is(monkeypatch):
+    asked, url = [], default_storage.url
+
+    def counted(name):
+        asked.append(name)
+        return url(name)
+
+    path_of.cache_clear()
+    monkeypatch.setattr(default_storage, "url", counted)
+    people = [User(handle="alice", avatar="avatars/a.webp", header="headers/é.webp") for _ in "ab"]
+    assert {person.avatar_url for person in people} == {"/media/avatars/a.webp"}
+    assert {person.header_url for person in people} == {"/media/headers/%C3%A9.webp"}
+    assert asked == ["avatars/a.webp", "headers/é.webp"]
+    assert User(handle="alice").avatar_url == ""

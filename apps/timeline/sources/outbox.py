@@ -26,7 +26,7 @@ from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql
 from apps.timeline.sources.parallel import in_parallel
 from feedcache.ids import answers_another
-from feedcache.read_through import ReadThrough, append_to_each
+from feedcache.read_through import Batch, Future, ReadThrough, append_to_each
 from feedcache.structures import id_vector
 from feedcache.structures.id_vector import IdVector
 
@@ -133,11 +133,28 @@ def _are_mostly_missing(revisions: Revisions) -> bool:
     return sum(vector.revision == revisions[author] for author, vector in cached) < SAMPLE / 2
 
 
+def ask_short(batch: Batch, author_id: int, revision: int) -> Future[dict[int, IdVector]]:
+    """The short vector of an author in the round trip of other reads, for `ids_of_author`."""
+    revisions = {author_id: revision}
+    if connection.in_atomic_block:  # uncommitted rows must not enter the cache
+        return partial(_vectors, SHORT_OUTBOXES, revisions)
+    return batch.get_many(
+        SHORT_OUTBOXES, revisions, partial(_load, SHORT_OUTBOXES.length), accept=_is_at(revisions)
+    )
+
+
 def ids_of_author(
-    author_id: int, revision: int, cursor: Cursor, count: int, *, replies: bool = True
+    author_id: int,
+    revision: int,
+    cursor: Cursor,
+    count: int,
+    *,
+    replies: bool = True,
+    short: Future[dict[int, IdVector]] | None = None,
 ) -> tuple[list[int], int | None]:
     """Up to `count` public ids of one author, in reading order, and the total number if the vectors hold them all."""
-    ids, vectors = _read({author_id: revision}, cursor, count, replies=replies)
+    revisions = {author_id: revision}
+    ids, vectors = _read(revisions, cursor, count, replies=replies, short=short)
     vector = vectors.get(author_id)
     if vector is None or not vector.complete or vector.revision != revision:
         return ids, None
@@ -219,13 +236,20 @@ def _groups(revisions: Revisions) -> Iterator[Revisions]:
 
 
 def _read(
-    revisions: Revisions, cursor: Cursor, count: int, *, replies: bool = True
+    revisions: Revisions,
+    cursor: Cursor,
+    count: int,
+    *,
+    replies: bool = True,
+    short: Future[dict[int, IdVector]] | None = None,
 ) -> tuple[list[int], dict[int, IdVector]]:
     first_ids = partial(_first_ids, cursor=cursor, count=count, replies=replies)
-    vectors = _vectors(SHORT_OUTBOXES, revisions)
+    vectors = short() if short else _vectors(SHORT_OUTBOXES, revisions)
     ids, too_short = first_ids(vectors)
     if too_short:
-        vectors |= _vectors(LONG_OUTBOXES, {author: revisions[author] for author in too_short})
+        vectors = vectors | _vectors(
+            LONG_OUTBOXES, {author: revisions[author] for author in too_short}
+        )
         ids, too_short = first_ids(vectors)
     if too_short:
         below = sql.open_ids(too_short, cursor, count, replies=replies)
@@ -252,9 +276,11 @@ def _vectors(outboxes: Outboxes, revisions: Revisions) -> dict[int, IdVector]:
     load = partial(_load, outboxes.length)
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return load(list(revisions))
-    return outboxes.get_many(
-        revisions, load, accept=lambda author, vector: vector.revision == revisions[author]
-    )
+    return outboxes.get_many(revisions, load, accept=_is_at(revisions))
+
+
+def _is_at(revisions: Revisions) -> Callable[[int, IdVector], bool]:
+    return lambda author, vector: vector.revision == revisions[author]
 
 
 def _load(length: int, author_ids: list[int]) -> dict[int, IdVector]:

@@ -1,17 +1,21 @@
 """Profiles: an account and its posts."""
 
 from dataclasses import replace
+from typing import Any
 
 from django.http import HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
+from apps.graph.familiar_followers import ask_familiar_names
 from apps.http.requests import SiteRequest, viewer_of
+from apps.notifications.queries import unread_expression
 from apps.pagination import Cursor
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.page import Batches, FeedItem
 from apps.timeline.profile import ProfileFilter, pinned_items, profile_head, profile_timeline
 from apps.web.feed import render_feed
-from apps.web.templatetags.people import name_of
+from apps.web.templatetags.people import MAX_NAMES, ProfileFacts, name_of
+from feedcache.read_through import Batch
 
 TABS = {
     "posts": ProfileFilter(replies=False),
@@ -25,7 +29,7 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
     """An account and its posts; the pinned ones come first."""
     viewer = viewer_of(request)
     viewer_id = viewer.pk if viewer else None
-    head = profile_head(handle, viewer_id)
+    head = profile_head(handle, viewer_id, badge=unread_expression(viewer))
     owner, relationship = head.owner, head.relationship
     if handle != owner.handle:
         return redirect(owner.url, permanent=True)
@@ -35,19 +39,29 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
     if tab == "posts" and cursor == Cursor():
         pinned = pinned_items(viewer, head.pinned_ids)
         only = replace(only, pinned=False)
-    page = profile_timeline(owner, viewer, cursor, only)
-    context = {
+    batches = Batches(Batch(), Batch())
+    familiar = (
+        ask_familiar_names(batches.first, viewer, owner, names=MAX_NAMES)
+        if viewer is not None and not request.htmx
+        else None
+    )
+    page = profile_timeline(owner, viewer, cursor, only, batches=batches)
+    context: dict[str, Any] = {
         "profile": owner,
+        "facts": ProfileFacts.of(owner),
         "here": "profile" if viewer_id == owner.pk else "",
         "tab": tab,
         "feed_url": request.path,
         "pinned": pinned,
         "has_pinned": bool(pinned),
         "relationship": relationship,
+        "familiar": familiar() if familiar else None,
         "is_blocked": relationship.blocking,
         "is_top": cursor.max_id is None,
         "title": f"{owner.name} (@{owner.handle})",
         "heading": name_of(owner),
         "url": owner.url,
     }
+    if head.badge is not None:
+        context["unread_notifications"] = head.badge
     return render_feed(request, "timeline/profile.html", page, **context)

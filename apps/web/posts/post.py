@@ -52,7 +52,8 @@ PEOPLE_OF_TAB: dict[str, Callable[[int | None, int, Cursor], Page[User]]] = {
 def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     """A post in its thread; an htmx request gets only the replies below it."""
     viewer = viewer_of(request)
-    filtered = apply_filters_to_thread(viewer, thread(viewer_id_of(request), post_id))
+    viewer_id, revision = (viewer.pk, viewer.counts.graph_revision) if viewer else (None, None)
+    filtered = apply_filters_to_thread(viewer, thread(viewer_id, post_id, revision=revision))
     if filtered.focus.author.handle != handle:
         return redirect(filtered.focus.url)
     focus = filtered.focus.shown  # of a repost, the post that it shares

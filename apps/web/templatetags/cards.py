@@ -109,8 +109,8 @@ def poll_options(item: FeedItem | CardItem) -> list[PollOption]:
     ]
 
 
-@register.inclusion_tag("timeline/_post_meta.html")
-def post_meta(item: FeedItem) -> dict[str, Any]:
+@register.simple_tag
+def post_meta(item: FeedItem) -> SafeString:
     """The meta elements of a post's page for other sites; hardly any for restricted posts."""
     shown = item.shown
     post, author = shown.post, shown.author
@@ -128,7 +128,7 @@ def post_meta(item: FeedItem) -> dict[str, Any]:
             "is_indexable": author.is_indexable,
             "picture": None if hides else still,
         }
-    return about
+    return render_fragment("timeline/_post_meta.html", **about)
 
 
 @register.simple_tag
@@ -250,6 +250,18 @@ def _reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
         if item.is_repost and not item.promotion:
             reposts[item.shown.id].append(item)
     return reposts
+
+
+@register.simple_tag(takes_context=True)
+def older_link(context: Context) -> SafeString:
+    """The link to older posts, which loads them into the page; where `by_hand` is set it is only a link."""
+    url = escape(f"{context['feed_url']}?max_id={context['page'].older}")
+    loads = ""
+    if not context.get("by_hand"):
+        viewer = context.get("viewer")
+        trigger = "click" if viewer and viewer.loads_by_button else "intersect once, click"
+        loads = f' hx-get="{url}" hx-trigger="{trigger}" hx-target="#feed" hx-swap="beforeend"'
+    return SafeString(f'<a href="{url}"{loads}>{escape(gettext("Older posts"))}</a>')
 
 
 @register.simple_tag(takes_context=True)

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 import regex
 from django import template
-from django.conf import settings
 from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -16,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 
 from apps.accounts.models import User
 from apps.accounts.profile import PALETTE
-from apps.graph.familiar_followers import familiar_names
+from apps.graph.familiar_followers import FamiliarNames
 from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
 from apps.search.suggestions import people_for_card
@@ -157,11 +156,10 @@ def who_to_follow(context: Context, limit: int = 3) -> SafeString:
 
 
 @register.simple_tag
-def familiar_followers(viewer: User | None, profile: User) -> SafeString:
-    """Followers of the profile whom the viewer follows; empty for visitors."""
-    if viewer is None:
+def familiar_followers(familiar: FamiliarNames | None) -> SafeString:
+    """Followers of a profile whom the viewer follows; empty for visitors."""
+    if familiar is None:
         return SafeString()
-    familiar = familiar_names(viewer, profile, names=MAX_NAMES)
     return render_fragment(
         "graph/_familiar.html",
         people=tuple(map(Appearance.of, familiar.people)),
@@ -215,34 +213,32 @@ class ProfileFacts(NamedTuple):
         )
 
 
-@register.inclusion_tag("graph/_profile_header.html", takes_context=True)
-def profile_header(context: Context, profile: User, relationship: Relationship) -> dict[str, Any]:
-    """Equal for all viewers of the same relationship, but for whom they know of the followers."""
-    viewer, facts = context["viewer"], ProfileFacts.of(profile)
-    related = {name: (profile.pk,) if getattr(relationship, name) else () for name in RELATED}
-    top = render_fragment(
+@register.simple_tag(takes_context=True)
+def profile_top(context: Context, facts: ProfileFacts, relationship: Relationship) -> SafeString:
+    """Picture and buttons of a profile: equal for all viewers of the same relationship."""
+    viewer = context["viewer"]
+    return render_fragment(
         "graph/_profile_top.html",
         profile=facts,
         viewer=viewer is not None,  # that there is one
-        is_own=viewer == profile,
+        is_own=viewer is not None and viewer.pk == facts.pk,
         notifies=relationship.notifies,
         shows_reposts=relationship.shows_reposts,
-        **related,
+        **{name: _listed(facts, relationship, name) for name in RELATED},
     )
-    below = render_fragment(
-        "graph/_profile_facts.html",
-        profile=facts,
-        **{name: related[name] for name in ("followed_by", "muting", "blocking")},
-    )
-    return {"top": top, "facts": below, "viewer": viewer, "profile": profile}
 
 
 @register.simple_tag
-def profile_meta(profile: User) -> SafeString:
-    """The meta elements of a profile for other sites."""
+def profile_facts(facts: ProfileFacts, relationship: Relationship) -> SafeString:
     return render_fragment(
-        "graph/_profile_meta.html",
-        profile=ProfileFacts.of(profile),
-        site_name=settings.SITE_NAME,
-        site_url=settings.SITE_URL,
+        "graph/_profile_facts.html",
+        profile=facts,
+        **{
+            name: _listed(facts, relationship, name)
+            for name in ("followed_by", "muting", "blocking")
+        },
     )
+
+
+def _listed(facts: ProfileFacts, relationship: Relationship, name: str) -> tuple[int, ...]:
+    return (facts.pk,) if getattr(relationship, name) else ()

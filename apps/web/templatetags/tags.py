@@ -1,5 +1,6 @@
 """The card of trending tags."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from django import template
@@ -12,6 +13,7 @@ from apps.web.fragments import render_fragment
 register = template.Library()
 
 MAX_TRENDING = 3
+MAX_LINES = 256  # of 100 bytes
 WIDTH, HEIGHT = 72, 28  # of the SVG
 EDGE = 2  # half the width of the stroke, and some more
 
@@ -39,7 +41,11 @@ def trending_tags() -> SafeString:
 @register.filter
 def line_of_days(usage: TagUsage) -> str:
     """The points of an SVG polyline of a tag's uses per day, the oldest first."""
-    uses = [day.uses for day in reversed(usage.history)]
+    return _line(tuple([day.uses for day in reversed(usage.history)]))
+
+
+@lru_cache(maxsize=MAX_LINES)
+def _line(uses: tuple[int, ...]) -> str:
     across, down = WIDTH / max(1, len(uses) - 1), (HEIGHT - 2 * EDGE) / max(1, *uses)
     return " ".join(
         f"{place * across:g},{HEIGHT - EDGE - count * down:.4g}" for place, count in enumerate(uses)

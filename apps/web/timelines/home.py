@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.actions import update_settings
@@ -64,7 +65,9 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         "timeline/home.html",
         page,
         here="home",
+        heading=_("Home"),
         feed_url="/",
+        feed_label=pgettext("tab", "Following"),
         place=str(ReadPosition.of(page)),
         # new posts are inserted above the newest ones; other pages are reloaded
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
@@ -79,7 +82,14 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
     """Where the line "You left off here" is on a page, and what is offered where it is not; and the badge."""
     unread, read_id = unread_count_and_home_read_id(viewer)
-    context = {"unread_notifications": unread, "has_place": True, "read_id": read_id}
+    context = {
+        "unread_notifications": unread,
+        "has_place": True,
+        "read_id": read_id or "",
+        "newer": str(page.newer),
+        "line_is_below": False,
+        "is_long_ago": False,
+    }
     if not page.items:
         return context
     newest, oldest = page.items[0].id, page.items[-1].id

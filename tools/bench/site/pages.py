@@ -77,7 +77,7 @@ def _systems(here: World, directory: Path, stack: ExitStack) -> Systems:
     constant = stack.enter_context(constant_site(directory, page))
     front = stack.enter_context(front_site(directory, page))
     floor = stack.enter_context(_bare(here, directory))
-    cookies = [("Cookie", f"sessionid={cookie}") for cookie in here.cookies]
+    cookies = [("Cookie", cookie) for cookie in here.cookies]
     author = here.author
     found = [
         System(CONSTANT, constant, [Ask(CONSTANT_PAGE)]),

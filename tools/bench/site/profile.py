@@ -188,7 +188,7 @@ def _publication_trips(asks: Sequence[Callable[[], None]], directory: Path) -> l
 
 
 def _pages(here: World) -> list[tuple[str, str, Header]]:
-    token, cookie = bearer(here.busy.tokens[0]), ("Cookie", f"sessionid={here.cookies[0]}")
+    token, cookie = bearer(here.busy.tokens[0]), ("Cookie", here.cookies[0])
     return [
         ("home API", HOME, token),
         ("home HTML", "/", cookie),

@@ -12,6 +12,7 @@ from functools import cache
 
 from django.db import connection
 from django.test import Client
+from django.utils.crypto import get_random_string
 
 from apps.accounts.actions import issue_token
 from apps.accounts.models import User
@@ -62,7 +63,7 @@ class Readers:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Readers, session cookies of the busy ones, an author with posts, and a post with answers."""
+    """Readers, what the browsers of the busy ones send as cookies, an author with posts, and a post with answers."""
 
     people: People
     busy: Readers
@@ -195,6 +196,7 @@ def _begin(here: People, *, quiet: bool = False, crowd: bool = False) -> int:
 
 
 def _cookie(user: User) -> str:
+    """The session, and the token of forms that the first page has set."""
     client = Client()
     client.force_login(user)
-    return client.cookies["sessionid"].value
+    return f"sessionid={client.cookies['sessionid'].value}; csrftoken={get_random_string(32)}"
