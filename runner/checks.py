@@ -31,6 +31,8 @@ SERVER_SETTINGS = (
     "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
+# Without bytecode on the disk each of hundreds of processes compiles the whole site, and every test process all tests.
+NOT_INHERITED = (*SERVER_SETTINGS, "PYTHONDONTWRITEBYTECODE")
 
 MATRIX = "--matrix"
 MATRIX_TESTS = ("tests/security/test_matrix.py", "tests/audit/test_explain_matrix.py")
@@ -297,7 +299,7 @@ def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool
 
 
 def _environment() -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if name not in SERVER_SETTINGS}
+    environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     return {**environment, "PYTHONPATH": str(ROOT)}
 
 
