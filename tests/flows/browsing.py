@@ -51,7 +51,7 @@ def site(django_db_setup, tmp_path_factory, static_files):
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory):
-    """The address of a Chromium, for all tests of a module: whoever connects shares no cookies or caches with others."""
+    """The address of a Chromium, for all tests of a module: whoever connects shares no cookies with others."""
     options = tmp_path_factory.mktemp("chromium") / "options.json"
     options.write_text(json.dumps({"executablePath": PROGRAM, "args": ARGUMENTS}))
     command = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
