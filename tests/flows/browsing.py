@@ -1,7 +1,10 @@
 """Real browsers on a real web server, for tests of pages with scripts. `conftest` takes the fixtures from here."""
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -46,8 +49,24 @@ def site(django_db_setup, tmp_path_factory, static_files):
     stop(process)
 
 
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """The address of a Chromium, for all tests of a module: whoever connects shares no cookies with others."""
+    options = tmp_path_factory.mktemp("chromium") / "options.json"
+    options.write_text(json.dumps({"executablePath": PROGRAM, "args": ARGUMENTS}))
+    command = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
+    process = subprocess.Popen(
+        [*command, "--config", str(options)],
+        stdout=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout
+        yield process.stdout.readline().strip()
+        stop(process)
+
+
 @pytest.fixture
-def visit(site, transactional_db, monkeypatch):
+def visit(site, chromium, transactional_db, monkeypatch):
     """`with visit(...) as page`: a browser of its own; afterwards it must have had nothing to complain about."""
     # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
@@ -55,7 +74,7 @@ def visit(site, transactional_db, monkeypatch):
     @contextmanager
     def open_page(*, scripts=True, width=1280, tolerated="nothing", address=site, zone="UTC"):
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=PROGRAM, args=ARGUMENTS)
+            browser = playwright.chromium.connect(chromium)
             context = browser.new_context(
                 base_url=address,
                 java_script_enabled=scripts,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.flows.browsing import author, reader, site, visit  # noqa: F401 -- fixtures
+from tests.flows.browsing import author, chromium, reader, site, visit  # noqa: F401 -- fixtures
 from tests.support.factories import PASSWORD
 from tests.support.processes import start_web, start_worker, stop
 from tests.support.streams import streaming_server
@@ -16,23 +16,36 @@ def worker(transactional_db, tmp_path):
     stop(process)
 
 
-@pytest.fixture
-def served(transactional_db, tmp_path):
-    """The address of a web server of its own, on the database of the test."""
-    process, address = start_web(tmp_path)
+@pytest.fixture(scope="module")
+def web_server(django_db_setup, tmp_path_factory):
+    """The address of a web server on the tests' database, for all tests of a module."""
+    process, address = start_web(tmp_path_factory.mktemp("served"))
     yield address
     stop(process)
 
 
-@pytest.fixture
-def streamed(transactional_db, tmp_path):
-    """The address of a web server that names a streaming server of its own."""
-    with streaming_server(tmp_path) as streams:
-        process, address = start_web(tmp_path, STREAMING_URL=streams)
+@pytest.fixture(scope="module")
+def web_server_with_streams(django_db_setup, tmp_path_factory):
+    """The address of a web server that names a streaming server of its own, for all tests of a module."""
+    directory = tmp_path_factory.mktemp("streamed")
+    with streaming_server(directory) as streams:
+        process, address = start_web(directory, STREAMING_URL=streams)
         try:
             yield address
         finally:
             stop(process)
+
+
+@pytest.fixture
+def served(transactional_db, web_server):
+    """The address of a web server, on the database of the test."""
+    return web_server
+
+
+@pytest.fixture
+def streamed(transactional_db, web_server_with_streams):
+    """The address of a web server that names a streaming server."""
+    return web_server_with_streams
 
 
 @pytest.fixture

@@ -33,6 +33,18 @@ def no_bootstrap(monkeypatch):
     monkeypatch.setattr(packages, "_run_pip", lambda *_arguments: 0)
 
 
+@pytest.fixture
+def no_pip_inside(monkeypatch):
+    """The venv module makes what it is asked for without pip, which takes most of the time and is not called then."""
+    run = subprocess.run
+
+    def without_pip(command, **options):
+        assert command[2:4] == ["-m", "venv"]
+        return run([*command[:4], "--without-pip", *command[4:]], **options)
+
+    monkeypatch.setattr(subprocess, "run", without_pip)
+
+
 def test_an_environment_is_really_made_and_then_left_alone(
     requirements, place, monkeypatch, capsys
 ):
@@ -172,7 +184,7 @@ def test_an_environment_behind_a_link_is_the_one_it_leads_to(place, monkeypatch)
 
 
 def test_an_environment_behind_a_link_is_made_and_made_anew_where_it_leads_to(
-    requirements, place, monkeypatch
+    requirements, no_pip_inside, place, monkeypatch
 ):
     real, link = place / "real", place / "link"
     real.mkdir()

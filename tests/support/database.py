@@ -42,6 +42,13 @@ def make(name: str, dump: Path) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     url = urlsplit(server)._replace(path=f"/{name}").geturl()
+    dump.parent.mkdir(parents=True, exist_ok=True)
+    with (dump.parent / "lock").open("w") as lock:  # another run may just be making the same ones
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _fill(url, dump)
+
+
+def _fill(url: str, dump: Path) -> None:
     if dump.exists():
         restore = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--file={dump}", url]
         subprocess.run([_program("psql"), *restore], check=True, stdout=subprocess.DEVNULL)

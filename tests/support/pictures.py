@@ -1,10 +1,25 @@
 """Pictures as people upload them, in bytes."""
 
+from contextlib import contextmanager
+from functools import cache
 from io import BytesIO
 
+import pytest
 from PIL import Image, PngImagePlugin
 
+from apps.media.sandbox import reencode_picture
+from apps.posts.actions import uploads
+
 RED = (200, 30, 30)
+_reencoded = cache(reencode_picture)
+
+
+@contextmanager
+def each_decoded_once():
+    """The same bytes always become the same picture: where it is not looked at, no program decodes it again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uploads, "reencode_picture", _reencoded)
+        yield
 
 
 def picture(size=(60, 40), kind="PNG", mode="RGB", **more):

@@ -190,12 +190,12 @@ class History:
 
     def stamp(self, second):
         """Give what was just written the time of the history."""
-        with connection.cursor() as cursor:
-            for table, column in STAMPED:
-                cursor.execute(
-                    f"UPDATE {table} SET {column} = to_timestamp(%s) WHERE {column} BETWEEN %s AND 'tomorrow'",
-                    [second + 0.5, self.real],
-                )
+        updates = [
+            f"UPDATE {table} SET {column} = to_timestamp(%(then)s) WHERE {column} BETWEEN %(real)s AND 'tomorrow'"
+            for table, column in STAMPED
+        ]
+        with connection.cursor() as cursor:  # in one round trip
+            cursor.execute("; ".join(updates), {"then": second + 0.5, "real": self.real})
 
     def world(self, second):
         found = World(hiding=self.hiding)

@@ -13,13 +13,18 @@ POSTS = 25
 
 
 @pytest.fixture
-def site(transactional_db, tmp_path, monkeypatch, settings, static_files):
-    """The address of a web server on the tests' database,
-    with static files as in production, and a streaming server.
-    """
+def _beside_a_browser(transactional_db, monkeypatch, settings):
+    """Passwords are what a web server can check."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+
+@pytest.fixture
+def site(_beside_a_browser, tmp_path, static_files):
+    """The address of a web server on the tests' database,
+    with static files as in production, and a streaming server.
+    """
     with streaming_server(tmp_path) as streams:
         process, address = start_web(tmp_path, STREAMING_URL=streams, **static_files)
         try:
@@ -29,7 +34,7 @@ def site(transactional_db, tmp_path, monkeypatch, settings, static_files):
 
 
 @pytest.fixture
-def cast(site):
+def cast(_beside_a_browser):
     """Somebody who follows an author with a page of posts of many kinds."""
     viewer, author = make_user("viewer", display_name="一位读者"), make_user("author")
     follow_user(viewer, author)
