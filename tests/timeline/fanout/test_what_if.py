@@ -20,6 +20,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Mode, Policy
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import timelines
 from feedcache.structures import home_window
+from feedcache.structures.home_window import READERS_PER_BITMAP
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
 
@@ -29,6 +30,10 @@ _WRITTEN = """
 SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables
 WHERE relname LIKE 'timeline\\_%'
 """
+
+_NEXT_BITMAP = (
+    "SELECT setval('accounts_user_id_seq', (last_value / %s + 1) * %s) FROM accounts_user_id_seq"
+)
 
 
 @cache
@@ -65,7 +70,12 @@ def taken(author, policy):
 
 
 def writer(followers, online):
-    """An author with followers of whom some are online, evenly among them, and the others known to be away."""
+    """An author with followers of whom some are online, evenly among them, and the others known to be away.
+
+    The numbers of all are of one bitmap of presence: a sample of the newest followers does not know of another one.
+    """
+    with connection.cursor() as sql:
+        sql.execute(_NEXT_BITMAP, [READERS_PER_BITMAP] * 2)
     author = make_user()
     readers = [make_user() for _ in range(followers)]
     for reader in readers:
