@@ -37,7 +37,7 @@ NOT_INHERITED = (*SERVER_SETTINGS, "PYTHONDONTWRITEBYTECODE")
 MATRIX = "--matrix"
 MATRIX_TESTS = ("tests/security/test_matrix.py", "tests/audit/test_explain_matrix.py")
 ALL = "--all"
-# What `./run test` leaves to `./run test --all`; tests/support/markers.py says which tests these are.
+# What `./run test` leaves to `./run test --all`.
 QUICK = "not (flows or browser or clusters or long)"
 CHOICES = (
     "-k",

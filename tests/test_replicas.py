@@ -33,7 +33,7 @@ from tests.support.standby import (
     standby,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clusters]
 ALIAS = "replica1"
 
 

@@ -319,6 +319,7 @@ def addresses():
 
 
 class TestNotToBeGotAround:
+    @pytest.mark.long
     def test_half_a_login_opens_no_more_than_none(self, guarded):
         """Every address answers who has only shown the password as it answers a visitor."""
         half, nobody = half_in(), Client()

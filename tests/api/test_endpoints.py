@@ -379,6 +379,7 @@ ODD_IDS = ["0", "9223372036854775807", "9223372036854775808", "9" * 30, "9" * 50
            "1e5", "%20", "1%00", "%FF", "007"]  # fmt: skip
 
 
+@pytest.mark.long
 def test_ids_that_cannot_be_are_refused_and_never_fail(carol, api_of, case):
     for method, address in (
         *OF_A_STATUS, *OF_A_POLL_OR_PICTURE, *OF_AN_ACCOUNT, *OF_A_LIST, *OF_A_NOTIFICATION, *OF_A_FILTER,
@@ -413,6 +414,7 @@ def told(address, reader, actor):
     return None
 
 
+@pytest.mark.long
 def test_a_trailing_slash_is_the_same_address_without_a_redirect(alice, bob, api_of, case):
     for method, address, _needs_token in ENDPOINTS:
         with case(method=method, address=address):

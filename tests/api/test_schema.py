@@ -115,6 +115,7 @@ def walk(alice, bob, settings, tmp_path, request):
     )
 
 
+@pytest.mark.long
 def test_every_answer_is_as_the_document_says(walk, request, capsys):
     load_all_checks()
     walk.checks = schemathesis.checks.CHECKS.get_by_names(CHECKS)

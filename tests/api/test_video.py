@@ -8,7 +8,7 @@ from apps.posts.models import Attachment, Transcode
 from apps.posts.tasks import transcode
 from tests.support.videos import CAPTIONS, needs_ffmpeg, sound, video
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 STATUSES, MEDIA = "/api/v1/statuses", "/api/v1/media"
 

@@ -277,6 +277,7 @@ REASONS = ["deleted", "restricted", "for followers", "for friends", "blocks me",
            "repost of what is hidden"]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reason", REASONS)
 def test_what_is_hidden_is_explained_like_what_is_absent(
     carol, hidden, api_of, page_of, reason, django_assert_num_queries

@@ -37,7 +37,7 @@ from apps.timeline.sources.home_cache import HOME, INBOX
 from tests.promotions.conftest import make_campaign, make_segment, sweep, trait
 from tests.support.factories import deliver, moderator, publish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 # Why it would be there. The last three are no reasons: nobody follows the author.
 FOLLOWED = ("author", "list", "circle", "friends", "followers", "repost", "hidden repost", "quote")

@@ -23,6 +23,8 @@ from apps.timeline.models import FanoutJob
 from feedcache.ids import author_of, second_of
 from tests.demo.seeding import NOW, assert_counts_equal_rows, make_demo
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def made(django_db_setup, django_db_blocker):

@@ -17,6 +17,8 @@ from apps.promotions.models import Campaign, PromotedAccount
 from tests.demo.seeding import assert_counts_equal_rows, described, make_demo, sizes
 from tests.support.factories import make_user, publish
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def small(db):

@@ -197,6 +197,7 @@ def test_the_worst_case_is_named(life):
     assert (tally.number, tally.worst.id, report.drifts) == (3, 9, 3)
 
 
+@pytest.mark.long
 def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
     author, crowd = make_user(), [make_user() for _ in range(5)]
     posts = [publish(author) for _ in range(3)]

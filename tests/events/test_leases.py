@@ -36,6 +36,7 @@ def test_rows_are_claimed_longest_due_first_up_to_the_limit():
     assert leases.claim(Event, limit=2) == events[2:]
 
 
+@pytest.mark.long
 def test_what_is_done_is_not_looked_at_while_a_backlog_is_worked_off():
     """The planner's own choice: once it took the primary key,
     past every row that was done, and got slower by the day.

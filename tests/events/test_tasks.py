@@ -306,6 +306,7 @@ def test_tasks_that_work_on_leased_rows_end_before_the_lease():
         assert (celery_app.tasks[name].time_limit or math.inf) < LEASE.total_seconds()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_a_task_that_runs_twice_leaves_what_running_once_leaves(name, life):
     task = celery_app.tasks[name]

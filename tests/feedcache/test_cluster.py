@@ -29,6 +29,8 @@ from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests
 from tests.support.clusters import addresses, cluster_url, free_port, until
 
+pytestmark = pytest.mark.clusters
+
 HOME = HomeWindows("home:1", length=800, ttl_seconds=3600)
 # These stop or count the one server of the tests, look at how it is reached, or only take long.
 ONE_SERVER = {

@@ -18,6 +18,8 @@ from feedcache.read_through import ReadThrough
 from tests.support.memory import forget, keys_in, told
 from tests.support.threads import together
 
+pytestmark = pytest.mark.clusters
+
 CROWD = ReadThrough("crowd", 1, 60, str, bytes, bytes)
 LOAD_SECONDS = 0.1
 ROOT = Path(__file__).resolve().parents[2]

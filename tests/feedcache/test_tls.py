@@ -26,6 +26,8 @@ from feedsite.environment import Environment, tls_files
 from tests.support import clusters, tls
 from tools.scale.certificates import make_certificates
 
+pytestmark = pytest.mark.clusters
+
 HOME = HomeWindows("home:1", length=800, ttl_seconds=3600)
 TLS_RECORD = 16_384
 

@@ -211,6 +211,7 @@ class History:
         return owner, create_feed(owner, name="Mine", **rules)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_random_histories_equal_the_rows(seed, db, settings, monkeypatch):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
@@ -238,6 +239,7 @@ def write_rows(author, second, number, **fields):
     )
 
 
+@pytest.mark.long
 def test_few_among_many_are_found_page_by_page_and_none_is_lost(alice, bob):
     """A thousand candidates that the rules leave out again lie above what is wanted, and between it."""
     wanted = []

@@ -15,7 +15,7 @@ from apps.posts.models import Post
 from feedsite.management.commands import migrate as migrate_command
 from feedsite.management.commands.migrate import Command
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.flows]
 INDEX = models.Index(fields=["author", "edited_at"], name="of_a_test")
 
 

@@ -17,7 +17,7 @@ from tests.support.pictures import picture
 from tests.support.processes import environment
 from tests.support.videos import needs_ffmpeg, sound, video
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 # The example of the module's docstring, but for the lines that need files.
 EXAMPLE = "\n".join(

@@ -9,7 +9,7 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
 from tests.support.staff import make_staff
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 # The header's ground, the letters of a page, the table heads: all come from the sheet that once lost its rules.
 LOOKS = """() => {

@@ -8,7 +8,7 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import PASSWORD, deliver, publish
 from tests.support.processes import wait_for
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 
 def _post(page, text):

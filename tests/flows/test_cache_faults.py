@@ -22,6 +22,8 @@ from runner.services.service import restart
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
+pytestmark = pytest.mark.flows
+
 SECONDS_PER_FAULT = 1.5
 EDIT = re.compile(r"edit (\d+)")
 

@@ -14,6 +14,8 @@ from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
+pytestmark = pytest.mark.flows
+
 PLACES = [
     "/api/v1/timelines/home", "/api/v1/timelines/public", "/api/v1/accounts/{alice}/statuses",
     "/api/v1/statuses/{post}",

@@ -10,7 +10,7 @@ from tests.flows.clients import Toot, mastodon
 from tests.support.factories import deliver, publish
 from tests.support.pictures import picture
 
-pytestmark = pytest.mark.usefixtures("media")
+pytestmark = [pytest.mark.usefixtures("media"), pytest.mark.flows]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 from datetime import timedelta
 from io import BytesIO
 
+import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -14,7 +15,7 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import publish
 from tests.support.pictures import picture
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 FILE = {"name": "wall.png", "mimeType": "image/png", "buffer": picture((600, 400))}
 # What a browser does when a file is pasted, as no test can press it.
 PASTE = """async ([area, base64]) => {

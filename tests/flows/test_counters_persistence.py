@@ -12,6 +12,8 @@ from runner.services.redis import Redis
 from tests.feedcache.structures.counters.rows import make_service, post_id
 from tests.support.services import running
 
+pytestmark = pytest.mark.flows
+
 IDS = [post_id(seconds * 60) for seconds in range(30)]
 
 

@@ -4,6 +4,8 @@ import signal
 import time
 from typing import Any
 
+import pytest
+
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
 from apps.events.models import Event
 from apps.graph.models import Followee, Follower
@@ -12,6 +14,8 @@ from apps.timeline.sources.home_cache import HOME
 from feedsite.celery import app
 from tests.support.factories import make_user
 from tests.support.processes import start_worker, stop, wait_for
+
+pytestmark = pytest.mark.flows
 
 IN_TIME_SECONDS = 10  # the aim is two; a busy test machine gets more
 

@@ -7,12 +7,13 @@ any more.
 import re
 from pathlib import Path
 
+import pytest
 from django.forms import BaseForm
 from django.urls import get_resolver
 
 from tests.flows.browsing import needs_browser
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 ROOT = Path(__file__).parents[2]
 PROPERTIES = """() => {

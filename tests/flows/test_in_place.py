@@ -2,13 +2,14 @@
 a post from the home page, a deletion, more of a thread, the net that goes away.
 """
 
+import pytest
 from playwright.sync_api import expect
 
 from apps.posts.models import Post
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 
 def _mark(page):

@@ -13,7 +13,7 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
 from tests.support.processes import wait_for
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 POSTS = 30
 HOME = ReadMarker.Timeline.HOME
 

@@ -1,12 +1,13 @@
 """New posts are told at once to a page that listens, and within half a minute to one that cannot."""
 
+import pytest
 from playwright.sync_api import expect
 
 from apps.graph.actions import follow_user
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 
 def test_a_page_that_listens(author, reader, streamed, visit):

@@ -1,11 +1,12 @@
 """The bell: its number, the title of the page and the page of notifications move while somebody looks on."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 
 def _listens(page):

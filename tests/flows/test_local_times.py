@@ -12,7 +12,7 @@ from apps.posts.actions.drafts import PollDraft
 from tests.flows.browsing import needs_browser
 from tests.support.factories import publish
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 WHOLE = {
     "en": "{time.day} {time:%B} {time.year} at {time:%H:%M}",

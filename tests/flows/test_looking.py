@@ -3,6 +3,7 @@
 from io import BytesIO
 
 import numpy as np
+import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -11,7 +12,7 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import publish
 from tests.support.pictures import picture
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 
 def test_pictures_one_at_a_time(author, reader, visit):

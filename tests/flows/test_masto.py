@@ -14,6 +14,8 @@ from apps.posts.models import Post
 from tests.support.factories import deliver, publish
 from tests.support.streams import streaming_server
 
+pytestmark = pytest.mark.flows
+
 PLACE = Path(__file__).parent / "masto"
 INSTALL_SECONDS = 60
 SESSION_SECONDS = 60

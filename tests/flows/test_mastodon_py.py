@@ -9,6 +9,8 @@ from feedcache.ids import second_of
 from tests.flows.clients import SCOPES, mastodon
 from tests.support.factories import PASSWORD, deliver, publish
 
+pytestmark = pytest.mark.flows
+
 
 def test_it_logs_in_by_code_and_knows_who_it_is(served, alice):
     program = mastodon(alice, served)

@@ -15,7 +15,7 @@ from tests.support.factories import deliver, make_user, publish
 from tests.support.pictures import picture
 from tests.support.processes import wait_for
 
-pytestmark = pytest.mark.usefixtures("media")
+pytestmark = [pytest.mark.usefixtures("media"), pytest.mark.flows]
 
 NEWS_SECONDS = 15
 

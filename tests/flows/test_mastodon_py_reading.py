@@ -10,6 +10,8 @@ from apps.tags.trends import count_days
 from tests.flows.clients import mastodon
 from tests.support.factories import deliver, publish
 
+pytestmark = pytest.mark.flows
+
 
 def ids(statuses):
     return [int(status.id) for status in statuses]

@@ -34,6 +34,8 @@ from tests.promotions.conftest import make_campaign, make_segment, start, trait
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
+pytestmark = [pytest.mark.flows, pytest.mark.long]
+
 STEPS, LOOK_EVERY, PEOPLE = 150, 25, 4
 
 

@@ -14,6 +14,8 @@ from tests.support.factories import publish
 from tests.support.processes import environment, start_web, stop, wait_for
 from tests.support.services import running
 
+pytestmark = pytest.mark.flows
+
 SOCKET = ".s.PGSQL.5432"
 
 

@@ -15,7 +15,7 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import PASSWORD
 from tests.support.processes import start_web, stop
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 AUTHENTICATOR = {
     "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
     "isUserVerified": True, "automaticPresenceSimulation": True,

@@ -30,6 +30,8 @@ from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange
 from tests.support.factories import deliver, make_user, publish
 from tests.support.threads import together
 
+pytestmark = [pytest.mark.flows, pytest.mark.long]
+
 FLIPS = int(os.environ.get("FLIPS", "400"))
 AUTHORS, READERS = 4, 4
 SWITCHERS, WRITERS, LOOKERS, WORKERS = 2, 1, 1, 2

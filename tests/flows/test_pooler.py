@@ -21,6 +21,8 @@ from tests.support.processes import environment, start_web, stop
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(not proxies.program("pgbouncer"), reason="no pgbouncer on this machine"),
+    pytest.mark.clusters,
+    pytest.mark.flows,
 ]
 PEOPLE, ROUNDS, AT_ONCE = 4, 12, 8
 PATHS = ("accounts/verify_credentials", "timelines/home", "notifications", "timelines/public")

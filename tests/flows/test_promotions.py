@@ -12,7 +12,7 @@ from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, make_user, publish
 from tests.support.staff import make_staff
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 TEXT = "New books are here."
 REASON = "Promoted to first-year students because you said so (fresher)."

@@ -20,6 +20,8 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(not proxies.program("nginx"), reason="no nginx on this machine"),
     pytest.mark.skipif(not proxies.program("openssl"), reason="no openssl to make a certificate"),
+    pytest.mark.clusters,
+    pytest.mark.flows,
 ]
 REDIRECT = "urn:ietf:wg:oauth:2.0:oob"
 

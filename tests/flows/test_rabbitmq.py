@@ -19,6 +19,8 @@ from tools.scale.servers import RABBITMQ, rabbitmq
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(not RABBITMQ.exists(), reason="no RabbitMQ on this machine"),
+    pytest.mark.clusters,
+    pytest.mark.flows,
 ]
 IN_TIME_SECONDS = 60
 POSTS = 12

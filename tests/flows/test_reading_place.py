@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.flows.browsing import needs_browser
 from tests.support.factories import publish
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 POSTS = 65
 # The post at the top edge, how far it is from there, and how many posts are loaded.

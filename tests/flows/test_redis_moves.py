@@ -20,6 +20,8 @@ from tests.support import clusters
 from tests.support.factories import deliver, make_user
 from tests.support.processes import start_web, start_worker, stop, wait_for
 
+pytestmark = pytest.mark.flows
+
 MOVED = ("timelines", "graph", "limits", "broadcasts")
 PAGE = 40
 READERS = 3

@@ -19,6 +19,8 @@ from tools.scale import cassandra as cassandra_servers
 from tools.scale.certificates import make_certificates
 from tools.scale.servers import RABBITMQ, rabbitmq
 
+pytestmark = pytest.mark.flows
+
 ROOT = Path(__file__).resolve().parents[2]
 POSTGRESQL = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
 SEND = """

@@ -23,6 +23,8 @@ from runner import programs
 from tests.support.factories import make_user, publish
 from tests.support.processes import environment, start_web, stop
 
+pytestmark = pytest.mark.flows
+
 BODY_SECONDS = 3
 BEGUN = (
     b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\n"

@@ -7,7 +7,7 @@ from apps.graph.actions import follow_user
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import PASSWORD, deliver, publish
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 # Whether a word of an element stands on more than one line.
 BROKEN_WORDS = r"""(root) => {
   const broken = [];

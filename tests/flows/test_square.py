@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, make_user, publish
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.flows]
 
 
 def _follow(page, handle):

@@ -14,7 +14,7 @@ from tests.support.factories import deliver, make_user, publish, suspend
 from tests.support.processes import wait_for
 from tests.support.streams import RefusedError, get, listening, streaming_server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.flows]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,8 @@ from apps.search.indexing import index_new_people
 from tests.flows.clients import Toot
 from tests.support.factories import PASSWORD, deliver, publish
 
+pytestmark = pytest.mark.flows
+
 
 @pytest.fixture
 def toot(tmp_path):

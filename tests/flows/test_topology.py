@@ -23,6 +23,8 @@ from tests.support.factories import publish
 from tests.support.processes import start_web, start_worker, stop, wait_for
 from tests.support.staff import make_staff
 
+pytestmark = pytest.mark.flows
+
 __all__ = ["settled", "spare"]  # fixtures
 
 PROMISED_SECONDS = 2.0

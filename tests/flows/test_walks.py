@@ -39,6 +39,8 @@ from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
+pytestmark = [pytest.mark.flows, pytest.mark.long]
+
 WALKS = int(os.environ.get("WALKS", "120"))
 SEED = int(os.environ.get("WALKS_SEED", "1"))
 ENOUGH_FOR_RARE_ACTS = 2_000

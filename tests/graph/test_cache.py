@@ -149,6 +149,7 @@ def test_revisions_grow_by_one_for_those_whom_an_act_concerns(alice, carol):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_history_with_any_losses_the_answer_is_that_of_postgresql(seed, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))

@@ -70,6 +70,7 @@ def test_every_way_of_computing_gives_the_same(alice, carol, circle, where, monk
     assert shown(alice, carol) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_after_random_follows_it_equals_python(seed, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))

@@ -14,6 +14,8 @@ from apps.media.video import Unfit, explained, is_available, looks_like_media, p
 from tests.support.pictures import picture
 from tests.support.videos import CANARY, made, needs_ffmpeg, sound, video
 
+pytestmark = pytest.mark.long
+
 
 def source(folder, data):
     path = folder / "source"

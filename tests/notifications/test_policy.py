@@ -48,6 +48,7 @@ def told(user):
 EVERYTHING = ["mention carol", "like dora", "like carol", "like bob", "follow bob"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "left"),
     [

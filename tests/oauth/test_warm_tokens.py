@@ -110,6 +110,7 @@ def test_a_token_that_was_ended_does_not_work_once_more(alice, program, make, tr
         assert bearer_of(token) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [personal, of_program])
 def test_a_token_that_is_ended_while_redis_hangs_does_not_work_when_it_goes_on(
     alice, program, make, settings

@@ -17,6 +17,8 @@ from apps.media.pixels import MAX_COPIED_PIXELS, MAX_PIXELS
 from apps.media.sandbox import ENVIRONMENT
 from tests.support.pictures import moving, picture, with_place, with_words
 
+pytestmark = pytest.mark.long
+
 NUMBER = 400
 BATCH = 50  # in one process, as the limits of its time are for one large picture
 MOST_MEGABYTES = 300

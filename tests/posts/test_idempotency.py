@@ -39,6 +39,7 @@ publish.publish_post(user_by_handle("alice"), Draft("hello"), idempotency_key="c
 """
 
 
+@pytest.mark.flows
 @pytest.mark.parametrize("when", ["before the commit", "after the commit"])
 def test_a_request_whose_worker_was_killed_is_done_once(transactional_db, api_of, when):
     alice = make_user("alice")

@@ -34,7 +34,7 @@ from tests.support.pictures import picture
 from tests.support.staff import choose
 from tests.support.videos import CAPTIONS, needs_ffmpeg, sound, video
 
-pytestmark = [pytest.mark.django_db, needs_ffmpeg]
+pytestmark = [pytest.mark.django_db, needs_ffmpeg, pytest.mark.long]
 
 
 @pytest.fixture(autouse=True)

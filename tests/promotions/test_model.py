@@ -27,6 +27,8 @@ from tests.promotions.conftest import make_campaign, make_segment, sweep, trait
 from tests.support.factories import deliver, make_user, moderator
 from tests.support.threads import together
 
+pytestmark = pytest.mark.long
+
 TRAITS = ("cook", "reader", "student")
 
 

@@ -128,6 +128,7 @@ def differences(before, after):
             yield "\n".join([f"{where}:", *list(unified_diff(old, new, n=0, lineterm=""))[3:23]])
 
 
+@pytest.mark.long
 def test_no_page_or_endpoint_differs_but_the_readers_home(world):
     everything(world)  # who opens a post has read it from then on
     settle()

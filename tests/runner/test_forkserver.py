@@ -12,7 +12,10 @@ from runner.forkserver import LOST, ForkServer
 from runner.terminal import LaunchError
 from tests.runner.onlookers import eventually
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="./run forks on Linux only")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="./run forks on Linux only"),
+    pytest.mark.flows,
+]
 
 SLEEP = "import time; print('awake', flush=True); time.sleep(60)"
 DEAF = f"import signal; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True)\n{SLEEP}"

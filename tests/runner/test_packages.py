@@ -9,6 +9,8 @@ from runner import packages
 from runner.checkout import ROOT
 from runner.terminal import LaunchError
 
+pytestmark = pytest.mark.flows
+
 
 @pytest.fixture
 def requirements(place, monkeypatch):

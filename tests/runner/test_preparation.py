@@ -7,6 +7,8 @@ from runner.checkout import ROOT
 from runner.environment import UNCOMPRESSED
 from runner.terminal import LaunchError
 
+pytestmark = pytest.mark.flows
+
 
 @pytest.fixture
 def seeded(monkeypatch):

@@ -12,6 +12,8 @@ from runner.signals import StopRequested
 from runner.terminal import LaunchError
 from tests.runner.onlookers import eventually
 
+pytestmark = pytest.mark.flows
+
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 DEAF = [
     sys.executable,

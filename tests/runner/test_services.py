@@ -17,6 +17,8 @@ from runner.services.service import Service, restart
 from runner.terminal import LaunchError
 from tests.runner.onlookers import eventually, processes_naming
 
+pytestmark = pytest.mark.flows
+
 
 def sql(server: Postgres, statement: str) -> str:
     answer = subprocess.run(

@@ -20,10 +20,13 @@ from tests.support.services import SETTINGS
 
 START_SECONDS = 120  # a bound, no promise: a busy machine migrates slowly
 
-pytestmark = pytest.mark.skipif(
-    not packages._fingerprints(development=False) <= packages._stamps(Path(sys.prefix)),
-    reason="these packages were not installed by ./run, which would install them now",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not packages._fingerprints(development=False) <= packages._stamps(Path(sys.prefix)),
+        reason="these packages were not installed by ./run, which would install them now",
+    ),
+    pytest.mark.flows,
+]
 
 
 def environment(place):

@@ -8,6 +8,8 @@ from runner.processes import Child
 from runner.supervisor import Supervisor, Unit
 from runner.terminal import LaunchError
 
+pytestmark = pytest.mark.flows
+
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):

@@ -167,6 +167,7 @@ def shares(request, settings, changes):
     logging.disable(logging.NOTSET)
 
 
+@pytest.mark.long
 def test_what_may_not_be_seen_is_as_if_it_had_never_been(state, changes, shares, record_property):
     begin = monotonic()
     matrix = Matrix(make_world(state), share=shares.singles)

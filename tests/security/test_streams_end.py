@@ -21,7 +21,7 @@ from tests.support.factories import PASSWORD, suspend
 from tests.support.processes import wait_for
 from tests.support.streams import get, listening, streaming_server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.flows]
 SOON = 2.0
 LATE = 30.0  # of the server that is told nothing, and looks every second
 

@@ -15,7 +15,7 @@ from tests.security.surfaces import LISTS
 from tests.security.world import CATCHES_ALL, World, settle
 from tests.support.factories import make_user, publish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 VIEWERS = ("anonymous", "stranger")
 RESTRICTED = ("followers", "friends", "mentioned", "circle")

@@ -23,7 +23,7 @@ from tests.support.windows import windows_of
 from tests.timeline.outboxes import reader_of, write
 from tests.timeline.test_second_level import PRESENT, truth, walk, walk_home
 
-pytestmark = [pytest.mark.clusters, pytest.mark.django_db]
+pytestmark = [pytest.mark.clusters, pytest.mark.django_db, pytest.mark.clusters]
 PAGE = 10
 
 

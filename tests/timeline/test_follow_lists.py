@@ -85,6 +85,7 @@ class Mishaps:
             load_sets(FOLLOWERS, author.pk)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_lists_are_those_of_postgresql_after_any_history(seed, monkeypatch):
     chance = random.Random(seed)

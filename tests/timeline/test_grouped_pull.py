@@ -14,7 +14,7 @@ from tests.support.factories import make_user
 from tests.support.services import running
 from tests.timeline.outboxes import crowd, follow_all, truth, write
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 FOLLOWEES = 3_999  # and the reader: eight groups
 DELAY_SECONDS = 0.15

@@ -171,6 +171,7 @@ def test_explain_says_so_in_a_sentence_both_ways(bob, posts, page_of):
     assert "6 replies to people you do not follow" in page_of(reader).get("/explain").text
 
 
+@pytest.mark.long
 def test_pages_are_full_and_a_walk_meets_everything_once(alice, bob, carol, dora, api_of):
     strange, plain = publish(carol), []
     for number in range(25):

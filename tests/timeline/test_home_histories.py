@@ -30,7 +30,7 @@ from tests.support import pages
 from tests.support.factories import deliver, make_user, publish
 from tests.timeline.short_caches import shorten
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 PEOPLE = 5
 STEPS, ROUNDS = 14, 4  # things that happen between two looks; looks

@@ -385,6 +385,7 @@ class TestReading:
         assert ids(home_timeline(cast["bob"], Cursor())) == [post.pk for post in posts[::-1]]
         show_to_author(posts[0])  # no error
 
+    @pytest.mark.long
     @pytest.mark.parametrize(("home_length", "inbox_length"), [(3, 9), (9, 3), (3, 3), (4, 1)])
     def test_walks_are_exact_below_both_ends(self, cast, monkeypatch, home_length, inbox_length):
         shorten(

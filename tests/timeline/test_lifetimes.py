@@ -5,6 +5,7 @@ settings, and what they do.
 import time
 from dataclasses import replace
 
+import pytest
 from django.conf import settings
 
 from apps.timeline.sources.home_cache import HOME, INBOX
@@ -20,6 +21,7 @@ def test_lives_by_default():
     assert settings.TIMELINE_ENTRY_DAYS == 60
 
 
+@pytest.mark.long
 def test_a_short_life_ends_and_reads_begin_it_anew():
     short = replace(HOME, ttl_seconds=1)
     token = short.begin(7)

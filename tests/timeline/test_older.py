@@ -130,6 +130,7 @@ def mixture(authors, reader):
     return fresh(reader)
 
 
+@pytest.mark.long
 def test_every_way_to_find_a_page_gives_the_same_ids(mixture, rung):
     """Beside them a plain reading: what is open by the ORM, what is restricted by the inbox's own query."""
     pk = mixture.pk
@@ -173,6 +174,7 @@ def test_who_is_lost_among_the_many_is_found_by_what_each_followee_wrote(rung):
     assert older.home_ids(reader.pk, Cursor(max_id=mine[30]), PAGE) == mine[10:30][::-1]
 
 
+@pytest.mark.long
 def test_a_walk_is_what_the_oracle_says_however_the_ids_are_found(
     small_windows, mixture, monkeypatch
 ):

@@ -412,6 +412,7 @@ def test_an_author_without_posts_and_one_who_is_not_there():
 # --- many authors --------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_random_histories_read_from_vectors_are_what_postgresql_says(seed):
     """C22: vectors and SQL give the same ids; changes reach the cache late, twice, in any order or never."""

@@ -18,6 +18,8 @@ from apps.timeline.sources import sql as pull
 from feedcache.ids import compose
 from tests.support.factories import publish
 
+pytestmark = pytest.mark.long
+
 CURSOR = Cursor(max_id=1_800_000_000_000_000_000)
 
 

@@ -115,6 +115,7 @@ def ask(author, policy):
         cost.measure_author(author.pk)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_policy_of_an_author_shows_what_sql_says(circle, policy):
     circle.live()
@@ -123,6 +124,7 @@ def test_every_policy_of_an_author_shows_what_sql_says(circle, policy):
     circle.look()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_policy_of_the_site_shows_what_sql_says(circle, policy):
     circle.live()
@@ -132,6 +134,7 @@ def test_every_policy_of_the_site_shows_what_sql_says(circle, policy):
     circle.look()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("before", "after"), CHANGES)
 def test_a_hand_over_loses_and_repeats_nothing(circle, before, after):
     ask(circle.alice, before)
@@ -145,6 +148,7 @@ def test_a_hand_over_loses_and_repeats_nothing(circle, before, after):
     assert AuthorPolicy.objects.filter(pulled_since__isnull=False).exists() == is_pulled
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("before", "after"), CHANGES)
 def test_the_site_changes_over_without_a_loss(circle, before, after):
     set_site_policy(before, by="a test")
@@ -365,6 +369,7 @@ def test_auto_does_not_flutter(settings):
     assert modes == ["online", "pull", "pull", "pull", "online", "online", "pull"]
 
 
+@pytest.mark.long
 def test_an_author_crosses_the_threshold_both_ways_and_no_post_is_lost(circle, settings):
     settings.AUTO_PULL_FOLLOWERS = 2
     settings.AUTO_PUSH_FOLLOWERS = 0

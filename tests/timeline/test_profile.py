@@ -132,6 +132,7 @@ def whole(author, viewer_id, cursor, count):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ascending", [False, True])
 @pytest.mark.parametrize("replies", [True, False])
 def test_a_long_profile_is_walked_over_both_borders_while_posts_are_deleted(

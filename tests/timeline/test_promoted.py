@@ -526,6 +526,7 @@ class History:
         return VirtualFollow.objects.count()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_random_histories_equal_the_oracle(seed, db, monkeypatch):
     shorten(monkeypatch, HOME=replace(HOME, length=6))

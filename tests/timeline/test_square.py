@@ -284,6 +284,7 @@ class History:
                 assert found == [walk(viewer, limit, up=up) for up in (False, True)]
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", range(4))
 def test_random_histories_give_the_pages_of_postgresql(seed, monkeypatch):

@@ -15,7 +15,7 @@ from apps.posts.actions.publish import repost
 from apps.posts.models import Visibility
 from tests.support.factories import deliver, make_user, publish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 VIEWERS = [
     "alice",
     "follower",

@@ -75,6 +75,7 @@ def test_a_page_is_two_round_trips_and_no_sql(alice, bob, waves, number, django_
     assert all(number == 1 for number in found[1].values())  # one pipeline for each server
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_new", [False, True])
 @pytest.mark.parametrize("number", [1, 3, pytest.param(20, marks=pytest.mark.long)])
 def test_what_posts_share_and_answer_is_one_round_trip_more_for_posts_that_are_new_to_the_process(

@@ -27,7 +27,7 @@ from apps.timeline.models import Policy
 from tests.support.factories import deliver, publish
 from tools.drill.world import make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 PAIRS = int(os.environ.get("EXPLAIN_PAIRS", "500"))
 PEOPLE, POSTS = 40, 240
 VISIBILITIES = ("public", "public", "public", "unlisted", "followers", "friends")

@@ -20,6 +20,8 @@ from tests.support.memory import contents, keys_in, plant, told
 from tests.support.processes import wait_for
 from tests.support.threads import together
 
+pytestmark = pytest.mark.clusters
+
 TTL = 300
 KEYS = [f"key:{number}" for number in range(40)]
 

@@ -14,6 +14,8 @@ from tests.support.memory import contents, forget
 from tests.support.processes import wait_for
 from tests.support.threads import together
 
+pytestmark = pytest.mark.clusters
+
 TTL = 300
 KEYS = [f"key:{number}" for number in range(40)]
 

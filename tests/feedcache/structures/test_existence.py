@@ -136,6 +136,7 @@ def test_nothing_that_was_marked_is_ever_denied(pairs, cuts):
             assert not found.unknown
 
 
+@pytest.mark.long
 def test_no_false_negative_while_a_segment_grows_through_its_layers():
     """A tiny segment: it is marked by many threads far beyond its capacity."""
     marks = is_fresh(Marks("rows", CENTURY, has_rows=True, sizing=Sizing(1.2, segment_records=1)))
@@ -161,6 +162,7 @@ def test_no_false_negative_while_a_segment_grows_through_its_layers():
     assert len(wrong) / len(absent) <= 0.011
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "hashes", "k", "maximum"), MODES)
 def test_the_promised_rate_holds_at_the_design_load(size, hashes, k, maximum):
     """Fixed pairs: the measured rates are the same in every run."""

@@ -285,6 +285,7 @@ def test_reading_slides_the_life_of_all_sets_and_writing_does_not(server):
     assert server.ttl(FOES) > 900
 
 
+@pytest.mark.long
 def test_who_does_not_come_any_more_takes_no_memory(server):
     before, ids = server.info("memory")["used_memory"], uids(MANY)
     others = server.dbsize()  # of the fixtures

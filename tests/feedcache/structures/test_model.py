@@ -13,6 +13,8 @@ from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import make
 from tests.feedcache.pools import LABELS, a_second_passes
 
+pytestmark = pytest.mark.long
+
 KEYS = ["key:0", "key:4"]  # one in each slot of Main
 TTL = 300
 

@@ -313,6 +313,7 @@ class Histories(RuleBasedStateMachine):
                 assert bucket == Bucket(self.revision, self.of(week, self.truth))
 
 
+@pytest.mark.long
 def test_whatever_happens_a_bucket_is_the_truth_or_a_miss():
     run_state_machine_as_test(
         Histories, settings=settings(max_examples=150, stateful_step_count=30, deadline=None)

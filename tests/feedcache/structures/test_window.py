@@ -192,6 +192,7 @@ class Histories(RuleBasedStateMachine):
         assert {post_id for post_id in self.truth if post_id >= floor} - set(ids) <= underway
 
 
+@pytest.mark.long
 def test_whatever_happens_a_window_is_a_contiguous_head_of_the_truth():
     run_state_machine_as_test(
         Histories, settings=settings(max_examples=300, stateful_step_count=25, deadline=None)

@@ -39,7 +39,7 @@ from tests.support.shards import (
     wait_until,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clusters]
 FOLLOWS = ("graph_followee", "graph_follower")
 SOUND = dict.fromkeys(
     (

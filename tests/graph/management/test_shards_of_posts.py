@@ -42,7 +42,7 @@ from tests.support.shards import (
     wait_until,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clusters]
 TABLES = [table.name for table in shards.POSTS]
 
 

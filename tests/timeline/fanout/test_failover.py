@@ -25,7 +25,7 @@ from tests.support import clusters
 from tests.support.clusters import NAME, addresses, fail_over, primary_of, sentinel_url, until
 from tests.support.factories import deliver, make_user, publish
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clusters]
 POSTS = 9
 
 

@@ -134,6 +134,7 @@ def test_every_batch_renews_the_lease_and_forgives_the_tries(alice, long_list):
     assert job.due_at > timezone.now() + LEASE - timedelta(seconds=15)
 
 
+@pytest.mark.long
 def test_cutting_takes_the_same_memory_for_any_list(alice, settings):
     settings.FANOUT_CHUNK_SIZE = 10
     crowd(alice, 5)

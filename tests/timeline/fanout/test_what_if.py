@@ -89,6 +89,7 @@ def writer(followers, online):
     return author
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", [Mode.ONLINE, Mode.PUSH])
 @pytest.mark.parametrize(("followers", "online"), [(50, 25), (45, 36), (24, 0)])
 def test_the_counts_are_those_of_a_real_delivery(settings, monkeypatch, followers, online, mode):

@@ -336,6 +336,7 @@ def walk(reader, moment, limit):
         cursor = Cursor(max_id=past.page.older, limit=limit)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pairs", [60, pytest.param(1000, marks=pytest.mark.long)])
 def test_pages_of_the_past_are_what_the_history_says(pairs, generous, monkeypatch):
     history = History(17, monkeypatch).run()
@@ -503,6 +504,7 @@ def test_the_api_answers_as_of_a_moment(unfollowed, bob, api_of):
     assert api_of(None).get(f"{home}?as_of={moment}").status_code == 401
 
 
+@pytest.mark.long
 def test_pages_of_the_past_are_limited(bob, page_of, settings):
     settings.RATE_LIMITS = settings.RATE_LIMITS | {"past": (1, 60)}
     path = "/home/as-of?as_of=2025-01-01"

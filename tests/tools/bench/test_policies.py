@@ -12,7 +12,7 @@ from feedcache.redis_clients import run_script
 from tests.support.factories import make_user
 from tools.bench.policies import PARTS, table
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached"), pytest.mark.long]
 
 
 def test_statements_commands_and_keys_are_counted_by_what_they_do():

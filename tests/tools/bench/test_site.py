@@ -22,6 +22,8 @@ from tools.bench.site.graph import make_graph, read_graph
 from tools.bench.site.load import MISSING, Ask, program, put_load
 from tools.bench.site.visitor import Visitor, bearer, in_turn, percentile
 
+pytestmark = pytest.mark.flows
+
 
 def test_processor_time_is_that_of_the_whole_tree():
     before = seconds_of([os.getpid()])

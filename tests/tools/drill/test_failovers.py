@@ -15,6 +15,8 @@ from tools.drill.injector import Injector
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 from tools.scale.servers import RABBITMQ, RabbitMQ
 
+pytestmark = pytest.mark.clusters
+
 
 @pytest.fixture
 def executable():

@@ -1,4 +1,8 @@
+import pytest
+
 from tools.house.lines import Lines, count_files, count_lines, python_files
+
+pytestmark = pytest.mark.long
 
 MODULE = '''"""What it is.
 

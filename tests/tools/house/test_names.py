@@ -1,6 +1,10 @@
 from pathlib import Path
 
+import pytest
+
 from tools.house.names import ad_hoc_modules, modules_by_folder, underscore_names
+
+pytestmark = pytest.mark.long
 
 PATHS = [
     Path(name)

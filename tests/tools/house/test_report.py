@@ -8,6 +8,8 @@ from tools.house.__main__ import main
 from tools.house.report import Bar, show, survey
 from tools.house.trace import Trace
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def root(tmp_path):

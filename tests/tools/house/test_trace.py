@@ -5,6 +5,8 @@ import pytest
 
 from tools.house.trace import Trace, trace
 
+pytestmark = pytest.mark.long
+
 
 def module(path, source):
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,8 @@ from tools.scale.engines import ENGINES
 from tools.scale.servers import NotToBeHad
 from tools.scale.site import verdict
 
+pytestmark = pytest.mark.clusters
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -11,7 +11,11 @@ from tools.vitals.newcomer import Newcomer, walk
 
 FILE = FilePayload(name="wall.png", mimeType="image/png", buffer=picture((600, 400)))
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason=MISSING)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(PROGRAM is None, reason=MISSING),
+    pytest.mark.browser,
+]
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from tools.vitals.pages import PAGES
 from tools.vitals.pseudo import ACCENTED, LONG, MIRRORED, pseudo, write_catalogues
 from tools.vitals.stage import prepare
 
+pytestmark = pytest.mark.browser
+
 # What people wrote, what programs read, and names.
 UNTRANSLATED = """accented => {
   const own = ".content, body [dir], body [lang], select[name=language], bdi, kbd, code, time, textarea"

@@ -12,7 +12,11 @@ from tools.vitals.survey import survey
 NARROW = ("home", "home-menu", "thread", "compose", "notifications")
 WIDE = ("landing", "home-help", "profile", "search", "settings-account", "missing")
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason=MISSING)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(PROGRAM is None, reason=MISSING),
+    pytest.mark.flows,
+]
 
 
 def test_the_budgets_hold(site, cast):

@@ -10,6 +10,8 @@ from feedcache.structures.counters.maintenance import sizes_of
 from feedcache.structures.counters.service import Field, Row, Schema, TimeBuckets, read_stores
 from tests.feedcache.structures.counters.rows import NOW, make_service, make_whole, post_id
 
+pytestmark = pytest.mark.long
+
 FOUR = Schema("test", tuple(map(Field, ("replies", "reposts", "likes", "bookmarks"))))
 RECORDS = 20_000
 BAR = 26  # bytes: the article's 8 of key, 16 of counts and 2 of overhead
