@@ -155,14 +155,16 @@ class Listener:
         """The topology; None while neither store has told it. The first call waits for it."""
         if not listens():  # nobody will tell: the settings hold
             self._learn()
-        if self.is_known:
-            return self.topology
+        if not self.is_known:
+            self._wait_once()
+        return self.topology if self.is_known else None
+
+    def _wait_once(self) -> None:
         if not self.is_running:
             self.start()
         if not self._has_waited and threading.current_thread() is not self._thread:
             self._has_waited = True
             self._told.wait(FIRST_SECONDS)
-        return self.topology if self.is_known else None
 
     def _learn(self) -> None:
         self.is_known = True
