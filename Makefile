@@ -1,5 +1,5 @@
 # Short names for ./run; see ./run --help.
-.PHONY: run stop reset test check fix proto lock
+.PHONY: run stop reset test lint check fix proto lock
 
 run:
 	./run
@@ -16,9 +16,11 @@ test:
 check:
 	./run check
 
+lint:
+	./run lint
+
 fix:
-	.venv/bin/ruff format .
-	.venv/bin/ruff check --fix .
+	./run lint --quick --fix
 
 # The code of the .proto files, which is committed beside them.
 proto:

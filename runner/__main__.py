@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from runner import arguments, checks, manage, packages, site, stop
+from runner import arguments, checks, lint, manage, packages, site, stop
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
@@ -12,11 +12,14 @@ def main(command_line: list[str]) -> int:
     """Parse a command line and carry it out; the exit status."""
     request = arguments.parse(command_line)
     try:
+        if request.verb in ("check", "lint"):
+            lint.refuse_syntax_errors()  # said before anything is installed
         if request.verb in (
             "serve",
             "manage",
             "test",
             "check",
+            "lint",
             "bench",
             "capacity",
             "drill",
@@ -26,7 +29,7 @@ def main(command_line: list[str]) -> int:
             "scale",
             "vitals",
         ):
-            packages.enter(development=request.verb in ("test", "check", "fuzz", "vitals"))
+            packages.enter(development=request.verb in ("test", "check", "lint", "fuzz", "vitals"))
         return perform(request)
     except LaunchError as error:
         complain(str(error))
@@ -45,6 +48,7 @@ def perform(request: arguments.Request) -> int:
         "manage": lambda: manage.manage(data, request.rest),
         "test": lambda: checks.test(request.rest),
         "check": checks.check,
+        "lint": lambda: lint.lint(request.rest, quick=request.quick, fix=request.fix),
         "bench": lambda: checks.bench(request.rest),
         "capacity": lambda: checks.capacity(request.rest),
         "drill": lambda: checks.drill(request.rest),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runner import lint
 from runner.checkout import DEFAULT_DATA_DIR
 from runner.site import ServeOptions
 
@@ -18,6 +19,7 @@ VERBS = (
     "manage",
     "test",
     "check",
+    "lint",
     "bench",
     "capacity",
     "drill",
@@ -51,6 +53,7 @@ Starts the site with everything it needs, and its tools.
   ./run test --all           every test: also whole processes, browsers, clusters, and what takes long
   ./run test PATH -k WORD    exactly these; all other arguments go to pytest
   ./run test --matrix        all of the authorization matrix, with its figures
+  ./run lint                 format, lint, imports, templates, types, migrations, schema; --help says more
   ./run check                format, lint, imports, types, migrations, schema, and all tests
   ./run bench SUITE          our figures beside what one would do otherwise; --help says more
   ./run capacity             what a population needs, from what was measured; --help says more
@@ -76,6 +79,13 @@ environment:
   DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: a server whose address
   is given is not started.
 """
+LINT_EXAMPLES = """\
+examples:
+  ./run lint                 everything, within a minute
+  ./run lint --quick         what takes a few seconds, as before a commit
+  ./run lint types schema    these steps
+  ./run lint --fix           formats, repairs and generates, then checks
+"""
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,8 @@ class Request:
     data_dir: Path = DEFAULT_DATA_DIR
     confirmed: bool = False
     rest: list[str] = field(default_factory=list)
+    quick: bool = False
+    fix: bool = False
 
 
 def parse(arguments: Sequence[str]) -> Request:
@@ -104,6 +116,9 @@ def parse(arguments: Sequence[str]) -> Request:
         parsed.verb,
         data_dir=getattr(parsed, "data_dir", _default_data_dir()),
         confirmed=getattr(parsed, "yes", False),
+        rest=getattr(parsed, "steps", []),
+        quick=getattr(parsed, "quick", False),
+        fix=getattr(parsed, "fix", False),
     )
 
 
@@ -133,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_data_dir(reset)
     reset.add_argument("--yes", action="store_true", help="do not ask")
     verbs.add_parser("check", prog="./run check", allow_abbrev=False)
+    _add_lint_options(verbs)
     return parser
 
 
@@ -171,6 +187,26 @@ def _add_serve_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_lint_options(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser(
+        "lint",
+        prog="./run lint",
+        description="Checks the code without running the site; needs no servers.",
+        epilog=LINT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "steps",
+        nargs="*",
+        type=_step,
+        metavar="STEP",
+        help=f"only these of: {', '.join(lint.NAMES)}",
+    )
+    parser.add_argument("--quick", action="store_true", help=f"only {', '.join(lint.QUICK)}")
+    parser.add_argument("--fix", action="store_true", help="repair first what can be repaired")
+
+
 def _add_data_dir(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir", type=Path, default=_default_data_dir(), metavar="DIR",
@@ -181,6 +217,12 @@ def _add_data_dir(parser: argparse.ArgumentParser) -> None:
 def _default_data_dir() -> Path:
     path = os.environ.get("FEEDSITE_DATA_DIR")
     return Path(path) if path else DEFAULT_DATA_DIR
+
+
+def _step(text: str) -> str:
+    if text not in lint.NAMES:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(lint.NAMES)}")
+    return text
 
 
 def _port(text: str) -> int:

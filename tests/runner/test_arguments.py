@@ -58,6 +58,7 @@ def test_everything_after_these_verbs_is_passed_on(verb):
         ["--dat", "/d"],
         ["stop", "--yes"],
         ["check", "extra"],
+        ["lint", "nonsense"],
     ],
 )
 def test_mistakes_show_the_usage_and_exit_with_2(line, capsys):
@@ -75,3 +76,8 @@ def test_help_names_every_verb_and_shows_examples(capsys):
     assert [verb for verb in VERBS if verb != "serve" and f"./run {verb}" not in text] == []
     assert "examples:" in text
     assert "--data-dir" in text
+
+
+def test_lint_takes_steps_by_name():
+    request = parse(["lint", "--fix", "types", "format"])
+    assert (request.rest, request.quick, request.fix) == (["types", "format"], False, True)

@@ -1,0 +1,160 @@
+"""`./run lint`: what can be said about the code without running the site. No servers.
+
+The steps run two at a time, the quick ones first. What a failed one has said is printed at once, with what to do.
+"""
+
+import compileall
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runner.checkout import ROOT
+from runner.terminal import LaunchError, say
+
+FOLDERS = ("apps", "feedcache", "feedsite", "runner", "tools", "tests")
+MODULES = ("manage.py", "serve.py", "healthcheck.py")
+SETTINGS = {"DJANGO_SETTINGS_MODULE": "tools.lint.settings"}
+SIDE_BY_SIDE = 2
+
+
+@dataclass(frozen=True)
+class Step:
+    """A program that exits with 0 when all is well."""
+
+    name: str
+    command: Sequence[str]
+    advice: str = ""  # what to do about it, where the program does not say so
+    repair: Sequence[str] = ()  # the command of --fix
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def refuse_syntax_errors() -> None:
+    """LaunchError."""
+    if errors := syntax_errors():
+        raise LaunchError("\n".join(errors))
+
+
+def syntax_errors() -> list[str]:
+    """File, line and reason of each module that is no Python. Needs no packages; bytecode is made on the way."""
+    folders = [
+        compileall.compile_dir(ROOT / name, quiet=2, workers=0, maxlevels=20) for name in FOLDERS
+    ]
+    modules = [compileall.compile_file(ROOT / name, quiet=2) for name in MODULES]
+    if all([*folders, *modules]):
+        return []
+    paths = [path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py"))]
+    return [reason for path in [*paths, *map(ROOT.joinpath, MODULES)] if (reason := _wrong(path))]
+
+
+def _wrong(path: Path) -> str:
+    try:
+        compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 1
+        text = (getattr(error, "text", None) or "").strip()
+        reason = getattr(error, "msg", None) or error
+        return f"{path.relative_to(ROOT)}:{line}: {reason}" + (f": {text}" if text else "")
+    return ""
+
+
+QUICK = ("format", "lint", "imports", "generated", "templates")
+SLOW = ("types", "schema", "migrations", "system")
+NAMES = (*QUICK, *SLOW)
+
+
+def steps(names: Iterable[str] = NAMES) -> list[Step]:
+    """The steps of these names, in the order they are begun in. To be called inside the environment of development."""
+    chosen = set(names)
+    return [step for step in _every_step() if step.name in chosen]
+
+
+def _every_step() -> list[Step]:
+    templates = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("templates/**/*.html"))
+    djade = [str(Path(sys.executable).parent / "djade"), "--target-version", "5.2"]
+    manage = [sys.executable, "-P", str(ROOT / "manage.py")]
+    return [
+        Step(
+            "format",
+            [*_module("ruff"), "format", "--check"],
+            "./run lint --fix formats.",
+            [*_module("ruff"), "format"],
+        ),
+        Step("lint", [*_module("ruff"), "check"], repair=[*_module("ruff"), "check", "--fix"]),
+        Step("imports", _module("tools.lint.imports")),
+        Step(
+            "generated",
+            [*_module("runner.protobuf"), "--check"],
+            repair=_module("runner.protobuf"),
+        ),
+        Step(
+            "templates",
+            [*djade, "--check", *templates],
+            "./run lint --fix formats them.",
+            [*djade, *templates],
+        ),
+        Step("types", [*_module("mypy"), *FOLDERS, *MODULES[1:]]),
+        Step(
+            "schema",
+            [*manage, "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull],
+            "Describe the endpoint with @extend_schema, or give its serializer the missing type (docs/api.md).",
+            environment=SETTINGS,
+        ),
+        Step(
+            "migrations",
+            _module("tools.lint.migrations"),
+            "./run manage makemigrations writes what is missing; two last ones: makemigrations --merge.",
+            environment=SETTINGS,
+        ),
+        Step("system", [*manage, "check", "--fail-level", "WARNING"], environment=SETTINGS),
+    ]
+
+
+def lint(names: Sequence[str], *, quick: bool, fix: bool) -> int:
+    """Run the named steps, else the quick ones or all; with `fix` repair first what can be. 0 when all passed."""
+    chosen = steps(names or (QUICK if quick else NAMES))
+    if fix:
+        for step in chosen:
+            if step.repair:
+                subprocess.run(step.repair, cwd=ROOT, env=_environment(step), check=False)
+    failed = run(chosen)
+    say(f"Failed: {', '.join(failed)}" if failed else "All passed")
+    return 1 if failed else 0
+
+
+def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str]:
+    """Run steps, begun in their order; the names of those that failed. Each is told when it has ended."""
+    telling = threading.Lock()
+
+    def passes(step: Step) -> bool:
+        started = time.monotonic()
+        result = subprocess.run(
+            step.command, cwd=ROOT, env=_environment(step), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        outcome = "failed" if result.returncode else "ok"
+        with telling:
+            say(f"{step.name:<14} {outcome:<7} {time.monotonic() - started:5.1f} s")
+            for text in (result.stdout.rstrip(), step.advice) if result.returncode else ():
+                if text:
+                    say(text)
+        return result.returncode == 0
+
+    with ThreadPoolExecutor(side_by_side) as pool:
+        passed = list(pool.map(passes, chosen))
+    return [step.name for step, is_right in zip(chosen, passed, strict=True) if not is_right]
+
+
+def _environment(step: Step) -> dict[str, str]:
+    """Bytecode is kept: without it every step compiles the whole site."""
+    inherited = {name: os.environ[name] for name in os.environ if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "PYTHONPATH": str(ROOT), **step.environment}
+
+
+def _module(name: str) -> list[str]:
+    return [sys.executable, "-P", "-m", name]
