@@ -7,6 +7,9 @@ from runner import arguments, checks, manage, packages, site, stop
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
+# What these verbs run needs the development packages, too: pytest, Hypothesis, Playwright.
+DEVELOPMENT = ("test", "check", "fuzz", "mutate", "vitals")
+
 
 def main(command_line: list[str]) -> int:
     """Parse a command line and carry it out; the exit status."""
@@ -26,7 +29,7 @@ def main(command_line: list[str]) -> int:
             "scale",
             "vitals",
         ):
-            packages.enter(development=request.verb in ("test", "check", "fuzz", "vitals"))
+            packages.enter(development=request.verb in DEVELOPMENT)
         return perform(request)
     except LaunchError as error:
         complain(str(error))

@@ -16,13 +16,10 @@ from queue import SimpleQueue
 
 from runner.checkout import ROOT
 from runner.services.group import throwaway_services
+from runner.terminal import LaunchError
 from tools.mutate.mutants import Mutant
 
-# What tests read of a checkout.
-PARTS = (
-    "apps", "feedcache", "feedsite", "runner", "tools", "tests", "templates", "static", "locale", "docs",
-    "manage.py", "pyproject.toml", "README.md", "CHANGELOG.md",
-)  # fmt: skip
+CATALOGUES = "locale/**/*.mo"  # which are built
 TEST_SECONDS = 180
 PASSED, FAILED = 0, 1  # pytest's exit codes; others say that it could not run the test
 
@@ -88,14 +85,21 @@ class Copies:
 
 
 def copy_of_checkout(place: Path) -> Path:
-    for part in PARTS:
-        source = ROOT / part
-        if source.is_dir():
-            shutil.copytree(source, place / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            place.mkdir(exist_ok=True)
-            shutil.copy(source, place)
+    """What git knows or would add, as it is now, and what is built from it. LaunchError where git knows nothing."""
+    for source in [*_files(), *ROOT.glob(CATALOGUES)]:
+        target = place / source.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target, follow_symlinks=False)
     return place
+
+
+def _files() -> list[Path]:
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LaunchError(f"git does not list the files of {ROOT}: {error}") from None
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).exists()]
 
 
 @contextmanager
