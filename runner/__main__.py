@@ -7,8 +7,8 @@ from runner import arguments, checks, manage, packages, site, stop
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
-# What these verbs run needs the development packages, too: pytest, Hypothesis, Playwright.
-DEVELOPMENT = ("test", "check", "fuzz", "mutate", "vitals")
+# What these verbs run needs the development packages, too: pytest, Hypothesis, Playwright, drivers.
+DEVELOPMENT = ("test", "check", "fuzz", "mutate", "scale", "vitals")
 
 
 def main(command_line: list[str]) -> int:
