@@ -7,6 +7,9 @@ from runner import arguments, checks, lint, manage, packages, site, stop
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
+# What these verbs run needs the development packages, too: pytest, Hypothesis, Playwright, drivers.
+DEVELOPMENT = ("test", "check", "lint", "fuzz", "mutate", "scale", "vitals")
+
 
 def main(command_line: list[str]) -> int:
     """Parse a command line and carry it out; the exit status."""
@@ -29,7 +32,7 @@ def main(command_line: list[str]) -> int:
             "scale",
             "vitals",
         ):
-            packages.enter(development=request.verb in ("test", "check", "lint", "fuzz", "vitals"))
+            packages.enter(development=request.verb in DEVELOPMENT)
         return perform(request)
     except LaunchError as error:
         complain(str(error))

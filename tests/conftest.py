@@ -9,6 +9,7 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import QuerySet
 from django.test import Client
+from hypothesis import HealthCheck, settings
 from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
@@ -35,6 +36,10 @@ from tests.support.factories import deliver, make_user
 from tests.support.faults import close_breakers
 from tests.support.flushing import flush_quickly
 from tests.support.staff import browser_of, make_staff
+
+# Examples that come slowly say something about the machine, not about the code.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_addoption(parser):

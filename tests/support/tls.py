@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+
 from feedcache import connections
 from tests.support import clusters
 from tests.support.clusters import NAME, Server, until
 from tests.support.services import running
 from tools.scale.certificates import Certificates
+from tools.scale.redis_servers import has_tls
 
 
 def options(files: Certificates, port: int) -> tuple[str, ...]:
@@ -32,6 +35,9 @@ def client_files(files: Certificates) -> dict[str, str]:
 @contextmanager
 def server(directory: Path, files: Certificates, *more: str) -> Iterator[tuple[Server, int]]:
     """A server, and its port with TLS."""
+    own = running().redis
+    if own is not None and not has_tls(own.program):
+        pytest.skip(f"this {own.program.name} was built without TLS")
     port = clusters.free_port()
     with clusters.server(directory, *options(files, port), *more) as started:
         yield started, port

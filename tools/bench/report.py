@@ -19,7 +19,7 @@ FURTHER = "Further figures"
 @dataclass(frozen=True, slots=True)
 class Line:
     """One comparison. `passed` is None where figures are shown without a bar, or where nothing was measured (`ours` is
-    None then).
+    None then). `broken`: a part did not run to its end.
 
     `beyond` is whether more was reached than the bar asks for. `errors` are answers that were errors. `figures` are
     more figures, by name; lines with the same names are a table of their own as well. `growth` are curves over `axis`:
@@ -36,6 +36,7 @@ class Line:
     figures: dict[str, float] = field(default_factory=dict)
     beyond: bool = False
     errors: int = 0
+    broken: bool = False
     axis: str = ""
     growth: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 

@@ -17,7 +17,7 @@ from tools.drill.options import Options
 from tools.drill.processes import Processes
 from tools.drill.proxy import Proxy
 from tools.drill.servers import Servers, servers_behind
-from tools.scale.servers import NotToBeHad
+from tools.scale import NotToBeHad
 
 
 def conduct(options: Options, console: Console) -> int:

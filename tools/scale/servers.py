@@ -14,6 +14,7 @@ from runner.checkout import ROOT
 from runner.processes import Child, child_setup, spawn, wait_until
 from runner.services.postgres import THROWAWAY, Postgres
 from tools.drill.processes import children_of, free_port
+from tools.scale import NotToBeHad
 from tools.scale.certificates import Certificates
 from tools.scale.redis_servers import listens
 
@@ -21,10 +22,6 @@ START_SECONDS, STOP_SECONDS, COPY_SECONDS = 90.0, 15.0, 120
 NAME = "feedsite"  # of the database and its user
 RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # the one on the PATH changes the user
 PATHS = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
-
-
-class NotToBeHad(Exception):
-    """A program that this machine lacks; the message says which."""
 
 
 def program(name: str, package: str) -> str:

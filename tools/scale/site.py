@@ -26,9 +26,9 @@ from runner.services.group import Services, throwaway_services
 from runner.terminal import LaunchError
 from tools.drill.processes import free_port
 from tools.local_site import SETTINGS
+from tools.scale import NotToBeHad
 from tools.scale.engines import Engine
 from tools.scale.redis_servers import listens
-from tools.scale.servers import NotToBeHad
 
 START_SECONDS, STOP_SECONDS = 60.0, 10.0
 DELIVERY_SECONDS = 60.0

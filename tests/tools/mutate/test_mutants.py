@@ -1,5 +1,6 @@
 """The list of mutants fits the code and the rows; whether they are caught shows `./run mutate`."""
 
+import ast
 import re
 
 import pytest
@@ -17,8 +18,17 @@ ROWS = dict(
 def test_a_mutant_changes_one_place_and_its_row_names_the_test(mutant):
     assert (ROOT / mutant.file).read_text().count(mutant.old) == 1
     assert mutant.old != mutant.new
-    path, *_classes, name = mutant.test.split("::")
+    path, *classes, name = mutant.test.split("::")
     assert f"`{path}::{name}`" in ROWS[mutant.row]
+    assert name in functions(ROOT / path, classes)
+
+
+def functions(path, classes):
+    """The names of the functions of a module, or of a class in it."""
+    body = ast.parse(path.read_text()).body
+    for wanted in classes:
+        [body] = [one.body for one in body if isinstance(one, ast.ClassDef) and one.name == wanted]
+    return {one.name for one in body if isinstance(one, ast.FunctionDef)}
 
 
 # What is context in the articles, or is not built; S143 is a table.

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from runner.checks import SERVER_SETTINGS
+from tools.scale import NotToBeHad
+from tools.scale.certificates import make_certificates
 from tools.scale.engines import ENGINES
-from tools.scale.servers import NotToBeHad
+from tools.scale.redis_servers import RedisWithTls, has_tls
 from tools.scale.site import verdict
 
 pytestmark = pytest.mark.clusters
@@ -46,6 +48,24 @@ def test_an_engine_that_is_not_to_be_had_says_why(tmp_path):
     steps = []
     assert verdict("other", engine, common, steps.append) == "not to be had: no such program"
     assert steps == ["start"]
+
+
+@pytest.mark.parametrize(
+    ("said", "has_it"),
+    [
+        ("# Failed finding TLS support.", False),
+        ("*** FATAL CONFIG FILE ERROR ***\nBad directive or wrong number of arguments", False),
+        ("# Failed to configure TLS. Check logs for more info.", True),
+    ],
+)
+def test_a_redis_without_tls_is_not_to_be_had(tmp_path, said, has_it):
+    program = tmp_path / "redis-server"
+    program.write_text(f"#!/bin/sh\ncat <<END\n{said}\nEND\nexit 1\n")
+    program.chmod(0o755)
+    assert has_tls(program) == has_it
+    if not has_it:
+        with pytest.raises(NotToBeHad, match="this redis-server was built without TLS"):
+            RedisWithTls(tmp_path, program, make_certificates(tmp_path))
 
 
 def left():

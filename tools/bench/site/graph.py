@@ -51,7 +51,7 @@ class Graph(NamedTuple):
 def graph() -> Graph:
     """The graph of the file, or the one that is made."""
     place = os.environ.get(GRAPH)
-    return read_graph(Path(place)) if place else make_graph()
+    return read_graph(Path(place)) if place else make_graph(PEOPLE, FOLLOWED, MOST_FOLLOWERS)
 
 
 def read_graph(place: Path) -> Graph:

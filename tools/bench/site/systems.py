@@ -33,6 +33,7 @@ LIMITS = ("API", "API_WRITES", "API_REST", "API_ADDRESS", "API_ADDRESS_REST", "P
 WITHOUT_LIMITS = {f"LIMIT_{name}": UNLIMITED for name in LIMITS}
 NAIVE_SETTINGS = f"{RIVALS}.naive_settings"
 WEB, DATABASE = "web", "PostgreSQL"
+LOAD_SECONDS = 3.0  # of one round
 STILL_SECONDS, LOOK_SECONDS, STILL_MOST_SECONDS = 0.3, 0.1, 8
 
 
@@ -95,7 +96,7 @@ class System:
     name: str
     server: Web
     asks: Sequence[Ask]
-    seconds: float = 3
+    seconds: float = field(default_factory=lambda: LOAD_SECONDS)
     loads: list[Load] = field(default_factory=list)
     costs: list[dict[str, float]] = field(
         default_factory=list

@@ -111,14 +111,18 @@ def bearer(token: str) -> Header:
 
 
 def in_turn(
-    ways: Mapping[str, Callable[[], float]], *, rounds: int = ROUNDS, seconds: float = TURN_SECONDS
+    ways: Mapping[str, Callable[[], float]],
+    *,
+    rounds: int | None = None,
+    seconds: float = TURN_SECONDS,
 ) -> dict[str, list[float]]:
-    """What each way says it took; all of them in turn, each again and again for so long, at least once.
+    """What each way says it took; all of them in turn, each again and again for so long, at least once;
+    `ROUNDS` times by default.
 
     One that took longer than a second is not asked again: it would take the time that the others need.
     """
     taken: dict[str, list[float]] = {name: [] for name in ways}
-    for _round in range(rounds):
+    for _round in range(rounds or ROUNDS):
         for name, way in ways.items():
             if any(milliseconds > SLOW_MILLISECONDS for milliseconds in taken[name]):
                 continue

@@ -127,9 +127,11 @@ def world() -> World:
 
 
 def make_readers(
-    handle: str, authors: list[int], followees: int, maximum: int = READERS
+    handle: str, authors: list[int], followees: int, maximum: int | None = None
 ) -> Readers:
-    users = [make_follower(f"{handle}{number}", authors, followees) for number in range(maximum)]
+    """So many accounts that follow some of the authors, `READERS` by default."""
+    numbers = range(maximum or READERS)
+    users = [make_follower(f"{handle}{number}", authors, followees) for number in numbers]
     return Readers(users, [issue_token(user, name="bench") for user in users])
 
 

@@ -29,9 +29,12 @@ from tools.bench.report import Line
 from tools.scale import cassandra as servers
 
 AUTHORS, POSTS_EACH, DAYS = 2_000, 200, 50
-FIRST = 1_000_001  # user ids far from those of other parts
-FEW, MANY = FIRST + AUTHORS, FIRST + AUTHORS + 1  # readers: of the first 500 authors, of all
-FOLLOWED = {FEW: 500, MANY: AUTHORS}
+FEWER = 500
+FEW, MANY, FIRST = (
+    1_000_001,
+    1_000_002,
+    1_000_003,
+)  # readers of some and of all authors; the first of these
 PAGE, ROUNDS, COLD_ROUNDS, WORST_MS = 21, 15, 5, 25.0
 
 # What source 001 begins with, and gives up: it sorts all that the followees ever wrote.
@@ -47,21 +50,21 @@ _POPULATE = """
 INSERT INTO accounts_user (id, password, is_superuser, handle, display_name, bio, avatar, interface_language, theme,
     text_size, is_staff, is_active, suspension_reason, created_at)
 SELECT n, '!', false, 'bench_' || n, '', '', '', '', 'auto', 'normal', false, true, '', now()
-FROM generate_series(%(first)s, %(last)s) n;
+FROM generate_series(%(reader)s, %(last)s) n;
 INSERT INTO accounts_usercounts (user_id, followers, following, posts, last_post_id, outbox_revision)
-SELECT n, 0, 0, 0, 0, 1 FROM generate_series(%(first)s, %(last)s) n;
+SELECT n, 0, 0, 0, 0, 1 FROM generate_series(%(reader)s, %(last)s) n;
 INSERT INTO posts_post
     (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
 SELECT (second << 32) | (author << 4), author, 'text', repeat('x', 140), '', 'en', 'public', 0, 1,
     to_timestamp(second + %(epoch)s)
 FROM (
     SELECT author, (%(now)s - random() * %(seconds)s)::bigint AS second
-    FROM generate_series(1, %(each)s), generate_series(%(first)s, %(authors)s) author
+    FROM generate_series(1, %(each)s), generate_series(%(first)s, %(last)s) author
 ) written ON CONFLICT DO NOTHING;
 """
 _FOLLOW = """
 INSERT INTO graph_followee (owner_id, followee_id, created_at)
-SELECT %(reader)s, n, now() FROM generate_series(%(first)s, %(last)s) n
+SELECT %(reader)s, n, now() FROM generate_series(%(reader)s, %(last)s) n
 """
 
 
@@ -71,8 +74,8 @@ def run(directory: Path) -> list[Line]:
     gc.freeze()  # as a web process does: what earlier parts left is not looked through again
     return [
         _warm(),
-        *(_cold(reader) for reader in FOLLOWED),
-        *(_deep(reader) for reader in FOLLOWED),
+        *(_cold(reader) for reader in (FEW, MANY)),
+        *(_deep(reader) for reader in (FEW, MANY)),
         _stores(directory),
     ]
 
@@ -87,7 +90,7 @@ def _warm() -> Line:
     }
     ways |= {
         f"naive SQL, {number} followees, no window": _naive(reader, HOME.length)
-        for reader, number in FOLLOWED.items()
+        for reader, number in _followed().items()
     }
     found = _milliseconds(compare(ways, rounds=ROUNDS))
     ours, counts = found.pop("ours"), stats.drain()
@@ -105,7 +108,7 @@ def _warm() -> Line:
 
 
 def _cold(reader: int) -> Line:
-    number = FOLLOWED[reader]
+    number = _followed()[reader]
     while replica.newest(reader, [FIRST], Cursor(since_id=_present(days=DAYS)), 1) is None:
         replica.maintain()
     limits = outbox.MIN_AUTHORS
@@ -153,7 +156,7 @@ def _deep(reader: int) -> Line:
         "naive SQL": _naive(reader, PAGE, below.max_id),
     }
     found = _milliseconds(compare(ways, rounds=ROUNDS))
-    what = f"a page below the window, from the second level, {FOLLOWED[reader]:,} followees"
+    what = f"a page below the window, from the second level, {_followed()[reader]:,} followees"
     return Line(what, "ms", found.pop("ours"), found)
 
 
@@ -201,6 +204,11 @@ def rebuild(reader: int) -> None:
         raise RuntimeError("there is no window")
 
 
+def _followed() -> dict[int, int]:
+    """The readers, and how many of the authors each follows."""
+    return {FEW: FEWER, MANY: AUTHORS}
+
+
 def _naive(reader: int, count: int, newest: int | None = None) -> Callable[[], object]:
     values = {"reader": reader, "count": count, "newest": newest or _present()}
 
@@ -213,7 +221,7 @@ def _naive(reader: int, count: int, newest: int | None = None) -> Callable[[], o
 
 
 def _plain(reader: int) -> list[int]:
-    authors = range(FIRST, FIRST + FOLLOWED[reader])
+    authors = range(FIRST, FIRST + _followed()[reader])
     lists: list[list[int]] = []
     for start in range(0, len(authors), 500):
         vectors = SHORT_OUTBOXES.peek_many(authors[start : start + 500])
@@ -234,9 +242,9 @@ def _present(*, days: int = 0) -> int:
 
 def _populate() -> None:
     values = {
+        "reader": FEW,
         "first": FIRST,
-        "authors": FIRST + AUTHORS - 1,
-        "last": MANY,
+        "last": FIRST + AUTHORS - 1,
         "each": POSTS_EACH,
         "epoch": EPOCH,
         "now": int(time.time()) - EPOCH - 3600,
@@ -247,6 +255,6 @@ def _populate() -> None:
         for statement in _POPULATE.split(";\n"):
             if statement.strip():
                 sql.execute(statement, values)
-        for reader, number in FOLLOWED.items():
+        for reader, number in _followed().items():
             sql.execute(_FOLLOW, {"reader": reader, "first": FIRST, "last": FIRST + number - 1})
         sql.execute("VACUUM ANALYZE posts_post, graph_followee, accounts_usercounts")

@@ -19,7 +19,10 @@ from feedcache.structures.counters.service import (
 from tests.feedcache.structures.counters.rows import make_service, make_whole, post_id
 from tests.support.threads import together
 
-same_redis = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+same_redis = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 
 
 def read(service, *ids):
