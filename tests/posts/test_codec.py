@@ -282,9 +282,9 @@ def test_the_longest_post_fits():
     [b"", b"garbage", b'{"id":1}', pack(b"\0" * (MAX_BYTES + 1)), pack(b"not a post")],
     ids=["nothing", "garbage", "json", "bomb", "other"],
 )
-def test_what_somebody_planted_in_the_cache_is_loaded_anew_and_written_over(alice, planted):
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
+def test_what_somebody_planted_in_the_cache_is_loaded_anew_and_written_over(
+    alice, planted, memcached
+):
     post = publish(alice, "The real one.")
     name = CACHED_POSTS._name(post.pk, tiers())
     tiers().set_many({name: planted}, ttl_seconds=60)
@@ -295,9 +295,7 @@ def test_what_somebody_planted_in_the_cache_is_loaded_anew_and_written_over(alic
 
 
 @pytest.mark.django_db
-def test_plain_and_compressed_values_stand_side_by_side(alice):
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
+def test_plain_and_compressed_values_stand_side_by_side(alice, memcached):
     bodies = ["short", "word after word " * 31]
     posts = [publish(alice, body) for body in bodies]
     keys = [post.pk for post in posts]

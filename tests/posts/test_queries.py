@@ -19,6 +19,7 @@ from tests.support.factories import make_user, publish
 from tests.support.faults import dead_memcached
 from tests.support.memory import flush
 from tests.support.processes import wait_for
+from tests.support.services import running
 
 pytestmark = pytest.mark.django_db
 
@@ -110,7 +111,7 @@ def test_the_gate_costs_the_same_queries_however_many_are_asked(
     ids += [publish(alice, visibility="followers").pk]
     visible_posts(bob.pk, ids)
     # posts, who is named and who follows; the restricted one's body, pictures and mentions from PostgreSQL
-    with django_assert_num_queries(4 if tiers().ping() else 5):
+    with django_assert_num_queries(4 if running().memcached else 5):
         assert len(visible_posts(bob.pk, ids).posts) == number + 1
 
 

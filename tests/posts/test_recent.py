@@ -26,11 +26,11 @@ from apps.posts.recent import NO_RECENT, Recent, recent_posts, weeks_read
 from apps.timeline.publishing import undo_repost
 from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
-from feedcache.memcached_tiers import tiers
 from feedcache.read_through import QueuedCommands
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
+from tests.support.services import running
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -127,13 +127,12 @@ def test_building_takes_the_same_queries_whatever_the_number_of_posts(
         publish(alice, f"Number {number}")
     author = known(alice)
     # the revision, two weeks; and the contents of one, where there is no Memcached
-    with django_assert_num_queries(3 if tiers().ping() else 6):
+    with django_assert_num_queries(3 if running().memcached else 6):
         assert len(recent_posts(author, ALL, 20).posts) == 12
 
 
+@pytest.mark.usefixtures("memcached")
 def test_a_build_takes_contents_from_memcached(alice, committed, django_assert_num_queries):
-    if not tiers().ping():
-        pytest.skip("no memcached on this machine")
     committed(publish, alice, "Stored when it was published.")
     with django_assert_num_queries(3):
         assert len(recent_posts(alice, ALL, 20).posts) == 1
