@@ -1,9 +1,12 @@
 """Entry point of `./run`."""
 
+import os
 import sys
+import time
 from collections.abc import Callable
+from functools import partial
 
-from runner import arguments, checks, lint, manage, packages, site, stop
+from runner import arguments, checks, lint, manage, packages, site, stop, testing, tools
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
@@ -14,24 +17,11 @@ DEVELOPMENT = ("test", "check", "lint", "fuzz", "mutate", "scale", "vitals")
 def main(command_line: list[str]) -> int:
     """Parse a command line and carry it out; the exit status."""
     request = arguments.parse(command_line)
+    os.environ.setdefault(testing.STARTED, str(time.monotonic()))
     try:
         if request.verb in ("check", "lint"):
             lint.refuse_syntax_errors()  # said before anything is installed
-        if request.verb in (
-            "serve",
-            "manage",
-            "test",
-            "check",
-            "lint",
-            "bench",
-            "capacity",
-            "drill",
-            "fuzz",
-            "house",
-            "mutate",
-            "scale",
-            "vitals",
-        ):
+        if request.verb not in ("stop", "reset"):
             packages.enter(development=request.verb in DEVELOPMENT)
         return perform(request)
     except LaunchError as error:
@@ -49,17 +39,10 @@ def perform(request: arguments.Request) -> int:
         "stop": lambda: stop.stop(data),
         "reset": lambda: stop.reset(data, confirmed=request.confirmed),
         "manage": lambda: manage.manage(data, request.rest),
-        "test": lambda: checks.test(request.rest),
-        "check": checks.check,
+        "test": lambda: testing.test(request.rest),
+        "check": lambda: checks.check(nightly=request.nightly, since=request.since),
         "lint": lambda: lint.lint(request.rest, quick=request.quick, fix=request.fix),
-        "bench": lambda: checks.bench(request.rest),
-        "capacity": lambda: checks.capacity(request.rest),
-        "drill": lambda: checks.drill(request.rest),
-        "fuzz": lambda: checks.fuzz(request.rest),
-        "house": lambda: checks.house(request.rest),
-        "mutate": lambda: checks.mutate(request.rest),
-        "scale": lambda: checks.scale(request.rest),
-        "vitals": lambda: checks.vitals(request.rest),
+        **{verb: partial(tools.run, verb, request.rest) for verb in tools.MODULES},
     }
     return verbs[request.verb]()
 

@@ -49,12 +49,13 @@ Starts the site with everything it needs, and its tools.
   ./run stop                 stop the site of a data directory
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment
-  ./run test                 the quick tests, in a few minutes: units and integration on real servers
+  ./run test                 the quick tests, in four minutes: units and integration on real servers
   ./run test --all           every test: also whole processes, browsers, clusters, and what takes long
   ./run test PATH -k WORD    exactly these; all other arguments go to pytest
   ./run test --matrix        all of the authorization matrix, with its figures
   ./run lint                 format, lint, imports, templates, types, migrations, schema; --help says more
-  ./run check                format, lint, imports, types, migrations, schema, and all tests
+  ./run check                what CI runs: lint, the tests of the gate, and every tool in its shortest form
+  ./run check --nightly      everything that there is to run, in some hours
   ./run bench SUITE          our figures beside what one would do otherwise; --help says more
   ./run capacity             what a population needs, from what was measured; --help says more
   ./run drill                load and faults on a site of its own, then the proof; --help says more
@@ -79,6 +80,12 @@ environment:
   DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: a server whose address
   is given is not started.
 """
+CHECK_EXAMPLES = """\
+examples:
+  ./run check                    what CI runs, in ten minutes
+  ./run check --since main       the same, without the tests that this branch cannot break
+  ./run check --nightly          every test, client, cluster, mutant and benchmark; logs in var/nightly
+"""
 LINT_EXAMPLES = """\
 examples:
   ./run lint                 everything, within a minute
@@ -97,6 +104,8 @@ class Request:
     rest: list[str] = field(default_factory=list)
     quick: bool = False
     fix: bool = False
+    nightly: bool = False
+    since: str = ""
 
 
 def parse(arguments: Sequence[str]) -> Request:
@@ -119,6 +128,8 @@ def parse(arguments: Sequence[str]) -> Request:
         rest=getattr(parsed, "steps", []),
         quick=getattr(parsed, "quick", False),
         fix=getattr(parsed, "fix", False),
+        nightly=getattr(parsed, "nightly", False),
+        since=getattr(parsed, "since", ""),
     )
 
 
@@ -147,7 +158,20 @@ def _parser() -> argparse.ArgumentParser:
     reset = verbs.add_parser("reset", prog="./run reset", allow_abbrev=False)
     _add_data_dir(reset)
     reset.add_argument("--yes", action="store_true", help="do not ask")
-    verbs.add_parser("check", prog="./run check", allow_abbrev=False)
+    check = verbs.add_parser(
+        "check",
+        prog="./run check",
+        epilog=CHECK_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    check.add_argument("--nightly", action="store_true", help="all there is to run, in some hours")
+    check.add_argument(
+        "--since",
+        default="",
+        metavar="COMMIT",
+        help="leave out the tests of feedcache, runner and tools where nothing changed since",
+    )
     _add_lint_options(verbs)
     return parser
 

@@ -1,209 +1,169 @@
-"""The verbs that run tools: test, check, bench, capacity, drill, fuzz, house, mutate, scale, vitals."""
+"""`./run check`: what continuous integration runs at every push, and with `--nightly` all that there is to run."""
 
-import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
+from runner import lint, testing
 from runner.checkout import ROOT
-from runner.datadir import DataDir
-from runner.environment import site_environment
-from runner.preparation import manage_command
-from runner.services.group import throwaway_services
+from runner.short_forms import SHORT_FORMS
 from runner.terminal import say
 
-# Not inherited from the shell: tests start their own servers.
-SERVER_SETTINGS = (
-    "DATABASE_URL", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL",
-    "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
-    "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL", "REPLICA_DATABASE_URLS", "GRAPH_SHARD_URLS",
-    "TIMELINE_SHARD_URLS", "TIMELINE_SHARDS",
-    "TIMELINE_STORE",
-    "CELERY_BROKER_QUEUE_TYPE", "CELERY_BROKER_MASTER",
-    "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS",
-    "MEMCACHED_L1_URLS",
-    "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
-)  # fmt: skip
-# Without bytecode on the disk each of hundreds of processes compiles the whole site, and every test process all tests.
-NOT_INHERITED = (*SERVER_SETTINGS, "PYTHONDONTWRITEBYTECODE")
-
-MATRIX = "--matrix"
-MATRIX_TESTS = ("tests/security/test_matrix.py", "tests/audit/test_explain_matrix.py")
-ALL = "--all"
-# What `./run test` leaves to `./run test --all`.
-QUICK = "not (flows or browser or clusters or long)"
-CHOICES = (
-    "-k",
-    "-m",
-    "--lf",
-    "--last-failed",
-    "--ff",
-    "--failed-first",
-    "--sw",
-    "--stepwise",
-    "--nf",
-    "--new-first",
-    "--pyargs",
-)
-ONE_PROCESS = ("-n", "--numprocesses", "--pdb", "--trace")
-MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
-# The Dockerfile's Python runs a part of the tests: what threads share, pages, the API, a login by
-# code.
-IMAGE_PYTHON = "3.13"
-IMAGE_TESTS = (
-    "tests/feedsite/test_key_rotation.py", "tests/api/test_statuses.py", "tests/oauth/test_authorize.py",
-    "tests/timeline/test_home.py",
-)  # fmt: skip
-TEST_HELP = """\
-  ./run test                 the quick tests, in a few minutes: also on real PostgreSQL, Redis and Memcached
-  ./run test --all           every test: also whole processes, browsers, clusters, and what takes long; what CI runs
-  ./run test PATH ... -k X   exactly these, whatever they need
-  ./run test -m browser      the tests with one marker: flows, browser, clusters, long
-  ./run test --lf            what failed the last time
-  ./run test --matrix        all of the matrices of authorization and of /explain, with their figures
-  ./run test -h              the options of pytest, which may all be given
-
-The first two run in one process more than there are cores, up to {processes}; -n 1 takes one.
-"""
-TESTS_FAILED = 1  # pytest's exit code; others say that it could not run them
-LAST_FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"
-MAX_SECOND_TURNS = 5  # more is no accident
-SHORT_DRILL = ("--minutes", "0.6", "--rate", "16")  # with healing and checks about 75 s
+SINCE = "CHECK_SINCE"  # a commit: what has not changed since then need not be tested again
+NIGHTLY_LOGS = ROOT / "var" / "nightly"
+OTHER_PYTHONS = ("3.12", "3.13", "3.14")
+LAST_LINES = 40  # of what failed in the night; the rest is in its log
 
 
-def test(arguments: list[str]) -> NoReturn:
-    """Replace this process by pytest."""
-    if "--help" in arguments:
-        say(TEST_HELP.format(processes=MAX_PROCESSES))
-        sys.exit()
-    _exec("pytest", pytest_arguments(arguments))
+def check(*, nightly: bool = False, since: str = "") -> int:
+    """Run the checks, print what each took; 0 when all passed, else 1."""
+    failed = _night() if nightly else _gate(since or os.environ.get(SINCE, ""))
+    say(f"\nFailed: {', '.join(failed)}" if failed else "\nAll checks passed")
+    say(f"Took {testing.time_since_start()}, installation included")
+    return 1 if failed else 0
 
 
-def pytest_arguments(arguments: list[str]) -> list[str]:
-    """The quick tests or all of them in several processes, with progress; what is chosen by path, -k or -m as it is."""
-    others = [argument for argument in arguments if argument != ALL]
-    if MATRIX in arguments:
-        return [*others, *MATRIX_TESTS, *_in_parallel(), "-p", "no:logging"]
-    if any(map(_chooses, others)):
-        return others
-    selection = [] if ALL in arguments else ["-m", QUICK]
-    processes = [] if any(one.startswith(ONE_PROCESS) for one in others) else _in_parallel()
-    return [*processes, "--progress", *selection, *others]
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
-def _chooses(argument: str) -> bool:
-    return argument.startswith(CHOICES) or (ROOT / argument.partition("::")[0]).exists()
+# The gate
 
 
-def bench(arguments: list[str]) -> NoReturn:
-    _exec("tools.bench", arguments)
+def _gate(since: str) -> list[str]:
+    """The quick steps alone, which fail in seconds; then the tests, the slow steps and short forms beside them."""
+    if failed := lint.run(lint.steps(lint.QUICK)):
+        return failed
+    with _tests(_left_out(since)) as tests, ThreadPoolExecutor(1) as beside:
+        slow = beside.submit(lint.run, lint.steps(lint.SLOW), side_by_side=1)
+        slow.add_done_callback(lambda ended: _end(tests) if ended.result() else None)
+        short = beside.submit(_short_forms, slow)
+        failed = ["tests"] if tests.wait() else []
+        return [*failed, *slow.result(), *short.result()]
 
 
-def capacity(arguments: list[str]) -> NoReturn:
-    _exec("tools.bench.capacity", arguments)
+@contextmanager
+def _tests(left_out: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """pytest over what the gate runs; it ends with the context."""
+    selection = ["-m", testing.GATE, *(f"--ignore={folder}" for folder in left_out)]
+    command = [*testing.module("pytest"), *testing.in_parallel(), "--progress", *selection]
+    with subprocess.Popen(command, cwd=ROOT, env=testing.environment()) as tests:
+        try:
+            yield tests
+        finally:
+            _end(tests)
 
 
-def drill(arguments: list[str]) -> NoReturn:
-    _exec("tools.drill", arguments)
+def _end(tests: subprocess.Popen[bytes]) -> None:
+    """As Ctrl-C does: pytest stops its servers and sums up."""
+    if tests.poll() is None:
+        tests.send_signal(signal.SIGTERM)
 
 
-def fuzz(arguments: list[str]) -> NoReturn:
-    _exec("tools.fuzz", arguments)
-
-
-def house(arguments: list[str]) -> NoReturn:
-    _exec("tools.house", arguments)
-
-
-def mutate(arguments: list[str]) -> NoReturn:
-    _exec("tools.mutate", arguments)
-
-
-def scale(arguments: list[str]) -> NoReturn:
-    _exec("tools.scale", arguments)
-
-
-def vitals(arguments: list[str]) -> NoReturn:
-    _exec("tools.vitals", arguments)
-
-
-def _exec(module: str, arguments: list[str]) -> NoReturn:
-    command = [*_module(module), *arguments]
-    os.chdir(ROOT)
-    os.execve(command[0], command, _environment())  # noqa: S606 -- no shell needed
-
-
-def check() -> int:
-    """Run every check, the tests last. 0 when all passed, else 1."""
-    with ThreadPoolExecutor(2) as beside:
-        # Both wait more than they work; the types take one core.
-        image = beside.submit(_tests_on_image_python)
-        drill = beside.submit(
-            _step, "short drill", [*_module("tools.drill"), *SHORT_DRILL], _environment()
-        )
-        failed = [
-            name for name, command in _static_checks() if not _step(name, command, _environment())
-        ]
-        with tempfile.TemporaryDirectory(prefix="feedsite-check-") as directory:
-            failed += _checks_with_servers(Path(directory))
-        if not drill.result():
-            failed.append("short drill")
-        say(
-            f"\nFailed so far: {', '.join(failed)}"
-            if failed
-            else "\nAll checks before the tests passed"
-        )
-        # The tests come last, so that their summary is the last thing on the screen. What installs packages first
-        # may still be running: its tests end beside the others.
-        passed = not failed and _tests_pass()
-        failed_beside = image.result()
-    if failed_beside:
-        say(f"\nFailed beside the tests: {', '.join(failed_beside)}")
-    return 0 if passed and not failed_beside else 1
-
-
-def _tests_pass() -> bool:
-    """Run every test; a few that fail beside the others get a second turn on their own, and are named.
-
-    Clocks that are set and machines that stand still for seconds fail one test in thousands: docs/decisions/0118.
-    """
-    if (code := _pytest(pytest_arguments([ALL]))) != TESTS_FAILED:
-        return code == 0
-    failed = sorted(json.loads(LAST_FAILED.read_text()))
-    if len(failed) > MAX_SECOND_TURNS:
-        return False
-    say(f"\nOnce more, on their own, {len(failed)} that failed beside the others:")
-    if _pytest(["--last-failed", "--last-failed-no-failures", "none"]):
-        return False
-    say("\nPassed on their own only; each is a fault to look for, in the test or in the site:")
-    say("\n".join(f"  {name}" for name in failed))
-    return True
-
-
-def _pytest(arguments: list[str]) -> int:
-    command = [*_module("pytest"), *arguments]
-    return subprocess.run(command, cwd=ROOT, env=_environment(), check=False).returncode
-
-
-def _tests_on_image_python() -> list[str]:
-    """Run a part of the tests on the Docker image's Python, in a virtual environment of its own."""
-    name = f"Python {IMAGE_PYTHON}"
-    if sys.version_info[:2] == tuple(map(int, IMAGE_PYTHON.split("."))):
-        return []  # the whole suite runs on it
-    python = find_python(IMAGE_PYTHON)
-    if python is None:
-        say(f"{name:<14} none on PATH or in ~/.pyenv: its tests are left out")
+def _left_out(since: str) -> list[str]:
+    """Folders of tests that nothing has touched since a commit; none when no commit is given."""
+    if not since:
         return []
-    environment = {**_environment(), "FEEDSITE_VENV": str(ROOT / f".venv-{IMAGE_PYTHON}")}
-    command = [python, "-P", "-m", "runner", "test", "-q", *_in_parallel(), *IMAGE_TESTS]
-    return [] if _step(name, command, environment) else [name]
+    command = [*testing.module("tools.changes"), since]
+    found = subprocess.run(
+        command, cwd=ROOT, env=testing.environment(), stdout=subprocess.PIPE, text=True, check=True
+    )
+    if folders := found.stdout.split():
+        say(f"Untouched since {since}, left to the nightly run: {', '.join(folders)}")
+    return folders
+
+
+def _short_forms(slow: Future[list[str]]) -> list[str]:
+    """The shortest form of every verb, one after another; none when the code is known to be wrong."""
+    if slow.result():
+        return []
+    forms = [(f"run {' '.join(form)}", form) for form in SHORT_FORMS]
+    return [name for name, form in forms if not _step(name, _run(*form), testing.environment())]
+
+
+# The night
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+
+
+def nightly_jobs() -> list[Job]:
+    """All there is to run, one after another; some three hours on two cores."""
+    environment = testing.environment()
+    coverage = ["--cov", "--cov-branch", "--cov-context=test", "--cov-report="]
+    verbs = [
+        ("mutate",),
+        ("vitals",),
+        ("fuzz", "--requests", "100000"),
+        ("drill", "--minutes", "10"),
+        ("drill", "--minutes", "2", "--shards", "2"),
+        ("drill", "--minutes", "2", "--redis", "sentinel"),
+        ("scale",),
+        ("house",),
+        ("capacity",),
+        ("bench", "caches"),
+        ("bench", "timeline"),
+        ("bench", "policies"),
+        ("bench", "site"),
+    ]
+    return [
+        Job("lint", _run("lint"), environment),
+        Job("all tests", _run("test", "--all", *coverage), environment),
+        Job("tests that add nothing", testing.module("tools.redundant"), environment),
+        Job("matrix", _run("test", "--matrix"), environment),
+        *_other_pythons(environment),
+        *(Job(" ".join(verb), _run(*verb), environment) for verb in verbs),
+    ]
+
+
+def _other_pythons(environment: Mapping[str, str]) -> Iterator[Job]:
+    """The quick tests on the other interpreters of this machine, each in a virtual environment of its own."""
+    for version in OTHER_PYTHONS:
+        if sys.version_info[:2] == tuple(map(int, version.split("."))):
+            continue
+        if python := find_python(version):
+            venv = {**environment, "FEEDSITE_VENV": str(ROOT / f".venv-{version}")}
+            yield Job(f"Python {version}", [python, "-P", "-m", "runner", "test"], venv)
+        else:
+            say(f"Python {version}: none on PATH or in ~/.pyenv, left out")
+
+
+def _night() -> list[str]:
+    NIGHTLY_LOGS.mkdir(parents=True, exist_ok=True)
+    jobs = nightly_jobs()
+    failed = []
+    for number, job in enumerate(jobs, 1):
+        log = NIGHTLY_LOGS / f"{number:02}-{job.name.replace(' ', '-')}.log"
+        say(f"{number} of {len(jobs)}: {job.name}, log in {log.relative_to(ROOT)} ...")
+        if not _logged(job, log):
+            failed.append(job.name)
+    return failed
+
+
+def _logged(job: Job, log: Path) -> bool:
+    """Run a job into its log; on failure print how the log ends."""
+    started = time.monotonic()
+    with log.open("wb") as output:
+        code = subprocess.run(
+            job.command, cwd=ROOT, env=dict(job.environment), stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT, check=False,
+        ).returncode  # fmt: skip
+    say(f"{job.name:<28} {'failed' if code else 'ok':<7} {_minutes(time.monotonic() - started)}")
+    if code:
+        say("\n".join(log.read_text(errors="replace").splitlines()[-LAST_LINES:]))
+    return code == 0
 
 
 def find_python(version: str) -> str | None:
@@ -220,71 +180,9 @@ def _succeeds(command: list[str]) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def _in_parallel() -> list[str]:
-    """pytest's options for several processes, each with its own Redis and Memcached."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    # a third of the time a test waits, for servers, browsers and clocks
-    processes = str(min(cores + 1, MAX_PROCESSES))
-    # a module's tests stay in one process, as long as none is idle: what they share is made once
-    return ["--numprocesses", processes, "--dist", "worksteal"] if cores > 1 else []
-
-
-def _static_checks() -> list[tuple[str, list[str]]]:
-    templates = [
-        str(path.relative_to(ROOT)) for path in sorted((ROOT / "templates").rglob("*.html"))
-    ]
-    djade = [
-        str(Path(sys.executable).parent / "djade"),
-        "--check",
-        "--target-version",
-        "5.2",
-        *templates,
-    ]
-    return [
-        ("format", [*_module("ruff"), "format", "--check"]),
-        ("lint", [*_module("ruff"), "check"]),
-        (
-            "imports",
-            [
-                sys.executable,
-                "-P",
-                "-c",
-                "from importlinter.cli import lint_imports_command as c; c()",
-            ],
-        ),
-        ("generated code", [*_module("runner.protobuf"), "--check"]),
-        *([("templates", djade)] if templates else []),
-    ]
-
-
-def _checks_with_servers(directory: Path) -> list[str]:
-    """Checks that need Django; the names of those that failed."""
-    data = DataDir(directory)
-    data.prepare()
-    with throwaway_services(directory) as services:
-        environment = site_environment(data, services.settings())
-        schema = ["spectacular", "--validate", "--fail-on-warn", "--file", os.devnull]
-        steps = [
-            (
-                "types",
-                [
-                    *_module("mypy"),
-                    "apps",
-                    "feedsite",
-                    "runner",
-                    "tools",
-                    "tests",
-                    "serve.py",
-                    "healthcheck.py",
-                ],
-            ),  # reads the settings
-            ("system", manage_command("check", "--fail-level", "WARNING")),
-            ("migrations", manage_command("makemigrations", "--check", "--dry-run")),
-            ("API schema", manage_command(*schema)),
-        ]
-        return [name for name, command in steps if not _step(name, command, environment)]
+def _run(*arguments: str) -> list[str]:
+    """The command of `./run` with this interpreter."""
+    return [*testing.module("runner"), *arguments]
 
 
 def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool:
@@ -294,18 +192,8 @@ def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool
         command, cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
     )  # fmt: skip
-    say(
-        f"{name:<14} {'failed' if result.returncode else 'ok':<7} {time.monotonic() - started:5.1f} s"
-    )
+    outcome = "failed" if result.returncode else "ok"
+    say(f"{name:<24} {outcome:<7} {time.monotonic() - started:5.1f} s")
     if result.returncode:
         say(result.stdout.rstrip())
     return result.returncode == 0
-
-
-def _environment() -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-    return {**environment, "PYTHONPATH": str(ROOT)}
-
-
-def _module(name: str) -> list[str]:
-    return [sys.executable, "-P", "-m", name]

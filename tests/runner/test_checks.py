@@ -1,12 +1,119 @@
-"""Which Python the checks take besides their own."""
+"""What the gate and the nightly run do, and when they stop."""
 
-import json
+import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 
-from runner import checks
-from runner.checkout import ROOT
+from runner import checks, lint, testing
+from runner.arguments import PASSED_ON
+from runner.short_forms import SHORT_FORMS
+
+WORKS = [sys.executable, "-c", ""]
+FAILS = [sys.executable, "-c", "print('it broke'); raise SystemExit(1)"]
+
+
+def step(name, command):
+    return lint.Step(name, command)
+
+
+class Pytest:
+    """In pytest's place: it ends when it is told to, or with a code of its own."""
+
+    def __init__(self, code=None):
+        self.code = code
+        self.ended = threading.Event()
+
+    def poll(self):
+        return self.code
+
+    def send_signal(self, number):
+        self.code = 2
+        self.ended.set()
+
+    def wait(self):
+        if self.code is None:
+            assert self.ended.wait(30), "nobody ended the tests"
+        return self.code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """`gate(quick, slow, forms, tests)`: what failed, and the commands of pytest that were begun."""
+
+    def run(*, quick=WORKS, slow=WORKS, form=WORKS, tests):
+        begun = []
+        steps = {lint.QUICK: [step("quick", quick)], lint.SLOW: [step("slow", slow)]}
+        monkeypatch.setattr(lint, "steps", lambda names: steps[names])
+        monkeypatch.setattr(checks, "SHORT_FORMS", (("verb", "--short"),))
+        monkeypatch.setattr(checks, "_run", lambda *_form: form)
+        popen = lambda command, **_options: begun.append(command) or tests
+        monkeypatch.setattr(
+            checks, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": popen})
+        )
+        return checks._gate(""), begun
+
+    return run
+
+
+def test_all_is_well(gate):
+    failed, begun = gate(tests=Pytest(0))
+    assert failed == []
+    assert [command[command.index("-m", 3) + 1] for command in begun] == [testing.GATE]
+
+
+def test_a_failed_quick_step_is_said_before_any_test_begins(gate, capsys):
+    failed, begun = gate(quick=FAILS, tests=Pytest(0))
+    assert (failed, begun) == (["quick"], [])
+    assert "it broke" in capsys.readouterr().out
+
+
+def test_a_failed_slow_step_ends_the_tests_and_no_tool_runs(gate, capsys):
+    failed, _begun = gate(slow=FAILS, form=FAILS, tests=Pytest())
+    assert failed == ["tests", "slow"]
+    assert "run verb" not in capsys.readouterr().out
+
+
+def test_a_test_that_fails_is_red_without_a_second_turn(gate):
+    failed, begun = gate(tests=Pytest(1))
+    assert failed == ["tests"]
+    assert len(begun) == 1
+
+
+def test_a_broken_tool_is_named(gate):
+    failed, _begun = gate(form=FAILS, tests=Pytest(0))
+    assert failed == ["run verb --short"]
+
+
+def test_the_night_goes_on_after_a_failure_and_shows_how_its_log_ends(
+    monkeypatch, tmp_path, capsys
+):
+    jobs = [checks.Job("first thing", FAILS, {}), checks.Job("second", WORKS, {})]
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    monkeypatch.setattr(checks, "NIGHTLY_LOGS", tmp_path / "nightly")
+    monkeypatch.setattr(checks, "nightly_jobs", lambda: jobs)
+    assert checks._night() == ["first thing"]
+    assert "it broke" in capsys.readouterr().out
+    assert [log.name for log in sorted((tmp_path / "nightly").iterdir())] == [
+        "01-first-thing.log",
+        "02-second.log",
+    ]
+
+
+def test_the_night_runs_every_verb_in_its_whole_form():
+    commands = [list(job.command) for job in checks.nightly_jobs()]
+    verbs = {command[command.index("runner") + 1] for command in commands if "runner" in command}
+    assert verbs >= set(PASSED_ON) - {"manage"}
+    suites = {command[-1] for command in commands if "bench" in command}
+    assert suites == {form[1] for form in SHORT_FORMS if form[0] == "bench"}
 
 
 @pytest.fixture
@@ -24,11 +131,10 @@ def program(path, text):
     path.chmod(0o755)
 
 
-def test_without_one_it_is_said_and_nothing_fails(home, capsys):
+def test_another_python_that_is_not_there_is_named_and_left_out(home, capsys):
     assert checks.find_python("9.99") is None
-    assert checks._tests_on_image_python() == []
-    if sys.version_info[:2] != (3, 13):
-        assert "its tests are left out" in capsys.readouterr().out
+    assert list(checks._other_pythons({})) == []
+    assert "none on PATH" in capsys.readouterr().out
 
 
 def test_a_shim_that_leads_nowhere_is_passed_over(home):
@@ -37,58 +143,3 @@ def test_a_shim_that_leads_nowhere_is_passed_over(home):
     chosen = home / ".pyenv" / "versions" / "9.99.1" / "bin" / "python"
     program(chosen, "#!/bin/sh\nexit 0\n")
     assert checks.find_python("9.99") == str(chosen)
-
-
-def test_its_tests_are_there():
-    assert [name for name in checks.IMAGE_TESTS if not (ROOT / name).exists()] == []
-
-
-def test_without_a_choice_the_quick_tests_run_and_with_all_every_test():
-    quick, everything = checks.pytest_arguments([]), checks.pytest_arguments(["--all"])
-    assert quick[-3:] == ["--progress", "-m", checks.QUICK]
-    assert everything[-1] == "--progress"
-    assert checks.pytest_arguments(["-x"])[-3:] == ["-m", checks.QUICK, "-x"]
-    assert checks.pytest_arguments(["-n", "1"]) == ["--progress", "-m", checks.QUICK, "-n", "1"]
-
-
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        ["tests/posts"],
-        ["-q", "tests/posts/test_actions.py::test_x"],
-        ["-k", "edit"],
-        ["-mbrowser"],
-        ["--lf"],
-    ],
-)
-def test_what_is_chosen_runs_as_it_was_chosen(chosen):
-    assert checks.pytest_arguments(chosen) == chosen
-    assert checks.pytest_arguments(["--all", *chosen]) == chosen
-
-
-@pytest.mark.parametrize(
-    ("codes", "failed", "passes", "turns"),
-    [
-        ([0], 0, True, 1),
-        ([1, 0], 2, True, 2),
-        ([1, 1], 2, False, 2),
-        ([1], checks.MAX_SECOND_TURNS + 1, False, 1),  # no accident
-        ([2], 0, False, 1),  # interrupted
-    ],
-)
-def test_a_few_failures_get_a_second_turn(
-    monkeypatch, tmp_path, capsys, codes, failed, passes, turns
-):
-    asked = []
-    kept = tmp_path / "lastfailed"
-    kept.write_text(json.dumps({f"tests/test_{number}.py": True for number in range(failed)}))
-    monkeypatch.setattr(checks, "LAST_FAILED", kept)
-
-    def pytest_turn(arguments):
-        asked.append(arguments)
-        return codes.pop(0)
-
-    monkeypatch.setattr(checks, "_pytest", pytest_turn)
-    assert checks._tests_pass() is passes
-    assert len(asked) == turns
-    assert ("Passed on their own only" in capsys.readouterr().out) is (passes and turns == 2)

@@ -13,8 +13,8 @@ import pytest
 
 from runner import identity, packages
 from runner.checkout import ROOT
-from runner.checks import SERVER_SETTINGS
 from runner.processes import MARK, child_setup
+from runner.testing import SERVER_SETTINGS
 from tests.runner.onlookers import eventually, processes_naming
 from tests.support.services import SETTINGS
 

@@ -4,12 +4,15 @@ The time left comes from the durations of the last run on this machine, which py
 fast this run is in comparison. Where there are none yet, every test counts the same.
 """
 
+import os
 import sys
 import time
 from collections.abc import Collection, Generator
 from dataclasses import dataclass, field
 
 import pytest
+
+from runner.testing import STARTED, time_since_start
 
 DURATIONS = "feedsite/durations"  # seconds by test, in pytest's cache
 SECONDS_BETWEEN_LINES = 15.0  # in a log; a terminal has one line that changes
@@ -126,6 +129,10 @@ class _Progress:
             self.reporter.write_line(text)
         else:
             self.reporter.rewrite(text, erase=True)
+
+    def pytest_terminal_summary(self) -> None:
+        if STARTED in os.environ:  # `./run test`; a check sums up itself
+            self._write(f"Took {time_since_start()}, installation included", lasting=True)
 
     def pytest_sessionfinish(self) -> None:
         self.cache.set(DURATIONS, {**self.known, **{k: round(v, 3) for k, v in self.took.items()}})

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runner.checks import SERVER_SETTINGS
+from runner.testing import SERVER_SETTINGS
 from tools.scale import NotToBeHad
 from tools.scale.certificates import make_certificates
 from tools.scale.engines import ENGINES

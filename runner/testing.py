@@ -1,0 +1,115 @@
+"""`./run test`: which tests run, in how many processes, and in which environment."""
+
+import os
+import sys
+import time
+from typing import NoReturn
+
+from runner.checkout import ROOT
+from runner.terminal import say
+
+# Not inherited from the shell: tests start their own servers.
+SERVER_SETTINGS = (
+    "DATABASE_URL", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL",
+    "REDIS_GRAPH_REPLICA_URLS", "REDIS_COUNTERS_URL",
+    "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL", "REPLICA_DATABASE_URLS", "GRAPH_SHARD_URLS",
+    "TIMELINE_SHARD_URLS", "TIMELINE_SHARDS",
+    "TIMELINE_STORE",
+    "CELERY_BROKER_QUEUE_TYPE", "CELERY_BROKER_MASTER",
+    "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS",
+    "MEMCACHED_L1_URLS",
+    "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
+)  # fmt: skip
+# Without bytecode on the disk each of hundreds of processes compiles the whole site, and every test process all tests.
+STARTED = (
+    "FEEDSITE_STARTED"  # when `./run` began, before it installed anything; by the monotonic clock
+)
+NOT_INHERITED = (*SERVER_SETTINGS, STARTED, "PYTHONDONTWRITEBYTECODE")
+
+MATRIX = "--matrix"
+MATRIX_TESTS = ("tests/security/test_matrix.py", "tests/audit/test_explain_matrix.py")
+ALL = "--all"
+# What `./run test` leaves to `./run test --all`; pyproject.toml says what the markers mean.
+QUICK = "not (flows or browser or clusters or long)"
+GATE = f"gate or {QUICK}"
+CHOICES = (
+    "-k",
+    "-m",
+    "--lf",
+    "--last-failed",
+    "--ff",
+    "--failed-first",
+    "--sw",
+    "--stepwise",
+    "--nf",
+    "--new-first",
+    "--pyargs",
+)
+ONE_PROCESS = ("-n", "--numprocesses", "--pdb", "--trace")
+MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
+HELP = """\
+  ./run test                 the quick tests, in four minutes: units, pages and endpoints on real servers
+  ./run test --all           every test: also whole processes, browsers, clusters, and what takes long
+  ./run test PATH ... -k X   exactly these, whatever they need
+  ./run test -m browser      the tests with one marker: flows, browser, clusters, long, gate
+  ./run test --lf            what failed the last time
+  ./run test --matrix        all of the matrices of authorization and of /explain, with their figures
+  ./run test -h              the options of pytest, which may all be given
+
+The first two run in one process more than there are cores, up to {processes}; -n 1 takes one.
+"""
+
+
+def test(arguments: list[str]) -> NoReturn:
+    """Replace this process by pytest."""
+    if "--help" in arguments:
+        say(HELP.format(processes=MAX_PROCESSES))
+        sys.exit()
+    command = [*module("pytest"), *pytest_arguments(arguments)]
+    os.chdir(ROOT)
+    started = {STARTED: os.environ[STARTED]}
+    os.execve(command[0], command, {**environment(), **started})  # noqa: S606 -- no shell needed
+
+
+def pytest_arguments(arguments: list[str]) -> list[str]:
+    """The quick tests or all of them in several processes, with progress; what is chosen by path, -k or -m as it is."""
+    others = [argument for argument in arguments if argument != ALL]
+    if MATRIX in arguments:
+        return [*others, *MATRIX_TESTS, *in_parallel(), "-p", "no:logging"]
+    if any(map(_chooses, others)):
+        return others
+    selection = [] if ALL in arguments else ["-m", QUICK]
+    processes = [] if any(one.startswith(ONE_PROCESS) for one in others) else in_parallel()
+    return [*processes, "--progress", *selection, *others]
+
+
+def _chooses(argument: str) -> bool:
+    return argument.startswith(CHOICES) or (ROOT / argument.partition("::")[0]).exists()
+
+
+def in_parallel() -> list[str]:
+    """pytest's options for several processes, each with its own Redis and Memcached."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    # a third of the time a test waits, for servers, browsers and clocks
+    processes = str(min(cores + 1, MAX_PROCESSES))
+    # a module's tests stay in one process, as long as none is idle: what they share is made once
+    return ["--numprocesses", processes, "--dist", "worksteal"] if cores > 1 else []
+
+
+def environment() -> dict[str, str]:
+    """That of tests and tools: without the servers of the caller's shell."""
+    inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+    return {**inherited, "PYTHONPATH": str(ROOT)}
+
+
+def module(name: str) -> list[str]:
+    """The command that runs a module with this interpreter."""
+    return [sys.executable, "-P", "-m", name]
+
+
+def time_since_start() -> str:
+    """Minutes and seconds since `./run` was called, the installation of packages included."""
+    seconds = int(time.monotonic() - float(os.environ[STARTED]))
+    return f"{seconds // 60}:{seconds % 60:02}"

@@ -1,0 +1,62 @@
+"""Which folders of tests nothing has touched since a commit: `python -m tools.changes COMMIT`.
+
+The launcher, the tools and the cache library have tests that only they and what they import can break. Everything else
+may be reached through a page, so its tests always run.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+
+import grimp
+
+from runner.checkout import ROOT
+
+PACKAGES = ("apps", "feedcache", "feedsite", "runner", "tools")
+# A package, and the tests that stay away when it and what it imports are as they were.
+TESTED_ALONE = {
+    "feedcache": "tests/feedcache",
+    "runner": "tests/runner",
+    "tools": "tests/tools",
+}
+# What every test depends on.
+SHARED = {"requirements.txt", "requirements-dev.txt", "pyproject.toml", "run", "tests/conftest.py"}
+SUPPORT = "tests/support/"
+
+
+def untouched(changed: Iterable[str]) -> list[str]:
+    """The folders of tests that none of the changed files, named as git does, can break."""
+    files = list(changed)
+    if any(file in SHARED or file.startswith(SUPPORT) for file in files):
+        return []
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    modules = {_module_of(file) for file in files if file.endswith(".py")}
+    packages = {file.partition("/")[0] for file in files}  # templates of a tool, its tables
+    folders = []
+    for package, folder in TESTED_ALONE.items():
+        imported = graph.find_upstream_modules(package, as_package=True)
+        own_tests = any(file.startswith(f"{folder}/") for file in files)
+        if not (package in packages or modules & imported or own_tests):
+            folders.append(folder)
+    return folders
+
+
+def _module_of(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def changed_since(commit: str) -> list[str]:
+    """The files that differ from a commit, those not yet committed included."""
+    differ = _git("diff", "--name-only", "--no-renames", commit, "--")
+    return [*differ, *_git("ls-files", "--others", "--exclude-standard")]
+
+
+def _git(*arguments: str) -> list[str]:
+    """The lines that git prints; CalledProcessError when it refuses."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 -- git
+    return answer.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(untouched(changed_since(sys.argv[1]))) + "\n")
