@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from tests.support import database
+from tools import tables
 
 NAME = "copy_of_the_template"
 
@@ -16,7 +17,7 @@ def dump(tmp_path):
     """A dump of the tables that the tests of this run have."""
     path = tmp_path / "tables.sql"
     server = urlsplit(os.environ["DATABASE_URL"])
-    database._write_dump(server._replace(path=f"/{database.migrated_template()}").geturl(), path)
+    tables.write_dump(server._replace(path=f"/{database.migrated_template()}").geturl(), path)
     return path
 
 
@@ -31,7 +32,7 @@ def test_what_is_restored_is_what_was_dumped(dump, tmp_path):
     try:
         database.make(NAME, dump)
         again = tmp_path / "again" / "tables.sql"
-        database._write_dump(urlsplit(server)._replace(path=f"/{NAME}").geturl(), again)
+        tables.write_dump(urlsplit(server)._replace(path=f"/{NAME}").geturl(), again)
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {NAME}")
@@ -40,12 +41,12 @@ def test_what_is_restored_is_what_was_dumped(dump, tmp_path):
 
 
 def test_a_changed_source_asks_for_another_dump(dump, monkeypatch):
-    before = database._fingerprint()
+    before = tables.fingerprint()
     (dump.parent / "settings.py").write_text("SOMETHING = 1")
-    monkeypatch.setattr(database, "ROOT", dump.parent)
-    monkeypatch.setattr(database, "SETTINGS", dump.parent / "settings.py")
-    monkeypatch.setattr(database, "REQUIREMENTS", dump.parent / "settings.py")
-    changed = database._fingerprint()
+    monkeypatch.setattr(tables, "ROOT", dump.parent)
+    monkeypatch.setattr(tables, "SETTINGS", dump.parent / "settings.py")
+    monkeypatch.setattr(tables, "REQUIREMENTS", dump.parent / "settings.py")
+    changed = tables.fingerprint()
     assert changed != before
     (dump.parent / "settings.py").write_text("SOMETHING = 2")
-    assert database._fingerprint() != changed
+    assert tables.fingerprint() != changed

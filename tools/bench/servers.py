@@ -9,12 +9,12 @@ from pathlib import Path
 
 import django
 from django.conf import settings
-from django.core.management import call_command
 
 from runner.services import postgres
 from runner.services.debian import find_memcached
 from runner.services.group import Services, throwaway_services
 from runner.services.memcached import TESTS, Layer, Memcached
+from tools.tables import make_tables
 
 SETTINGS = {
     "SECRET_KEY": "only-for-benchmarks",
@@ -71,7 +71,7 @@ def site_servers(
         for place in places.values():
             Path(place).mkdir()
         django.setup()
-        call_command("migrate", verbosity=0)
+        make_tables(os.environ["DATABASE_URL"])
         yield services, directory
 
 

@@ -18,6 +18,7 @@ from tools.drill.processes import Processes
 from tools.drill.proxy import Proxy
 from tools.drill.servers import Servers, servers_behind
 from tools.scale import NotToBeHad
+from tools.tables import make_tables
 
 
 def conduct(options: Options, console: Console) -> int:
@@ -65,7 +66,7 @@ def _set_up_django(servers: Servers) -> None:
     """This process looks at the servers directly: no fault may reach the checks."""
     os.environ.update({**servers.environment(), "CACHE_TOPOLOGY_LISTENS": "0"})
     django.setup()
-    call_command("migrate", verbosity=0)
+    make_tables(os.environ["DATABASE_URL"])
     call_command("collectstatic", interactive=False, verbosity=0)
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import django
-from django.core.management import call_command
 
 from runner import programs
 from runner.checkout import ROOT
@@ -17,6 +16,7 @@ from runner.processes import Child, spawn, wait_until
 from runner.services.group import throwaway_services
 from tools import local_site
 from tools.drill.processes import children_of, free_port
+from tools.tables import make_tables
 
 START_SECONDS, STOP_SECONDS = 60.0, 10.0
 UNLIMITED = "1000000000"
@@ -77,7 +77,7 @@ def fuzzed_site(processes: int) -> Iterator[Site]:
         os.environ.update({**SETTINGS, **places, **services.settings(), "PYTHONPATH": str(ROOT)})
         os.environ["CACHE_TOPOLOGY_LISTENS"] = "0"  # here; the web processes listen
         django.setup()
-        call_command("migrate", verbosity=0)
+        make_tables(os.environ["DATABASE_URL"])
         site = Site([], [], directory / "web", {})
         site.log.mkdir()
         environment = {**os.environ, "CACHE_TOPOLOGY_LISTENS": "1"}

