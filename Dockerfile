@@ -17,7 +17,7 @@ COPY templates templates
 COPY static static
 COPY locale locale
 
-# Any address will do here: collecting files opens no connection.
+# Any address will do here: collecting files opens no connection. It compiles the translations too, as every command does.
 RUN SECRET_KEY=build DATABASE_URL=postgres://nobody@localhost/none REDIS_URL=redis://localhost \
     CELERY_BROKER_URL=redis://localhost STATIC_ROOT=/app/collected python manage.py collectstatic --noinput -v0 \
     && useradd --system --uid 10001 feedsite \

@@ -1,5 +1,5 @@
 # Short names for ./run; see ./run --help.
-.PHONY: run stop reset test lint check fix proto lock
+.PHONY: run stop reset test lint check fix messages proto lock
 
 run:
 	./run
@@ -21,6 +21,10 @@ lint:
 
 fix:
 	./run lint --quick --fix
+
+# The texts of the code in the catalogues of translations; says which of them have none yet.
+messages:
+	./run lint --fix translations
 
 # The code of the .proto files, which is committed beside them.
 proto:

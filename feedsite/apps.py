@@ -1,4 +1,4 @@
-"""The project as an app: its checks and its commands."""
+"""The project as an app: its checks, its commands and its translations."""
 
 from django.apps import AppConfig
 
@@ -8,3 +8,6 @@ class FeedsiteConfig(AppConfig):
 
     def ready(self) -> None:
         from feedsite import checks  # noqa: F401, PLC0415 -- registers them
+        from feedsite.files import translations  # noqa: PLC0415 -- as Django has the settings
+
+        translations.compile_changed()

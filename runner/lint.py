@@ -63,7 +63,7 @@ def _wrong(path: Path) -> str:
     return ""
 
 
-QUICK = ("format", "lint", "imports", "generated", "templates")
+QUICK = ("format", "lint", "imports", "generated", "templates", "translations")
 SLOW = ("types", "schema", "migrations", "system")
 NAMES = (*QUICK, *SLOW)
 
@@ -97,6 +97,11 @@ def _every_step() -> list[Step]:
             [*djade, "--check", *templates],
             "./run lint --fix formats them.",
             [*djade, *templates],
+        ),
+        Step(
+            "translations",
+            _module("tools.lint.translations"),
+            repair=[*_module("tools.lint.translations"), "--write"],
         ),
         Step("types", [*_module("mypy"), *FOLDERS, *MODULES[1:]]),
         Step(
