@@ -1,6 +1,6 @@
 """The tables of a run are made once; each process of the tests copies them.
 
-The processes still migrate their copies, which does nothing.
+The processes still migrate their copies, which does nothing. As a program it makes them beside the collection of tests.
 """
 
 import fcntl
@@ -34,3 +34,7 @@ def make(name: str, dump: Path | None = None) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     make_tables(urlsplit(server)._replace(path=f"/{name}").geturl(), dump)
+
+
+if __name__ == "__main__":
+    migrated_template()

@@ -7,6 +7,7 @@ workers may flush, stop and restart them without disturbing each other.
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -16,6 +17,8 @@ from types import FrameType
 
 import pytest
 
+from runner.checkout import ROOT
+from runner.processes import spawn
 from runner.services import redis
 from runner.services.debian import find_memcached
 from runner.services.group import Services, throwaway_services
@@ -97,6 +100,15 @@ def _start() -> None:
         _run.undo.close()
         raise pytest.UsageError(str(error)) from None
     _export(directory, _run.services)
+    _begin_tables(directory / "log")
+
+
+def _begin_tables(log: Path) -> None:
+    """Make the tables while pytest collects: `tests.support.database` waits for them."""
+    command = [sys.executable, "-P", "-m", "tests.support.database"]
+    log.mkdir(exist_ok=True)
+    child = spawn("tables", command, log=log / "tables.log", environment={**os.environ, "PYTHONPATH": str(ROOT)})
+    _run.undo.callback(child.stop, seconds=10)
 
 
 def _start_in_worker(name: str) -> None:
