@@ -1,4 +1,4 @@
-"""Pytest plugin: a test that uses a fixture which starts processes, browsers or more servers gets the marker for it.
+"""Pytest plugin: a test that uses a fixture which starts more servers is marked `clusters`.
 
 All other markers stand on the tests themselves. pyproject.toml says what each means.
 """
@@ -6,11 +6,6 @@ All other markers stand on the tests themselves. pyproject.toml says what each m
 import pytest
 
 FIXTURES = {
-    "served": "flows",
-    "streamed": "flows",
-    "worker": "flows",
-    "cast": "flows",
-    "visit": "browser",
     "cluster_nodes": "clusters",
     "on_cluster": "clusters",
     "other_server": "clusters",
