@@ -14,8 +14,6 @@ from django.core.management import CommandError, call_command
 from feedsite.checks import stop_if_refused
 from tests.support.processes import free_port
 
-pytestmark = pytest.mark.flows
-
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "kD7fJ2mQ9xW4vB8nT1sL6pR3yH5cZ0gA-eUiOoXbNqKdMwVjFt"
 GOOD = {
@@ -126,6 +124,7 @@ SERVERS = {
 }  # fmt: skip
 
 
+@pytest.mark.flows
 @pytest.mark.parametrize("name", SERVERS)
 def test_no_server_starts_with_what_is_refused(name, tmp_path):
     module, *arguments = SERVERS[name]

@@ -17,7 +17,7 @@ from tests.support.pictures import picture
 from tests.support.processes import environment
 from tests.support.videos import needs_ffmpeg, sound, video
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = pytest.mark.django_db
 
 # The example of the module's docstring, but for the lines that need files.
 EXAMPLE = "\n".join(
@@ -109,6 +109,7 @@ def test_a_verb_says_what_is_told(alice, folders):
 
 
 @needs_ffmpeg
+@pytest.mark.long
 def test_video_and_sound_are_prepared_before_they_are_told(alice, folders):
     for verb, data in (("video", video()), ("audio", sound())):
         posts = {

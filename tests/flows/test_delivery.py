@@ -24,6 +24,7 @@ def texts(api):
     return [status["content"] for status in api.get("/api/v1/timelines/home").json()]
 
 
+@pytest.mark.gate
 def test_a_post_reaches_a_followers_home_through_the_worker(worker, alice, bob, api_of):
     bobs, alices = api_of(bob), api_of(alice)
     assert texts(bobs) == []

@@ -11,8 +11,6 @@ from apps.engagement.actions import bookmark_post
 from apps.posts.actions.publish import repost
 from tests.support.factories import deliver, publish
 
-pytestmark = pytest.mark.flows
-
 FOR_ALL = [
     "/", "/public", "/local", "/@alice", "/@alice/with_replies", "/@alice/followers", "/@alice/following",
     "/@alice/{post}", "/@alice/media", "/@alice/{post}/history", "/@alice/{post}/likes", "/@alice/{post}/reposts",

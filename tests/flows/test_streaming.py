@@ -37,6 +37,7 @@ def token_of(user):
     return issue_token(user, name="test")
 
 
+@pytest.mark.gate
 def test_a_follower_hears_of_a_post_its_edit_and_its_end(address, alice, bob):
     with listening(address, "user", token_of(bob)) as stream:
         post = publish(alice, "Hello #river.")

@@ -8,8 +8,6 @@ import pytest
 
 from feedsite.files.staticfiles import minify
 
-pytestmark = pytest.mark.flows
-
 ROOT = Path(__file__).parents[2]
 CSS = (ROOT / "static/css/app.css").read_text()
 TOKENS = {

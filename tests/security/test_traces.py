@@ -76,6 +76,7 @@ def everything(world, viewer, surfaces):
     }
 
 
+@pytest.mark.gate
 def test_what_may_not_be_seen_changes_nothing(world, request):
     surfaces = LISTS if request.config.getoption("--matrix") else LISTS[::ONE_OF] + counted()
     for viewer in VIEWERS:  # whoever opens a post has read it from then on
@@ -92,6 +93,7 @@ def test_what_may_not_be_seen_changes_nothing(world, request):
         assert different(before[viewer], everything(world, viewer, surfaces)) == []
 
 
+@pytest.mark.gate
 def test_what_is_deleted_leaves_nothing(world):
     """Of a public post with a tag too."""
     for viewer in VIEWERS:  # whoever opens a post has read it from then on

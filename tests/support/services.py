@@ -107,7 +107,12 @@ def _begin_tables(log: Path) -> None:
     """Make the tables while pytest collects: `tests.support.database` waits for them."""
     command = [sys.executable, "-P", "-m", "tests.support.database"]
     log.mkdir(exist_ok=True)
-    child = spawn("tables", command, log=log / "tables.log", environment={**os.environ, "PYTHONPATH": str(ROOT)})
+    child = spawn(
+        "tables",
+        command,
+        log=log / "tables.log",
+        environment={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     _run.undo.callback(child.stop, seconds=10)
 
 

@@ -189,6 +189,7 @@ class World:
         suspend_user(self.people["author"], by=make_staff(superuser=True), reason="test")
 
 
+@pytest.mark.gate
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("visibility", "state"), list(product(VISIBILITIES, ["normal", "suspended"]))

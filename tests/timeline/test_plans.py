@@ -63,6 +63,7 @@ def plan_of(alice, bob):
     return plan
 
 
+@pytest.mark.gate
 def test_a_profile_is_a_range_of_the_authors_outbox(plan_of, alice, bob):
     plan = plan_of(
         lambda: pull.author_ids(alice.pk, alice.pk, follows=False, cursor=CURSOR, count=21)
@@ -71,6 +72,7 @@ def test_a_profile_is_a_range_of_the_authors_outbox(plan_of, alice, bob):
     assert "Sort" not in plan
 
 
+@pytest.mark.gate
 def test_what_an_author_said_to_some_is_a_range_of_what_is_restricted(plan_of, alice, bob):
     for reader in (alice, bob):
         plan = plan_of(
@@ -82,12 +84,14 @@ def test_what_an_author_said_to_some_is_a_range_of_what_is_restricted(plan_of, a
         assert "Sort" not in plan
 
 
+@pytest.mark.gate
 def test_the_public_timeline_is_a_range_of_public_posts(plan_of):
     plan = plan_of(lambda: pull.public_ids(CURSOR, 21))
     assert "using post_public" in plan
     assert "Sort" not in plan
 
 
+@pytest.mark.gate
 def test_a_home_pull_is_one_bounded_range_per_followee(plan_of, bob):
     plan = plan_of(lambda: pull.home_ids(bob.pk, CURSOR, 21))
     assert "using post_outbox" in plan
@@ -113,6 +117,7 @@ def test_circles_are_one_bounded_range_each(plan_of, bob, kind):
     assert "using post_circle" in plan
 
 
+@pytest.mark.gate
 def test_an_inbox_is_one_bounded_range_per_followee(plan_of, bob):
     plan = plan_of(lambda: pull.restricted_home_ids(bob.pk, CURSOR, 21))
     assert "using post_restricted" in plan
@@ -147,6 +152,7 @@ def test_two_thousand_followees_who_say_little_to_some_cost_a_probe_each(alice):
     assert looked_at < 100  # of 50,000 posts; PostgreSQL rounds the average of 2,001 probes
 
 
+@pytest.mark.gate
 def test_the_gate_reads_what_it_is_asked_for_and_nothing_else(alice, bob):
     """The planner's own choice on a table it knows: posts and their sources by key, whatever else was ever said."""
     with connection.cursor() as sql:  # statistics of a day on which there were but a few posts
