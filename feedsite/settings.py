@@ -116,20 +116,17 @@ ROOT_URLCONF = "feedsite.urls"
 WSGI_APPLICATION = "feedsite.wsgi.application"
 APPEND_SLASH = False  # see feedsite.middleware.trailing_slash
 
+_TEMPLATE_LOADERS = ["feedsite.templates.Loader", "django.template.loaders.app_directories.Loader"]
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
-            "loaders": [
-                (
-                    "django.template.loaders.cached.Loader",
-                    [
-                        "feedsite.templates.Loader",
-                        "django.template.loaders.app_directories.Loader",
-                    ],
-                ),
-            ],
+            "loaders": (
+                _TEMPLATE_LOADERS  # as they change
+                if DEBUG
+                else [("django.template.loaders.cached.Loader", _TEMPLATE_LOADERS)]
+            ),
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

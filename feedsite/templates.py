@@ -4,7 +4,11 @@ Between two elements some white space stays wherever there was any, so pages loo
 """
 
 import re
+from pathlib import Path
 
+from django.conf import settings
+from django.template import engines
+from django.template.backends.django import DjangoTemplates
 from django.template.base import Origin
 from django.template.loaders.filesystem import Loader as FilesystemLoader
 
@@ -14,6 +18,19 @@ _ONLY_CONTROL = re.compile(
 )
 _COMMENT = re.compile(r"{#[^\n]*?#}")
 _INDENTATION = re.compile(r"\n\s+")
+
+
+def load_all() -> None:
+    """Compile the site's own templates now: those of a later edit would meet the code of this start.
+
+    With DEBUG they are read for each page, and the code starts again with them.
+    """
+    engine = engines["django"]
+    if settings.DEBUG or not isinstance(engine, DjangoTemplates):
+        return
+    for folder in map(Path, engine.engine.dirs):
+        for path in sorted(folder.rglob("*.*")):
+            engine.engine.get_template(path.relative_to(folder).as_posix())
 
 
 class Loader(FilesystemLoader):

@@ -22,5 +22,7 @@ import apps.streaming.server
 import feedsite.server.adapter
 import feedsite.urls
 from feedsite.celery import app
+from feedsite.templates import load_all
 
+load_all()
 app.loader.import_default_modules()
