@@ -10,8 +10,8 @@ from runner import arguments, checks, lint, manage, packages, site, stop, testin
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
-# What these verbs run needs the development packages, too: pytest, Hypothesis, Playwright, drivers.
-DEVELOPMENT = ("test", "check", "lint", "fuzz", "mutate", "scale", "vitals")
+# What these verbs run needs the development packages, too: pytest, Hypothesis, Playwright, drivers, watchfiles.
+DEVELOPMENT = ("dev", "test", "check", "lint", "fuzz", "mutate", "scale", "vitals")
 
 
 def main(command_line: list[str]) -> int:
@@ -36,6 +36,7 @@ def perform(request: arguments.Request) -> int:
     data = DataDir(request.data_dir)
     verbs: dict[str, Callable[[], int]] = {
         "serve": lambda: site.serve(data, request.serve),
+        "dev": lambda: site.serve(data, request.serve),
         "stop": lambda: stop.stop(data),
         "reset": lambda: stop.reset(data, confirmed=request.confirmed),
         "manage": lambda: manage.manage(data, request.rest),

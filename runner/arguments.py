@@ -14,6 +14,7 @@ DEMO_SIZES = ("small", "medium", "large", "none")
 MAX_WORKERS = 64
 VERBS = (
     "serve",
+    "dev",
     "stop",
     "reset",
     "manage",
@@ -46,6 +47,7 @@ SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
   ./run [options]            set up, start, and serve until Ctrl-C
+  ./run dev [options]        the same for development: templates, styles and code are live
   ./run stop                 stop the site of a data directory
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment
@@ -116,11 +118,16 @@ def parse(arguments: Sequence[str]) -> Request:
     if not verb.startswith("-") and verb not in VERBS:
         _parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")
     parsed = _parser().parse_args(_with_default_verb(arguments))
-    if parsed.verb == "serve":
+    if parsed.verb in ("serve", "dev"):
         options = ServeOptions(
-            parsed.host, parsed.port, parsed.demo, parsed.workers, parsed.streaming_port
+            parsed.host,
+            parsed.port,
+            parsed.demo,
+            parsed.workers,
+            parsed.streaming_port,
+            in_development=parsed.verb == "dev",
         )
-        return Request("serve", serve=options, data_dir=parsed.data_dir)
+        return Request(parsed.verb, serve=options, data_dir=parsed.data_dir)
     return Request(
         parsed.verb,
         data_dir=getattr(parsed, "data_dir", _default_data_dir()),
@@ -154,6 +161,7 @@ def _parser() -> argparse.ArgumentParser:
         dest="verb", metavar="VERB", required=True, help=argparse.SUPPRESS
     )
     _add_serve_options(verbs.add_parser("serve", prog="./run", allow_abbrev=False))
+    _add_serve_options(verbs.add_parser("dev", prog="./run dev", allow_abbrev=False))
     _add_data_dir(verbs.add_parser("stop", prog="./run stop", allow_abbrev=False))
     reset = verbs.add_parser("reset", prog="./run reset", allow_abbrev=False)
     _add_data_dir(reset)

@@ -31,6 +31,7 @@ STOP_SECONDS = 3.0
 LOST = 255  # the status of a process whose fork server has died with it
 MESSAGE_BYTES = 65536
 MAX_FILES = 3
+READY = b"ready"
 
 
 class ForkedProcess:
@@ -69,6 +70,14 @@ class ForkServer:
         self.log = log
         self._child: Child | None = None
         self._link: socket.socket | None = None
+
+    def start(self) -> None:
+        """Import now what all will have in common; `fork` would do it too. LaunchError."""
+        try:
+            self._running()
+        except OSError as error:
+            self.stop()
+            raise LaunchError(f"Cannot import {self.preload}: {error}") from None
 
     def fork(
         self, name: str, command: Sequence[str], *, log: Path, sockets: Sequence[int]
@@ -113,7 +122,7 @@ class ForkServer:
             socket.send_fds(link, [json.dumps(request).encode()], [*files, *sockets])
             answer = link.recv(MESSAGE_BYTES)
         if not answer:
-            raise ConnectionError(f"{server.last_words() or 'no output'} (log: {self.log})")
+            raise self._gone(server)
         return int(answer)
 
     def _running(self) -> tuple[socket.socket, Child]:
@@ -127,7 +136,12 @@ class ForkServer:
                 self._child = spawn(
                     NAME, command, log=self.log, environment=self.environment, sockets=[number]
                 )
+            if self._link.recv(MESSAGE_BYTES) != READY:
+                raise self._gone(self._child)
         return self._link, self._child
+
+    def _gone(self, server: Child) -> ConnectionError:
+        return ConnectionError(f"{server.last_words() or 'no output'} (log: {self.log})")
 
 
 def serve(link: socket.socket) -> list[str]:
@@ -209,7 +223,9 @@ def main() -> None:
     importlib.import_module(preload)
     gc.collect()
     gc.freeze()  # a collection in a child would copy the pages that it looks at
-    if command := serve(socket.socket(fileno=int(number))):
+    link = socket.socket(fileno=int(number))
+    link.sendall(READY)
+    if command := serve(link):
         run(command)
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from socket import socket
 
-from runner import preparation, programs
+from runner import dev, preparation, programs
 from runner.datadir import DataDir, in_use
 from runner.environment import site_environment, to_save
 from runner.forkserver import ForkServer
@@ -27,6 +27,8 @@ BEAT_STOP_SECONDS = 5
 STREAMING_STOP_SECONDS = 10
 STREAMING_OFFSET = 100
 VITAL = {"PostgreSQL", "web"}  # without any other the site still answers
+VITAL_IN_DEVELOPMENT = {"PostgreSQL"}  # the next edit mends the others
+DEVELOPMENT_STOP_SECONDS = 4
 DEMO_LOGINS = "alice, bob, carol, admin"
 DEMO_PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use
 
@@ -40,6 +42,7 @@ class ServeOptions:
     demo: str | None = None  # None: the small one for new data, else what is there
     workers: int = 2
     streaming_port: int | None = None  # None: the first free one from a hundred above `port`
+    in_development: bool = False  # `./run dev`
 
 
 def serve(data: DataDir, options: ServeOptions) -> int:
@@ -52,7 +55,7 @@ def serve(data: DataDir, options: ServeOptions) -> int:
         raise_on_stop_signals()
         try:
             site.start()
-            site.supervisor.run()
+            site.run()
         except StopRequested:
             say("\nStopping ...")
         finally:
@@ -91,6 +94,7 @@ class _Site:
         self.supervisor = Supervisor([])
         self.environment: dict[str, str] = {}
         self.fork_server: ForkServer | None = None
+        self.own: list[Unit] = []
 
     def start(self) -> None:
         """Start the servers, migrate, start the processes, and print the URLs."""
@@ -99,15 +103,39 @@ class _Site:
         self._start_servers()
         say("Bringing the tables up to date")
         preparation.migrate(self.data, self.environment)
-        preparation.collect_static(self.data, self.environment)
+        if not self.options.in_development:  # which finds them where they are written
+            preparation.collect_static(self.data, self.environment)
         self.data.save_environment(to_save(self.environment))
         has_demo = preparation.seed(self.data, self.environment, self.options.demo)
         self.environment["DEMO"] = str(int(has_demo))
-        for unit in self._own_processes():
+        self.fork_server = self._new_fork_server()
+        self.own = self._own_processes()
+        for unit in self.own:
             self.supervisor.add(unit)
         self._wait_for_web()
         self.data.note("site", url=self.url, ready=True)
         self._greet(has_demo=has_demo)
+
+    def run(self) -> None:
+        """Keep it running; in development start it again when its code changes."""
+        if self.options.in_development:
+            dev.follow(self.data, self.environment, self.supervisor.check, self.start_again)
+        else:
+            self.supervisor.run()
+
+    def start_again(self) -> None:
+        """Give the site's own processes the code as it is now. LaunchError where that cannot be imported.
+
+        The old ones serve until it is imported. The web server is first.
+        """
+        new = self._new_fork_server()
+        if new is not None:
+            new.start()
+        old, self.fork_server = self.fork_server, new
+        for unit in reversed(self.own):
+            self.supervisor.restart(unit)
+        if old is not None:
+            old.stop()
 
     def stop(self) -> None:
         """Stop web, streaming, worker, beat, then the servers."""
@@ -143,6 +171,16 @@ class _Site:
             port=self.options.port,
             streaming_port=self.ports.streaming.getsockname()[1],
         )
+        if self.options.in_development:
+            self.environment["DEBUG"] = "1"
+
+    def _new_fork_server(self) -> ForkServer | None:
+        if sys.platform != "linux":
+            return None
+        environment = {**self.environment, MARK: str(self.data.path)}
+        return ForkServer(
+            programs.PRELOAD, environment=environment, log=self.data.log / "preload.log"
+        )
 
     def _own_processes(self) -> list[Unit]:
         """In the order of starting; the web server is last, so that it stops first."""
@@ -150,10 +188,6 @@ class _Site:
         beat = programs.beat(schedule=self.data.beat / "schedule")
         worker = programs.worker(concurrency=options.workers)
         web, streaming = self.ports.web.fileno(), self.ports.streaming.fileno()
-        environment = {**self.environment, MARK: str(self.data.path)}
-        if sys.platform == "linux":
-            log = self.data.log / "preload.log"
-            self.fork_server = ForkServer(programs.PRELOAD, environment=environment, log=log)
         return [
             self._unit("beat", beat, BEAT_STOP_SECONDS),
             self._unit("worker", worker, WORKER_STOP_SECONDS),
@@ -172,6 +206,10 @@ class _Site:
             environment = {**self.environment, MARK: str(self.data.path)}
             return spawn(name, command, log=log, environment=environment, sockets=sockets)
 
+        if self.options.in_development:
+            return Unit(
+                name, start, DEVELOPMENT_STOP_SECONDS, is_vital=name in VITAL_IN_DEVELOPMENT
+            )
         return Unit(name, start, stop_seconds, is_vital=name in VITAL)
 
     def _wait_for_web(self) -> None:
@@ -186,10 +224,12 @@ class _Site:
             time.sleep(0.05)
 
     def _greet(self, *, has_demo: bool) -> None:
+        live = ["  Development    an edit is seen at the next request; code starts again by itself"]
         demo = [f"  Demo logins    {DEMO_LOGINS} (password {DEMO_PASSWORD})"]
         lines = [
             f"  {self.environment.get('SITE_NAME') or 'Rill'} is ready: {self.url}/",
             "",
+            *(live if self.options.in_development else []),
             *(demo if has_demo else []),
             f"  Staff pages    {self.url}/admin/",
             f"  API reference  {self.url}/api/docs",

@@ -74,6 +74,12 @@ class Supervisor:
             if unit.child is None and time.monotonic() >= unit.due:
                 self._start_again(unit)
 
+    def restart(self, unit: Unit) -> None:
+        """Stop a unit and start it anew, whatever became of it before."""
+        unit.stop()
+        unit.quick_deaths = 0
+        self._start_again(unit)
+
     def stop(self) -> list[str]:
         """Stop all in reverse order; the names of those that had to be killed."""
         return [unit.name for unit in reversed(self.units) if not unit.stop()]

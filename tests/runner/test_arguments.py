@@ -81,3 +81,9 @@ def test_help_names_every_verb_and_shows_examples(capsys):
 def test_lint_takes_steps_by_name():
     request = parse(["lint", "--fix", "types", "format"])
     assert (request.rest, request.quick, request.fix) == (["types", "format"], False, True)
+
+
+def test_dev_takes_the_options_of_the_site():
+    request = parse(["dev", "--port", "81", "--demo", "none"])
+    assert request.verb == "dev"
+    assert request.serve == ServeOptions(port=81, demo="none", in_development=True)

@@ -133,6 +133,8 @@ def test_what_cannot_be_imported_is_explained(place):
         LaunchError, match=r"Cannot start thing: ValueError: no such setting \(log: .*preload.log\)"
     ):
         server.fork("thing", script(place, SLEEP), log=place / "thing.log", sockets=[])
+    with pytest.raises(LaunchError, match="Cannot import broken: ValueError: no such setting"):
+        server.start()
     assert server._child is None
 
 
@@ -154,3 +156,10 @@ def test_all_end_with_a_killed_launcher(place):
     process.kill()
     process.communicate()
     assert eventually(lambda: not any(map(identity.alive, (child, server))))
+
+
+def test_what_is_started_ahead_is_what_forks(server, fork):
+    server.start()
+    first = server._child.pid
+    assert fork(SLEEP).running()
+    assert server._child.pid == first

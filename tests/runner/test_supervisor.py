@@ -54,6 +54,19 @@ def test_a_start_that_fails_is_tried_again_and_given_up(place, capsys):
     assert capsys.readouterr().err.count("no binary; starting it again") == 4
 
 
+def test_a_unit_is_started_anew_whatever_became_of_it(place, capsys):
+    one = unit(place, "import time; time.sleep(60)", is_vital=False)
+    keeper = Supervisor([one])
+    keeper.restart(one)
+    first = one.child.pid
+    one.quick_deaths = supervisor.MAX_QUICK_DEATHS
+    keeper.restart(one)
+    assert one.child.pid != first
+    assert one.quick_deaths == 0
+    assert keeper.stop() == []
+    assert capsys.readouterr().err == ""
+
+
 def until(condition, keeper):
     while not condition():
         keeper.check()

@@ -1,0 +1,84 @@
+"""`./run dev`: follows the code while one writes it.
+
+Templates and styles are read for each page (DEBUG). Web, streams, workers and beat start again when Python or a
+catalogue of translations changes. What the database lacks is said, with the command.
+"""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from runner.checkout import ROOT
+from runner.datadir import DataDir
+from runner.preparation import manage_command
+from runner.signals import StopRequested
+from runner.terminal import LaunchError, complain, say
+
+FOLDERS = ("apps", "feedcache", "feedsite", "locale")
+LOOK_MILLISECONDS = 200  # between two looks at the processes
+TRACEBACK_LINES = 6
+
+
+def follow(
+    data: DataDir,
+    environment: Mapping[str, str],
+    check: Callable[[], None],
+    start_again: Callable[[], None],
+) -> None:
+    """Start again after each change, and `check` all the time. Ends by StopRequested or by what `check` raises."""
+    for changed in _changes():
+        check()
+        if not changed:
+            continue
+        started = time.monotonic()
+        try:
+            start_again()
+        except LaunchError:
+            complain(f"The old code goes on:\n{_last_traceback(data.log / 'preload.log')}")
+            continue
+        others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        first = changed[0].relative_to(ROOT)
+        say(f"{first}{others} changed: started again in {time.monotonic() - started:.1f} s")
+        if advice := _what_the_database_lacks(changed, environment):
+            say(advice)
+
+
+def _changes() -> Iterator[list[Path]]:
+    """Files that have changed, in order; [] when none has for a while. StopRequested."""
+    from watchfiles import PythonFilter, watch  # noqa: PLC0415 -- only there in the environment of development
+
+    python = PythonFilter(extra_extensions=[".po"])
+    try:
+        for found in watch(
+            *(ROOT / folder for folder in FOLDERS), watch_filter=python,
+            rust_timeout=LOOK_MILLISECONDS, yield_on_timeout=True,
+        ):  # fmt: skip
+            yield sorted(Path(path) for _change, path in found)
+    except KeyboardInterrupt:  # so it names every signal that comes while it waits
+        raise StopRequested from None
+
+
+def _what_the_database_lacks(changed: list[Path], environment: Mapping[str, str]) -> str:
+    """After a change of models or migrations: the command that is missing, else nothing."""
+    parts = {part for path in changed for part in (*path.parts, path.stem)}
+    if not parts & {"models", "migrations"}:
+        return ""
+    written = _manage(environment, "makemigrations", "--check", "--dry-run")
+    if written.returncode:
+        return f"{written.stdout.strip()}\n./run manage makemigrations writes it"
+    if _manage(environment, "migrate", "--check").returncode:
+        return "./run manage migrate brings the new migration into the database"
+    return ""
+
+
+def _manage(environment: Mapping[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        manage_command(*arguments), cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
+    )  # fmt: skip
+
+
+def _last_traceback(log: Path) -> str:
+    lines = log.read_text(errors="replace").rpartition("Traceback")[2].strip().splitlines()
+    return "\n".join(lines[-TRACEBACK_LINES:])

@@ -1,0 +1,119 @@
+"""`./run dev` on a copy of the checkout: what is edited there is seen without starting it again."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from runner import identity, packages
+from runner.checkout import ROOT
+from runner.processes import MARK, child_setup
+from tests.runner.onlookers import eventually, processes_naming
+from tests.runner.test_site import START_SECONDS, environment, free_port
+
+SEEN_SECONDS = 60  # a bound, no promise: a busy machine imports slowly
+PARTS = (
+    "apps", "feedcache", "feedsite", "runner", "templates", "static", "locale", "manage.py", "serve.py", "run",
+    "requirements.txt", "requirements-dev.txt",
+)  # fmt: skip
+
+pytestmark = [
+    pytest.mark.skipif(
+        not packages._fingerprints(development=True) <= packages._stamps(Path(sys.prefix)),
+        reason="these packages were not installed by ./run, which would install them now",
+    ),
+    pytest.mark.flows,
+]
+
+
+@pytest.fixture
+def checkout(place):
+    """A copy, to be edited."""
+    copy = place / "checkout"
+    copy.mkdir()
+    for part in PARTS:
+        source = ROOT / part
+        (shutil.copytree if source.is_dir() else shutil.copy2)(source, copy / part)
+    return copy
+
+
+@pytest.fixture
+def site(place, checkout):
+    """The address of `./run dev` there, and the file of its output."""
+    port, output = free_port(), place / "output"
+    command = [str(checkout / "run"), "dev", "--demo", "none", "--workers", "1", "--port", port]
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            command, env=environment(place), cwd=place, stdout=file, stderr=file, start_new_session=True,
+            preexec_fn=child_setup(signal.SIGTERM),  # noqa: PLW1509 -- no threads here
+        )  # fmt: skip
+    ready = eventually(lambda: "is ready" in output.read_text(), seconds=START_SECONDS)
+    assert ready, output.read_text()
+    yield f"http://127.0.0.1:{port}", output
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+    assert eventually(lambda: processes_naming(place) == [])
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def read(url):
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return answer.read().decode()
+
+
+def own_processes(place):
+    """The names of the site's own processes, with their ids."""
+    pids = identity.processes_with(f"{MARK}={place / 'data'}")
+    names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids}
+    return {
+        name: pid for pid, name in names.items() if name in {"web", "streaming", "worker", "beat"}
+    }
+
+
+def test_a_template_a_style_a_view_and_a_model_are_live(place, checkout, site):
+    url, output = site
+    assert "Skip to content" in read(f"{url}/about")
+
+    edit(checkout / "templates/_skip.html", '{% translate "Skip to content" %}', "Edited template")
+    assert "Edited template" in read(f"{url}/about")
+
+    (sheet,) = re.findall(r"/static/css/app[^\"]*\.css", read(f"{url}/about"))
+    with (checkout / "static/css/app.css").open("a") as file:
+        file.write(".edited { color: red }\n")
+    assert ".edited" in read(f"{url}{sheet}")
+
+    before = own_processes(place)
+    view = checkout / "feedsite/files/static_pages.py"
+    edit(view, '{"here": "about"}', '{"here": "about", "site_name": "Edited view"}')
+    assert eventually(lambda: "Edited view" in read(f"{url}/about"), seconds=SEEN_SECONDS)
+    assert eventually(lambda: "started again in" in output.read_text(), seconds=SEEN_SECONDS)
+    after = own_processes(place)
+    assert set(after) == set(before) == {"web", "streaming", "worker", "beat"}
+    assert [name for name in after if after[name] == before[name]] == []
+
+    edit(view, "Edited view", "Never seen\n")  # the string does not end
+    told = r"The old code goes on:(\n.*)+static_pages.py.*(\n.*)+SyntaxError: unterminated string"
+    assert eventually(lambda: bool(re.search(told, output.read_text())), seconds=SEEN_SECONDS)
+    assert "Edited view" in read(f"{url}/about")
+    edit(view, '"Never seen\n"', "Tag.NICKNAME")
+    edit(view, "\nfrom ", "\nfrom apps.tags.models import Tag\nfrom ")
+    edit(checkout / "apps/tags/models.py", "class Tag(models.Model):", NEW_FIELD)
+    assert eventually(lambda: "Edited model" in read(f"{url}/about"), seconds=SEEN_SECONDS)
+    told = "+ Add field nickname to tag\n./run manage makemigrations writes it\n"
+    assert eventually(lambda: told in output.read_text(), seconds=SEEN_SECONDS)
+
+
+NEW_FIELD = """class Tag(models.Model):
+    NICKNAME = "Edited model"
+    nickname = models.CharField(max_length=9, default="")
+"""
