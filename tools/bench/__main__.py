@@ -72,7 +72,7 @@ def main(command_line: list[str]) -> int:
                 console.print(f"wrote {place}")
     if options.short:
         console.print("Of numbers this small only what breaks counts, not what falls short.")
-        return 1 if any(line.errors or line.broken for line in lines) else 0
+        return 1 if any(line.broken for line in lines) else 0
     return 1 if any(line.passed is False for line in lines) else 0
 
 

@@ -37,7 +37,7 @@ SMALL: Mapping[str, Mapping[str, object]] = {
         "FOLLOWEES": (5, 10), "DEPTHS": (1, 20, 40), "DEEP_PAGES": 3, "NAIVE_PAGES": 1, "FEW": 5, "WARM": 1,
     },
     "site.posts": {"POSTS": (1000, 2000)},
-    "site.pages": {"ROUNDS": 1, "WARM_SECONDS": 1, "SLOW_SECONDS": 1},
+    "site.pages": {"ROUNDS": 1, "WARM_SECONDS": 0, "SLOW_SECONDS": 1},
     "site.systems": {"LOAD_SECONDS": 1.0},
     "site.mix": {
         "RATE": 20, "WARM_SECONDS": 1, "TURNS": 1, "TURN_SECONDS": 3, "CONSTANT_SECONDS": 1, "HALF_SECONDS": 2,

@@ -31,6 +31,9 @@ PARTS = {
     "flame": "site.flame",
     "memory": "site.memory",
 }
+# Of --short: where the site and its rivals are asked, and where this process looks at itself. Growth, mix, publications
+# and overload start the same servers again, deliveries have a short form in the suite `timeline`.
+SHORT_PARTS = ("pages", "profile", "flame")
 # Only when they are asked for by name: they have no line in the table.
 MORE_PARTS = {"personal": "site.personal"}
 # The longest that each may take; what is not done by then is said to be not done.

@@ -105,9 +105,13 @@ class System:
     pages: int = 0
 
     def measure(self, directory: Path) -> None:
-        """One round. What was begun is done to its end and counted, though nobody waits for it any more."""
+        """One round. What was begun is done to its end and counted, though nobody waits for it any more.
+        RuntimeError when nothing came but errors.
+        """
         looked, before = stores.look(), self._spent()
         done = load.put_load(self.server.port, self.asks, directory, seconds=self.seconds)
+        if done.errors >= done.requests:
+            raise RuntimeError(f"{self.name} answers with errors only: {done.failures}")
         after = self._spent_in_the_end()
         self.loads.append(done)
         self.counted.append(stores.look() - looked)
@@ -116,7 +120,8 @@ class System:
         self.costs.append({name: (after[name] - before[name]) * 1000 / pages for name in after})
 
     def warm(self, directory: Path, seconds: float) -> None:
-        load.put_load(self.server.port, self.asks, directory, seconds=seconds)
+        if seconds:
+            load.put_load(self.server.port, self.asks, directory, seconds=seconds)
         self._spent_in_the_end()
 
     def _spent(self) -> dict[str, float]:

@@ -30,11 +30,8 @@ from tools.scale import cassandra as servers
 
 AUTHORS, POSTS_EACH, DAYS = 2_000, 200, 50
 FEWER = 500
-FEW, MANY, FIRST = (
-    1_000_001,
-    1_000_002,
-    1_000_003,
-)  # readers of some and of all authors; the first of these
+# User ids far from those of other parts: readers of so many and of all authors, the first author.
+FEW, MANY, FIRST = 1_000_001, 1_000_002, 1_000_003
 PAGE, ROUNDS, COLD_ROUNDS, WORST_MS = 21, 15, 5, 25.0
 
 # What source 001 begins with, and gives up: it sorts all that the followees ever wrote.
@@ -64,7 +61,7 @@ FROM (
 """
 _FOLLOW = """
 INSERT INTO graph_followee (owner_id, followee_id, created_at)
-SELECT %(reader)s, n, now() FROM generate_series(%(reader)s, %(last)s) n
+SELECT %(reader)s, n, now() FROM generate_series(%(first)s, %(last)s) n
 """
 
 
