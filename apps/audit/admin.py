@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, Sum
 from django.db.models.functions import TruncHour
 from django.http import HttpRequest, HttpResponse
@@ -29,7 +30,7 @@ class FindingInline(admin.TabularInline):
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:
-        return finding_text(finding, handles_of(accounts_of([finding])))
+        return finding_text(finding, finding.handles)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -64,6 +65,14 @@ def trend() -> list[Any]:
     return list(hours.annotate(runs=Count("pk"), **sums))
 
 
+class FindingList(ChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        handles = handles_of(accounts_of(self.result_list))
+        for finding in self.result_list:
+            finding.handles = handles
+
+
 @admin.register(AuditFinding)
 class AuditFindingAdmin(StaffList):
     list_display = ("found_at", "kind", "in_words", "repaired_at")
@@ -82,7 +91,10 @@ class AuditFindingAdmin(StaffList):
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:
-        return finding_text(finding, handles_of(accounts_of([finding])))
+        return finding_text(finding, finding.handles)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return FindingList
 
     @admin.display(description=gettext_lazy("account"))
     def viewer(self, finding: AuditFinding) -> SafeString | str:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -265,23 +266,34 @@ def explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Exp
     author_ids = {item.author.pk for item in items} | {item.shown.author.pk for item in items}
     author_ids |= authors_of(item.post.reply_to_id for item in items if item.post.reply_to_id)
     reader = _Reader(
-        viewer, exact_relations(viewer.pk, author_ids), followed_names(viewer), policy.cached()
+        viewer,
+        relations=exact_relations(viewer.pk, author_ids),
+        tags=followed_names(viewer),
+        policies=policy.cached(),
     )
     if on_home:
         cached = _cached_ids(viewer.pk, reader.policies)
         return [_why_present(item, reader, deliveries[item.id], cached) for item in items]
-    filters, promotions = active_filters_of(viewer), promotions_for(viewer.pk)()
+    reader = reader._replace(
+        left_out=exclusive_member_ids(viewer),
+        languages=chosen_languages(viewer),
+        promotions=promotions_for(viewer.pk)(),
+    )
+    filters = active_filters_of(viewer)
     marked = [mark(item, filters, FilterContext.HOME) for item in items]
-    return [_why_absent(item, reader, deliveries[item.id], promotions) for item in marked]
+    return [_why_absent(item, reader, deliveries[item.id]) for item in marked]
 
 
 class _Reader(NamedTuple):
-    """Whose page it is, and what decides for all its posts."""
+    """Whose page it is, and what decides for all its posts; the last three only about posts that are not on it."""
 
     viewer: User
     relations: Relations
     tags: Collection[str]
     policies: PoliciesInForce
+    left_out: Collection[int] = ()  # members of lists that the home page leaves out
+    languages: Mapping[int, Collection[str]] = MappingProxyType({})  # chosen, by author
+    promotions: Mapping[int, Promotion] = MappingProxyType({})
 
     def pulls(self, item: FeedItem) -> bool:
         policies = self.policies
@@ -347,16 +359,10 @@ def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Source, date
     return Source.FOLLOWED, None
 
 
-def _why_absent(
-    item: FeedItem, reader: _Reader, delivery: Row, promotions: Mapping[int, Promotion]
-) -> Explanation:
-    source, who = _rule_against(item, reader, promotions)
+def _why_absent(item: FeedItem, reader: _Reader, delivery: Row) -> Explanation:
+    source, who = _rule_against(item, reader)
     when = None
-    if source is None and is_hidden(item, FilterContext.HOME):
-        source, who = Source.FILTERED, ", ".join(item.warnings)
-    elif source is None and reader.viewer.hides_read and item.shown.flags.read:
-        source = Source.READ
-    elif source is None and (reader.tag_of(item) or reader.pulls(item)):
+    if source is None and (reader.tag_of(item) or reader.pulls(item)):
         source = Source.LOST  # nothing had to be delivered
     elif source is None:
         source, when = _why_not_delivered(delivery)
@@ -385,31 +391,45 @@ def _ahead(moment: datetime | None) -> datetime | None:
     return moment if moment is not None and moment > timezone.now() else None
 
 
-def _rule_against(
-    item: FeedItem, reader: _Reader, promotions: Mapping[int, Promotion]
-) -> tuple[Source | None, str]:
-    """The first rule of the home page that a post breaks, and whom it is about; None when it breaks none."""
+def _rule_against(item: FeedItem, reader: _Reader) -> tuple[Source | None, str]:
+    """The first rule of the home page that a post breaks, and whom it is about; None when it breaks none.
+
+    In the page's order: `home_rule`, then `without_read`, then the filters.
+    """
     viewer, relations, author = reader.viewer, reader.relations, item.author
-    in_circle = item.post.visibility == Visibility.CIRCLE
-    is_promoted = item.post.is_open and author.pk in promotions
     muted = [user for user in (author, item.shown.author) if user.pk in relations.muting]
-    tag = reader.tag_of(item)
-    is_tagged = bool(tag) and item.post.visibility == Visibility.PUBLIC
-    is_wanted = author.pk in relations.following or author.pk == viewer.pk
-    source = None
-    if not (is_wanted or in_circle or is_promoted or is_tagged):
-        return (Source.TAG_NOT_PUBLIC, tag) if tag else (Source.NOT_FOLLOWED, author.handle)
-    if author.pk in exclusive_member_ids(viewer):
-        source = Source.LISTED
-    elif muted:
+    if muted:
         return Source.MUTED, muted[0].handle
-    elif item.is_repost and author.pk in relations.hiding_reposts:
-        source = Source.UNSHARED
-    elif is_unwanted_language(item, chosen_languages(viewer)):
-        source = Source.LANGUAGE
-    elif viewer.hides_replies and is_reply_to_stranger(item, relations.following | {viewer.pk}):
-        source = Source.REPLY
+    rules = (
+        (item.is_repost and author.pk in relations.hiding_reposts, Source.UNSHARED),
+        (author.pk in reader.left_out, Source.LISTED),
+        (is_unwanted_language(item, reader.languages), Source.LANGUAGE),
+        (
+            viewer.hides_replies and is_reply_to_stranger(item, relations.following | {viewer.pk}),
+            Source.REPLY,
+        ),
+    )
+    if source := next((source for is_broken, source in rules if is_broken), None):
+        return source, author.handle
+    if not _is_wanted(item, reader):
+        tag = reader.tag_of(item)
+        return (Source.TAG_NOT_PUBLIC, tag) if tag else (Source.NOT_FOLLOWED, author.handle)
+    source = Source.READ if viewer.hides_read and item.shown.flags.read else None
+    if source is None and is_hidden(item, FilterContext.HOME):
+        return Source.FILTERED, ", ".join(item.warnings)
     return source, author.handle
+
+
+def _is_wanted(item: FeedItem, reader: _Reader) -> bool:
+    """Whether anything brings a post to the page: a follow, a circle, a tag or a promotion."""
+    post, author_id = item.post, item.author.pk
+    return (
+        author_id in reader.relations.following
+        or author_id == reader.viewer.pk
+        or post.visibility == Visibility.CIRCLE
+        or (post.visibility == Visibility.PUBLIC and bool(reader.tag_of(item)))
+        or (post.is_open and author_id in reader.promotions)
+    )
 
 
 def _explanation(
@@ -535,21 +555,15 @@ def _questions(viewer: User, item: FeedItem) -> list[_Question]:
         mute = _("Have you muted its author?")
         language = "" if item.post.language else _("it does not say in which language it is")
     return [
-        _Question(
-            follow,
-            (Source.NOT_FOLLOWED, Source.TAG_NOT_PUBLIC),
-            passes=True,
-            irrelevant=_belongs_anyway(viewer, item),
-        ),
-        _Question(
-            _("Is its author in a list whose posts you leave out of your home page?"),
-            (Source.LISTED,),
-        ),
         _Question(mute, (Source.MUTED,)),
         _Question(
             _("Do you hide reposts by this person?"),
             (Source.UNSHARED,),
             irrelevant="" if item.is_repost else _("it is not a repost"),
+        ),
+        _Question(
+            _("Is its author in a list whose posts you leave out of your home page?"),
+            (Source.LISTED,),
         ),
         _Question(
             _("Do you read its author in other languages only?"),
@@ -563,12 +577,18 @@ def _questions(viewer: User, item: FeedItem) -> list[_Question]:
             if item.post.reply_to_id and not item.is_repost
             else _("it is not a reply"),
         ),
-        _Question(_("Does one of your filters hide it?"), (Source.FILTERED,)),
+        _Question(
+            follow,
+            (Source.NOT_FOLLOWED, Source.TAG_NOT_PUBLIC),
+            passes=True,
+            irrelevant=_belongs_anyway(viewer, item),
+        ),
         _Question(
             _("Have you read it?"),
             (Source.READ,),
             irrelevant="" if viewer.hides_read else _("you do not hide what you have read"),
         ),
+        _Question(_("Does one of your filters hide it?"), (Source.FILTERED,)),
         _Question(
             _("Has it arrived on your home page?"),
             (Source.FAILED, Source.WAITING, Source.GIVEN_UP, Source.LOST),

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from django.db import models
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.accounts.queries import handles_of
 from feedcache.ids import author_of
 
 
@@ -99,6 +101,11 @@ class AuditFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.viewer_id or '-'} {self.post_id or '-'}"
+
+    @cached_property
+    def handles(self) -> dict[int, str]:
+        """Of the accounts that it is about; whoever has many findings reads them for all at once, and sets them."""
+        return handles_of(accounts_of([self]))
 
 
 def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:

@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Mark, Source, assembly, checklist, post_id_in
+from apps.audit.explain import Mark, Source, assembly, checklist, explain, post_id_in
+from apps.engagement.actions import mark_post_read
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
@@ -139,11 +140,25 @@ def test_the_checklist_stops_at_the_first_no(alice, carol, online):
     assert (len(found.checks), found.unasked) == (10, 0)
     assert Mark.FAILED not in answers(found)
     found = checklist(online, stranger.pk)
-    assert (answers(found), found.unasked) == ([Mark.PASSED, Mark.FAILED], 8)
+    assert (answers(found).index(Mark.FAILED), len(found.checks), found.unasked) == (6, 7, 3)
     assert found.outcome == "It is not on your home page."
     mute_user(online, alice)
     found = checklist(online, post.pk)
-    assert (answers(found), found.unasked) == ([Mark.PASSED] * 3 + [Mark.FAILED], 6)
+    assert (answers(found), found.unasked) == ([Mark.PASSED, Mark.FAILED], 8)
+
+
+def test_the_first_rule_that_drops_a_post_is_the_one_that_is_told(alice, online):
+    """In the page's order: whom one mutes, then what one has read, then what one filters."""
+    post = publish(alice, "rhubarb")
+    deliver()
+    act = FilterChange("Pies", ["home"], act="hide", keywords=[KeywordChange(keyword="rhubarb")])
+    create_filter(online, act)
+    User.objects.filter(pk=online.pk).update(hides_read=True)
+    mark_post_read(online, post.pk)
+    online = user_by_id(online.pk)
+    assert explain(online, post.pk).source == Source.READ
+    mute_user(online, alice)
+    assert explain(online, post.pk).source == Source.MUTED
 
 
 def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
@@ -215,8 +230,8 @@ def test_a_filter_that_hides_it_is_named(alice, online):
         FilterChange("Pies", ["home"], act="hide", keywords=[KeywordChange(keyword="rhubarb")]),
     )
     found = checklist(online, post.pk)
-    assert answers(found).index(Mark.FAILED) == 7
-    assert (found.checks[7].question, found.checks[7].answer) == (
+    assert answers(found).index(Mark.FAILED) == 8
+    assert (found.checks[8].question, found.checks[8].answer) == (
         "Does one of your filters hide it?",
         "Yes.",
     )
@@ -293,11 +308,11 @@ def test_the_answer_begins_with_one_sentence(alice, carol, online, page_of):
     muted = 'You mute <a href="/@alice">@alice</a>.'
     assert f"<b>It is not on your home page.</b> {muted}" in page
     assert 'Have you muted its author? <b class="failed">Yes.</b>' in page
-    assert "The remaining 6 checks were not needed: the answer was already clear." in page
+    assert "The remaining 8 checks were not needed: the answer was already clear." in page
     assert "Nothing was left out" not in page
     browser.cookies["lang"] = "zh-hans"
     page = browser.get("/explain", {"post": str(post.pk)}).content.decode()
-    assert "其余 6 项检查不再需要：答案已经清楚。" in page
+    assert "其余 8 项检查不再需要：答案已经清楚。" in page
 
 
 @pytest.mark.parametrize(

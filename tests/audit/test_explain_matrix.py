@@ -102,15 +102,15 @@ fact AS (
         WHEN visibility = 'followers' AND followed_at IS NULL THEN 'hidden'
         WHEN visibility = 'friends' AND (followed_at IS NULL OR NOT befriended) THEN 'hidden'
         WHEN visibility = 'circle' AND NOT inside THEN 'hidden'
-        WHEN followed_at IS NULL AND NOT inside AND (NOT promoted OR muted) AND NOT (tagged AND visibility = 'public')
-            THEN CASE WHEN tagged THEN 'tag_not_public' ELSE 'not_followed' END
-        WHEN listed THEN 'listed'
         WHEN muted THEN 'muted'
         WHEN kind = 'repost' AND unshared THEN 'unshared'
+        WHEN listed THEN 'listed'
         WHEN kind <> 'repost' AND foreign_language THEN 'language'
         WHEN to_stranger THEN 'reply'
-        WHEN filtered THEN 'filtered'
+        WHEN followed_at IS NULL AND NOT inside AND NOT promoted AND NOT (tagged AND visibility = 'public')
+            THEN CASE WHEN tagged THEN 'tag_not_public' ELSE 'not_followed' END
         WHEN read THEN 'read'
+        WHEN filtered THEN 'filtered'
     END AS against, tagged AND followed_at IS NULL OR pulled OR cached OR page = 'cut' AS there
     FROM fact
 )

@@ -131,12 +131,12 @@ def _rule(viewer_id: int, post_id: int, oracle: Oracle) -> Source:
         or oracle.is_promoted(viewer_id, post)
     )
     rules = (
-        (not is_wanted, Source.NOT_FOLLOWED),
-        (author in oracle.elsewhere[viewer_id], Source.LISTED),
         (oracle.is_muted(viewer_id, post), Source.MUTED),
         (post["kind"] == "repost" and author in oracle.unshared[viewer_id], Source.UNSHARED),
+        (author in oracle.elsewhere[viewer_id], Source.LISTED),
         (oracle.is_unwanted_language(viewer_id, post), Source.LANGUAGE),
         (oracle.is_hidden_reply(viewer_id, post), Source.REPLY),
+        (not is_wanted, Source.NOT_FOLLOWED),
     )
     found = next((source for applies, source in rules if applies), Source.FILTERED)
     if found == Source.NOT_FOLLOWED and _has_quiet_tag(viewer_id, post_id):

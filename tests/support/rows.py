@@ -1,0 +1,157 @@
+"""A reader with so many rows in every list there is; row 3 of a list bears its number: `fan3`, "Post 3", "List 3"."""
+
+from datetime import timedelta
+from io import BytesIO
+
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from apps.accounts.actions import issue_token
+from apps.accounts.models import Login, User
+from apps.accounts.queries import user_by_id
+from apps.audit.models import AuditFinding, AuditRun, Kind
+from apps.engagement.actions import bookmark_post, like_post
+from apps.feeds.actions import create_feed
+from apps.filters.actions import FilterChange, KeywordChange, add_keyword, add_post, create_filter
+from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle, FollowRequest, UserList
+from apps.moderation.actions import file_report
+from apps.notifications.actions import change_policy
+from apps.notifications.models import Announcement
+from apps.oauth.actions import issue_access, register_application
+from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.edit import edit_post, pin_post
+from apps.posts.actions.publish import repost
+from apps.posts.actions.schedule import schedule_post
+from apps.posts.actions.uploads import upload_picture
+from apps.privacy.models import Erasure, Export
+from apps.search.trends import rank_posts
+from apps.tags.actions import follow_tag
+from apps.tags.trends import TRENDING_CACHE, count_days
+from apps.timeline.models import AuthorPolicy, Policy, PolicyChange
+from tests.promotions.conftest import make_campaign, make_segment
+from tests.support.factories import deliver, make_user, publish
+from tests.support.pictures import each_decoded_once, picture
+
+
+class Rows:
+    """The world of the reader. Fans are friends of the reader, and react to `root`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.user_id = make_user("reader").pk
+        self.nag = make_user("nag")
+        change_policy(self.reader, for_not_following="filter")
+        self.root = publish(self.reader, "Version 0").pk
+        self.list = create_group(UserList, self.reader, name="Many").pk
+        self.left_out = create_group(UserList, self.reader, name="Left out", is_exclusive=True).pk
+        self.circle = create_group(Circle, self.reader, name="Many").pk
+        self.feed = create_feed(self.reader, name="Many", include_tags=["tea"], is_public=True).pk
+        words = [KeywordChange(keyword="nothing")]
+        self.filter = create_filter(self.reader, FilterChange("Many", ["home"], keywords=words)).pk
+        self.fans: list[User] = []
+        self.friends: list[User] = []
+        self.posts: list[int] = []
+
+    @property
+    def reader(self) -> User:
+        """As they are now."""
+        return user_by_id(self.user_id)
+
+    def grow(self, count: int) -> None:
+        """Until there are so many of each."""
+        while self.count < count:
+            self.count += 1
+            self._add_people(self.count)
+            self._add_posts(self.count)
+            self._add_own(self.count)
+            self._add_settings(self.count)
+            self._add_staff_rows(self.count)
+        deliver()
+        count_days()
+        rank_posts()
+        TRENDING_CACHE.clear()
+
+    def _add_people(self, n: int) -> None:
+        reader, fan = self.reader, make_user(f"fan{n}")
+        listed, friend, stranger = (
+            make_user(f"{name}{n}") for name in ("listed", "friend", "stranger")
+        )
+        for follower, followee in (
+            (fan, reader), (reader, fan), (reader, listed), (fan, friend),
+        ):  # fmt: skip
+            follow_user(follower, followee)
+        endorse_user(reader, fan)
+        block_user(reader, make_user(f"foe{n}"))
+        mute_user(reader, make_user(f"bore{n}"))
+        FollowRequest.objects.create(owner=reader, requester=make_user(f"asker{n}"))
+        add_members(UserList, reader, self.list, [fan.pk])
+        add_members(UserList, reader, self.left_out, [listed.pk])
+        add_members(Circle, reader, self.circle, [fan.pk])
+        joined = create_group(Circle, fan, name=f"Joined {n}")
+        add_members(Circle, fan, joined.pk, [reader.pk])
+        deliver()
+        like_post(fan, publish(friend, f"Friend {n}").pk)
+        publish(listed, f"Left out {n}", visibility="followers")
+        publish(stranger, f"@reader Request {n}", visibility="mentioned")
+        publish(self.nag, f"@reader Nag {n}", visibility="mentioned")
+        self.fans.append(fan)
+        self.friends.append(friend)
+
+    def _add_posts(self, n: int) -> None:
+        fan, root = self.fans[-1], self.root
+        with each_decoded_once():
+            photo = upload_picture(fan, BytesIO(picture()), alt=f"Picture {n}").pk
+        text = f"Post {n} #tea #tea{n} https://example.org/{n}"
+        self.posts.append(publish(fan, text, media_ids=[photo]).pk)
+        poll = PollDraft(["Red", "Green"], 3600)
+        publish(fan, f"Reply {n}", reply_to_id=root, poll=poll, visibility="unlisted")
+        publish(fan, f"Quote {n}", quote_of_id=root, visibility="unlisted")
+        publish(fan, f"@reader Direct {n}", visibility="mentioned")
+        repost(fan, root)
+        like_post(fan, root)
+
+    def _add_own(self, n: int) -> None:
+        reader, post = self.reader, self.posts[-1]
+        edit_post(reader, self.root, body=f"Version {n}")
+        with each_decoded_once():
+            photo = upload_picture(reader, BytesIO(picture()), alt=f"Own picture {n}").pk
+        pin_post(reader, publish(reader, f"Mine {n}", media_ids=[photo]).pk)
+        like_post(reader, post)
+        bookmark_post(reader, post)
+        schedule_post(reader, Draft(body=f"Later {n}"), timezone.now() + timedelta(hours=n))
+        file_report(reader, self.fans[-1], category="spam", comment=f"Report {n}")
+
+    def _add_settings(self, n: int) -> None:
+        reader, fan = self.reader, self.fans[-1]
+        in_list = create_group(UserList, reader, name=f"List {n}")
+        add_members(UserList, reader, in_list.pk, [fan.pk])
+        add_members(UserList, reader, in_list.pk, [self.fans[0].pk])
+        create_group(Circle, reader, name=f"Circle {n}")
+        create_feed(reader, name=f"Feed {n}", include_people=[fan.handle], is_public=True)
+        words = [KeywordChange(keyword=f"keyword{n}")]
+        create_filter(reader, FilterChange(f"Filter {n}", ["home"], keywords=words))
+        add_keyword(reader, self.filter, keyword=f"word{n}", whole_word=True)
+        add_post(reader, self.filter, self.posts[-1])
+        follow_tag(reader, f"tea{n}")
+        issue_token(reader, name=f"Token {n}")
+        program = register_application(name=f"Program {n}", scopes="read").application
+        issue_access(reader, program, scopes=["read"])
+        self._add_login(n)
+
+    def _add_login(self, n: int) -> None:
+        key, tomorrow = f"session{n}", timezone.now() + timedelta(days=1)
+        Session.objects.create(session_key=key, session_data="", expire_date=tomorrow)
+        Login.objects.create(user_id=self.user_id, session_key=key, device=f"Browser {n}")
+
+    def _add_staff_rows(self, n: int) -> None:
+        Announcement.objects.create(text=f"Announcement {n}")
+        fan, friend = self.fans[-1], self.friends[-1]
+        AuthorPolicy.objects.create(author=fan, policy=Policy.PULL)
+        PolicyChange.objects.create(author=fan, before="site", after="pull", made_by=fan.handle)
+        make_campaign(friend, make_segment(f"segment{n}"))
+        Export.objects.create(user=friend, name=f"archive{n}")
+        Erasure.objects.create(user_id=friend.pk)
+        run = AuditRun.objects.create(pages=n)
+        AuditFinding.objects.create(run=run, kind=Kind.MISSING, viewer_id=self.user_id)
