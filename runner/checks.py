@@ -102,7 +102,7 @@ class Job:
 def nightly_jobs() -> list[Job]:
     """All there is to run, one after another; some three hours on two cores."""
     environment = testing.environment()
-    coverage = ["--cov", "--cov-branch", "--cov-context=test", "--cov-report="]
+    coverage = ["--cov", "--cov-context=test", "--cov-report="]
     verbs = [
         ("mutate",),
         ("vitals",),

@@ -55,9 +55,13 @@ def gate(monkeypatch):
         monkeypatch.setattr(lint, "steps", lambda names: steps[names])
         monkeypatch.setattr(checks, "SHORT_FORMS", (("verb", "--short"),))
         monkeypatch.setattr(checks, "_run", lambda *_form: form)
-        popen = lambda command, **_options: begun.append(command) or tests
+
+        def begin(command, **_options):
+            begun.append(command)
+            return tests
+
         monkeypatch.setattr(
-            checks, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": popen})
+            checks, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": begin})
         )
         return checks._gate(""), begun
 

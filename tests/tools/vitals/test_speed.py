@@ -3,6 +3,7 @@
 import pytest
 from rich.console import Console
 
+from runner.checkout import ROOT
 from tools.vitals import __main__ as command
 from tools.vitals import warm
 from tools.vitals.browser import MISSING, PROGRAM, chromium
@@ -50,4 +51,4 @@ def test_a_part_that_fails_is_a_line_and_the_others_are_written(tmp_path, monkey
 
 
 def test_the_tests_of_a_warm_home_page_are_there():
-    assert (command.ROOT / warm.TESTS).is_file()
+    assert (ROOT / warm.TESTS).is_file()
