@@ -5,8 +5,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "docs" / "requirements.md"
 SOURCES = ROOT / "docs" / "sources.md"
@@ -84,9 +82,13 @@ def test_every_row_of_the_articles_is_there_in_order():
     assert list(documented()) == systems + conflicts
 
 
-@pytest.mark.parametrize("row", documented())
-def test_what_a_row_names_exists(row):
-    modules, state, places = documented()[row]
+def test_what_a_row_names_exists(subtests):
+    for row, (modules, state, places) in documented().items():
+        with subtests.test(row):
+            check_row(row, modules, state, places)
+
+
+def check_row(row, modules, state, places):
     assert [place for place in modules if not is_module(place) and not is_document(place)] == []
     assert [place for place in places if not is_test(place) and not is_document(place)] == []
     if state == "not built":
