@@ -237,7 +237,8 @@ def _memory(people: Population) -> Iterator[Need]:
 
 def main(command_line: list[str]) -> int:
     """Print the table; 2 when nothing was measured yet."""
-    options = _parser().parse_args(command_line)
+    options = vars(_parser().parse_args(command_line))
+    del options["short"]  # it reckons in a second anyway
     console = Console()
     try:
         cost = costs()
@@ -245,7 +246,7 @@ def main(command_line: list[str]) -> int:
         console.print("Nothing was measured yet: ./run bench")
         return 2
     table = Table("what", "needed", "by")
-    for need in needs(Population(**vars(options)), cost):
+    for need in needs(Population(**options), cost):
         table.add_row(need.what, f"{need.amount:,.1f} {need.unit}", need.by)
     console.print(table)
     table = Table("checked against a real load", "foretold", "measured", "off by")
@@ -262,6 +263,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="./run capacity", description="What a population needs, from measured costs.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )  # fmt: skip
+    parser.add_argument("--short", action="store_true", help="the same")
     parser.add_argument("--users", type=int, default=10**6, metavar="N")
     parser.add_argument(
         "--active", type=float, default=0.2, metavar="SHARE", help="of the users, on a day"

@@ -10,15 +10,19 @@ from runner.terminal import LaunchError
 EXAMPLES = """\
 examples:
   ./run fuzz                           2,000 requests, about a minute
+  ./run fuzz --short                   300 requests, in seconds
   ./run fuzz --requests 100000         the long one: every operation and form hundreds of times
   ./run fuzz --seed 7                  other requests; the same seed asks the same
   ./run fuzz --processes 4             more web processes, where there are more cores
 """
+SHORT_REQUESTS = 300
 
 
 def main(command_line: list[str]) -> int:
     """Fuzz a site; 1 when an answer was a failure or a process died, 2 when it could not be run."""
     options = _parser().parse_args(command_line)
+    if options.short:
+        options.requests, options.processes = SHORT_REQUESTS, 1
     from tools.fuzz.site import fuzzed_site  # noqa: PLC0415 -- --help needs no Django
 
     console = Console()
@@ -45,6 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--requests", type=_positive, default=2000, metavar="N", help="to send (default: 2000)"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="few requests to one process: does it run?"
     )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="S", help="of what is asked (default: 1)"

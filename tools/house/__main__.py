@@ -21,12 +21,13 @@ examples:
   ./run house --no-trace           without servers, in a few seconds
   ./run house --json | jq .bars    for programs
 """
+WARM = 3  # times that what is traced is done; the last one counts
 
 
 def main(command_line: list[str]) -> int:
     """Measure and print. Exit status 0 whatever the figures say: they are for people to judge."""
     options = _parser().parse_args(command_line)
-    house = survey(ROOT, {} if options.no_trace else _traces())
+    house = survey(ROOT, {} if options.no_trace else _traces(short=options.short))
     if options.json:
         sys.stdout.write(json.dumps(house.as_json(), indent=2) + "\n")
     else:
@@ -43,16 +44,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
+        "--short", action="store_true", help="trace what is not warm yet: does it run?"
+    )
+    parser.add_argument(
         "--no-trace", action="store_true", help="start no servers; leave the two traces out"
     )
     return parser
 
 
-def _traces() -> Mapping[str, Trace]:
+def _traces(*, short: bool) -> Mapping[str, Trace]:
     servers = import_module("tools.bench.servers")
     with servers.site_servers():
         # imports models, which need the settings that were made just now
-        traces: Mapping[str, Trace] = import_module("tools.house.walks").home_and_publish()
+        traces: Mapping[str, Trace] = import_module("tools.house.walks").home_and_publish(
+            warm=1 if short else WARM
+        )
         return traces
 
 

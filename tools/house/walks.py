@@ -15,17 +15,17 @@ from feedcache.structures.counters import maintenance
 from runner.checkout import ROOT
 from tools.house.trace import Trace, trace
 
-READER, WARM = "alice", 3
+READER = "alice"
 BUILD_SECONDS = 20.0  # more than the demo's counts take
 OWN = ("apps", "feedsite", "feedcache")
 
 
-def home_and_publish() -> dict[str, Trace]:
+def home_and_publish(*, warm: int) -> dict[str, Trace]:
     seed(size="small", seed_number=1, advance=lambda _what, _number: None)
     for counts in (POST_COUNTS, USER_COUNTS):  # what beat does on a running site
         maintenance.maintain(counts, seconds=BUILD_SECONDS)
     found = {}
-    for _warm in range(WARM):  # the last ones count
+    for _warm in range(warm):  # the last ones count
         found = {
             "home_timeline": _trace_home(user_by_handle(READER)),
             "publish_post": _trace_publication(user_by_handle(READER)),

@@ -44,7 +44,7 @@ def run(directory: Path) -> list[Line]:
         stats.drain()
         _play(crowd, chance, REQUESTS)
         counts = stats.drain()
-    return _lines(counts)
+    return lines_of(counts)
 
 
 def _crowd() -> list[APIClient]:
@@ -90,7 +90,8 @@ def _expect(status: int) -> None:
         raise RuntimeError(f"a request was answered with {status}")
 
 
-def _lines(counts: stats.Counts) -> list[Line]:
+def lines_of(counts: stats.Counts) -> list[Line]:
+    """The hit rate of all classes of data together, each class beside it."""
     # the other subjects have names of two parts: "tier:l1", "call:redis graph", "requests:core"
     classes = sorted({subject for subject, _outcome in counts if ":" not in subject})
     rates = {name: stats.hit_rate(counts, name) or 0.0 for name in classes}
