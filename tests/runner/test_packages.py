@@ -53,23 +53,56 @@ def test_an_environment_is_really_made_and_then_left_alone(
     python = packages.ensure_packages(development=False)
     done = subprocess.run([str(python), "-c", "import pip"], check=False)
     assert done.returncode == 0
-    assert "Installing 0 pinned packages" in capsys.readouterr().err
+    assert "Installing 0 packages" in capsys.readouterr().err
     monkeypatch.setattr(packages, "_install", None)  # calling it would fail
     assert packages.ensure_packages(development=False) == python
     assert sorted(path.name for path in place.iterdir()) == ["requirements.txt", "venv"]
 
 
-def test_changed_requirements_are_installed_again(requirements, no_bootstrap, capsys):
-    packages.ensure_packages(development=False)
-    requirements.write_text("# something else\n")
-    packages.ensure_packages(development=False)
-    assert capsys.readouterr().err.count("Installing") == 2
+@pytest.fixture
+def locks(place, monkeypatch, requirements):
+    """What the site needs, and what development needs with it."""
+    more = place / "requirements-dev.txt"
+    requirements.write_text("django==5.2.19 \\\n    --hash=sha256:1\n")
+    more.write_text(
+        "django==5.2.19 \\\n    --hash=sha256:1\nruff==0.17 ; os_name == 'posix'\nmypy==2\n"
+    )
+    monkeypatch.setattr(packages, "DEVELOPMENT_REQUIREMENTS", more)
+    return requirements
 
 
-def test_development_packages_include_the_sites(requirements, no_bootstrap, capsys):
+def announced(capsys):
+    return [line for line in capsys.readouterr().err.splitlines() if line.endswith(" ...")]
+
+
+def test_changed_requirements_are_installed_again(locks, no_bootstrap, capsys, place):
+    packages.ensure_packages(development=False)
+    locks.write_text("django==5.2.20\nredis==8\n")
+    packages.ensure_packages(development=False)
+    assert announced(capsys) == [
+        f"Installing 1 packages into {place}/venv (once) ...",
+        f"Bringing the 2 packages of {place}/venv up to date ...",
+    ]
+
+
+def test_development_packages_include_the_sites(locks, no_bootstrap, capsys, place):
     packages.ensure_packages(development=True)
     packages.ensure_packages(development=False)
-    assert capsys.readouterr().err.count("Installing") == 1
+    assert announced(capsys) == [f"Installing 3 packages into {place}/venv (once) ..."]
+
+
+def test_after_the_sites_packages_only_the_others_are_announced(locks, no_bootstrap, capsys, place):
+    packages.ensure_packages(development=False)
+    packages.ensure_packages(development=True)
+    assert announced(capsys)[1:] == [
+        f"Installing 2 more packages into {place}/venv, for tests and tools (once) ..."
+    ]
+
+
+def test_an_environment_that_is_there_is_not_made_again(locks, no_bootstrap, monkeypatch):
+    packages.ensure_packages(development=False)
+    monkeypatch.setattr(packages, "_make_environment", None)  # calling it would fail
+    packages.ensure_packages(development=True)
 
 
 def test_a_killed_set_up_is_started_from_nothing(requirements, no_bootstrap, place, monkeypatch):
