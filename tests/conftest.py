@@ -1,5 +1,6 @@
 """The cast of every test: alice is followed by bob; carol is a stranger. Real servers, empty caches."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from runner.environment import UNCOMPRESSED
 from tests.support import cassandra, clusters, memory
 from tests.support.commits import commit_inside_tests
 from tests.support.database import migrated_template
-from tests.support.factories import deliver, make_user
+from tests.support.factories import deliver, log_in, make_user
 from tests.support.faults import close_breakers
 from tests.support.flushing import flush_quickly
 from tests.support.services import running
@@ -53,6 +54,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="all of the matrices of tests/security and of /explain",
     )
+
+
+def pytest_collection_finish():
+    """What is loaded by now lives to the end: the garbage collector need not walk through it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -276,7 +282,7 @@ def page_of():
     def client(user):
         browser = Client()
         if user is not None:
-            browser.force_login(user)
+            log_in(browser, user)
         return browser
 
     return client

@@ -1,17 +1,30 @@
-"""Makes what tests need, through the actions that users go through."""
+"""Makes what tests need, through the actions that users go through.
+
+Accounts and logins, of which every test needs some, are written as rows.
+"""
 
 from itertools import count
 
-from apps.accounts.actions import register
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.cached_db import SessionStore
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts.authentication.sessions import device_of
 from apps.accounts.email import sending
-from apps.accounts.models import AccessToken, User, UserCounts
-from apps.accounts.queries import personal_token, user_by_id
+from apps.accounts.models import AccessToken, Login, Mail, User, UserCounts
+from apps.accounts.queries import personal_token
 from apps.events import actions as events
+from apps.events.leases import State
+from apps.events.models import Event
 from apps.moderation.actions import suspend_user
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
+from apps.timeline.models import Backfill, BackfillChunk, FanoutChunk, FanoutJob
 from feedcache.read_through import write_together
 
 PASSWORD = "a long enough passphrase"
@@ -19,11 +32,25 @@ _numbers = count(1)
 
 
 def make_user(handle="", **fields) -> User:
-    """An account, with its counts loaded."""
+    """An account, with its counts loaded: what `register` makes, without its checks."""
     handle = handle or f"user{next(_numbers)}"
     fields.setdefault("email", f"{handle}@example.org")
-    user = register(handle=handle, password=PASSWORD, **fields)
-    return user_by_id(user.pk)
+    user = User(handle=handle, **fields)
+    user.set_password(PASSWORD)
+    user.save(force_insert=True)
+    UserCounts.objects.create(user=user)  # which is `user.counts` from now on
+    return user
+
+
+def log_in(browser: Client, user: User) -> None:
+    """What a login leaves: a session and its place in the list; `force_login` needs twenty statements for it."""
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    Login.objects.create(user=user, session_key=session.session_key, device=device_of(""))
+    browser.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
 
 
 def user_of_token(token) -> User | None:
@@ -55,7 +82,23 @@ def suspend(user: User) -> None:
     suspend_user(user, by=moderator(), reason="A test.")
 
 
+_WORK = (Event, FanoutJob, Backfill, BackfillChunk, FanoutChunk, Mail)
+_DUE = " UNION ALL ".join(
+    f"SELECT FROM {model._meta.db_table} WHERE state = %(pending)s AND due_at <= %(now)s"
+    for model in _WORK
+)
+
+
 def deliver() -> None:
     """Do what the workers would do, until nothing is due."""
-    while events.run_due(limit=100) or dispatch.run_due(limit=100) or sending.run_due(limit=100):
+    while _is_something_due() and (
+        events.run_due(limit=100) or dispatch.run_due(limit=100) or sending.run_due(limit=100)
+    ):
         pass
+
+
+def _is_something_due() -> bool:
+    with connection.cursor() as cursor:
+        values = {"pending": State.PENDING.value, "now": timezone.now()}
+        cursor.execute(f"SELECT EXISTS ({_DUE})", values)
+        return cursor.fetchone()[0]

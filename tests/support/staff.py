@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.test import Client
 
 from apps.accounts.models import User
-from tests.support.factories import make_user
+from tests.support.factories import log_in, make_user
 
 MAX_QUERIES = 12
 
@@ -29,7 +29,7 @@ def make_staff(*permissions: str, superuser: bool = False, handle: str = "") -> 
 def browser_of(user: User) -> Client:
     """A browser in which a user is logged in."""
     browser = Client()
-    browser.force_login(user)
+    log_in(browser, user)
     return browser
 
 

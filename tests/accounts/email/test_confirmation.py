@@ -10,6 +10,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from apps.accounts.actions import register
 from apps.accounts.email.confirmation import change_email
 from apps.accounts.models import User
 from tests.api.test_endpoints import application_client
@@ -157,7 +158,7 @@ class TestConfirming:
         assert Client().get(link_to(FREE)).status_code == 200
 
     def test_of_two_who_give_one_address_whoever_reads_its_mail_first_has_it(self, newcomer):
-        make_user("user_one", email=FREE)
+        register(handle="user_one", email=FREE, password=PASSWORD)
         first, second = (
             re.findall(r"http://testserver(/email/confirm/\S+)", body)[0] for body in sent_to(FREE)
         )
