@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import UserCounts
+from apps.accounts.queries import AccountCounts, user_counts
 from apps.audit.tasks import reconcile_counts
 from apps.engagement import reconcile
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
@@ -103,11 +104,16 @@ def test_a_wrong_count_of_an_account_is_found_and_repaired_everywhere(life, alic
     assert getattr(UserCounts.objects.get(pk=alice.pk), field) == right
 
 
+def nine_of_everything():
+    """Wrong counts of a post, however many kinds there are."""
+    return tuple(9 for _field in POST_COUNTS.store.schema.fields)
+
+
 @pytest.mark.parametrize("revision", [0, 1, 2, 3, 30_000, 40_000])
 def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(life, revision):
     pk = life[2].pk
     key, name = POST_COUNTS.store.places.place(pk)
-    record = POST_COUNTS.store.schema.pack((9, 9, 9, 9, 0, 9), revision).record
+    record = POST_COUNTS.store.schema.pack(nine_of_everything(), revision).record
     counters().hset(POST_COUNTS.store.key(key), name, record)
     assert post_counts([pk])[pk].likes == 9
     assert drifts("--fix")[0]
@@ -225,7 +231,7 @@ def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
     found = post_counts([post.pk for post in posts])
     assert {counts.likes for counts in found.values()} == {5}
     assert {counts.replies for counts in found.values()} == {10}
-    assert USER_COUNTS.get_many([author.pk])[author.pk] == (5, 0, 3)
+    assert user_counts([author.pk])[author.pk] == AccountCounts(followers=5, posts=3)
     assert drifts() == ({}, 0)
 
 
@@ -234,7 +240,7 @@ def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
 
 def test_a_rebuild_puts_everything_right_in_redis(life):
     before = post_counts([post.pk for post in life])
-    POST_COUNTS.store.put([Row(life[0].pk, (9, 9, 9, 9, 9, 0), 30_000)])
+    POST_COUNTS.store.put([Row(life[0].pk, nine_of_everything(), 30_000)])
     said, code = command("rebuild")
     assert (code, said.startswith("The counters were built in")) == (0, True)
     assert post_counts([post.pk for post in life]) == before
