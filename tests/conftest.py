@@ -36,6 +36,7 @@ from tests.support.database import migrated_template
 from tests.support.factories import deliver, log_in, make_user
 from tests.support.faults import close_breakers
 from tests.support.flushing import flush_quickly
+from tests.support.pictures import each_decoded_once
 from tests.support.services import running
 from tests.support.staff import browser_of, make_staff
 
@@ -71,6 +72,12 @@ def django_db_keepdb():
 def _quick_flush():
     with pytest.MonkeyPatch.context() as monkeypatch:
         flush_quickly(monkeypatch)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _each_picture_decoded_once():
+    with each_decoded_once():
         yield
 
 

@@ -28,7 +28,7 @@ from apps.timeline.pipeline.page import MAX_ROUNDS
 from feedcache.ids import author_of, compose
 from tests.support import pages
 from tests.support.factories import deliver, make_user, publish, suspend
-from tests.support.pictures import each_decoded_once, picture
+from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -157,8 +157,7 @@ class History:
         if more["visibility"] == "circle":
             more["circle_id"] = self.circles[self.people.index(author)].pk
         if dice.random() < 0.3:
-            with each_decoded_once():
-                more["media_ids"] = [upload_picture(author, BytesIO(picture())).pk]
+            more["media_ids"] = [upload_picture(author, BytesIO(picture())).pk]
         if self.posts and dice.random() < 0.3:
             more["reply_to_id"] = dice.choice(self.posts)
         more["language"] = dice.choice(("en", "zh", "zh-CN", "de"))

@@ -35,7 +35,7 @@ from apps.tags.actions import follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
 from feedcache.ids import compose, second_of
 from tests.support.factories import deliver, make_user, publish, suspend
-from tests.support.pictures import each_decoded_once, picture
+from tests.support.pictures import picture
 
 VIEWERS = (
     "anonymous", "stranger", "follower", "mutual", "muter", "member", "mentioned", "blocked", "blocker",
@@ -215,8 +215,7 @@ class _Maker:
 
     def _pictures(self, mark: str) -> list[int]:
         file = BytesIO(picture())
-        with each_decoded_once():
-            return [upload_picture(self._author, file, alt=f"Of {mark}").pk]
+        return [upload_picture(self._author, file, alt=f"Of {mark}").pk]
 
 
 def _poll(mark: str) -> PollDraft:

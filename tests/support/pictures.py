@@ -7,7 +7,8 @@ from io import BytesIO
 import pytest
 from PIL import Image, PngImagePlugin
 
-from apps.media.sandbox import reencode_picture
+from apps.media import avatars
+from apps.media.sandbox import reencode_picture, run_decoder
 from apps.posts.actions import uploads
 
 RED = (200, 30, 30)
@@ -16,10 +17,20 @@ _reencoded = cache(reencode_picture)
 
 @contextmanager
 def each_decoded_once():
-    """The same bytes always become the same picture: where it is not looked at, no program decodes it again."""
+    """The same bytes always become the same picture: no program decodes them again. Refusals are not kept."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uploads, "reencode_picture", _reencoded)
+        patch.setattr(avatars, "run_decoder", _decoded)
         yield
+
+
+def _decoded(module, data, *, arguments, field):
+    return _decoded_with(module, data, tuple(arguments), field)
+
+
+@cache
+def _decoded_with(module, data, arguments, field):
+    return run_decoder(module, data, arguments=arguments, field=field)
 
 
 def picture(size=(60, 40), kind="PNG", mode="RGB", **more):
