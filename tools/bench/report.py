@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tools.bench.chart import draw, draw_growth
 from tools.bench.measure import Spread
+from tools.figures import made, stamped
 
 FURTHER = "Further figures"
 
@@ -77,6 +78,7 @@ def write(
     directory.mkdir(parents=True, exist_ok=True)
     data = {
         "suite": suite,
+        "made": made(),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "servers": servers,
@@ -91,7 +93,7 @@ def write(
     ]
     if compared:
         places.append(directory / f"{suite}.svg")
-        places[-1].write_text(draw(compared))
+        places[-1].write_text(stamped(draw(compared)))
     places.append(directory / f"{suite}.md")
     places[-1].write_text(_markdown(suite, lines, servers, note))
     grown = [
@@ -99,14 +101,14 @@ def write(
     ]
     if grown:
         places.append(directory / f"{suite}-growth.svg")
-        places[-1].write_text(draw_growth(grown))
+        places[-1].write_text(stamped(draw_growth(grown)))
     return places
 
 
 def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str:
     head = (
-        f"# ./run bench {suite}\n\nPython {platform.python_version()}, {servers}; {os.cpu_count()} cores."
-        " Medians, with the tenth and ninetieth percentile."
+        f"# ./run bench {suite}\n\nPython {platform.python_version()}, {servers}; {os.cpu_count()} cores;"
+        f" {made()}. Medians, with the tenth and ninetieth percentile."
     )
     parts = [head, *(["", note] if note else [])]
     for title, some in _with_and_without_bar(lines):

@@ -45,10 +45,11 @@ SMALL: Mapping[str, Mapping[str, object]] = {
     },
     "site.publish": {"FOLLOWERS": (10, 50), "ROUNDS": 2, "WARM": 1},
     "site.overload": {"RATE": 20, "SECONDS": 2, "WRITERS": 5},
+    "peers.takahe": {"ROUNDS": 1, "WARM_SECONDS": 1, "PEER_SECONDS": 1},
     "site.profile": {"REQUESTS": 5, "WARM": 3, "AUTHORS": 5},
     "site.flame": {"SECONDS": 1},
 }  # fmt: skip
-SHARED = {"site": ("timeline",)}  # suite -> others whose parts it has
+SHARED = {"site": ("timeline", "peers")}  # suite -> others whose parts it has
 
 
 def use_small_numbers(suite: str) -> None:

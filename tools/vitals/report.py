@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tools.bench.chart import STYLE
+from tools.figures import made, stamped
 from tools.vitals.budgets import Line
 from tools.vitals.look import Look
 
@@ -54,6 +55,7 @@ def write(
     directory.mkdir(parents=True, exist_ok=True)
     places = [directory / f"{NAME}.{ending}" for ending in ("json", "md", "svg")]
     data = {
+        "made": made(),
         "looks": len(looks),
         "pages": sorted({look.page.name for look in looks}),
         "minutes": round(minutes, 1),
@@ -63,7 +65,7 @@ def write(
     }
     places[0].write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     places[1].write_text(_markdown(lines, looks))
-    places[2].write_text(draw(lines))
+    places[2].write_text(stamped(draw(lines)))
     return places
 
 
@@ -95,7 +97,7 @@ def _markdown(lines: Sequence[Line], looks: Sequence[Look]) -> str:
     ]
     about = (
         f"{len(names)} pages, each in light and dark, at {' and '.join(map(str, widths))} px,"
-        f" in {' and '.join(languages)}. Made by `./run vitals`."
+        f" in {' and '.join(languages)}. By `./run vitals`, {made()}."
     )
     return "\n".join(
         ["# Vitals", "", about, "", "| what | found | budget | |", "|---|---|---|---|", *rows, ""]

@@ -27,6 +27,7 @@ from tools.bench.site.profile import (
     warm,
 )
 from tools.bench.site.world import world
+from tools.figures import stamped
 
 HOME, PUBLICATION = "home", "publish"
 INTERVAL, SECONDS = 0.001, 8
@@ -50,7 +51,7 @@ def run(directory: Path) -> list[Line]:
         warm(asks)
         stacks, requests, spent = recorded(asks, SECONDS)
         title = f"one {what}: {spent / requests * 1000:.1f} ms of processor time, {stacks.total():,} samples"
-        (place / f"{name}-flame.svg").write_text(draw(stacks, title))
+        (place / f"{name}-flame.svg").write_text(stamped(draw(stacks, title)))
         lines += _largest(what, stacks)
     return lines
 

@@ -49,6 +49,10 @@ def run(directory: Path) -> list[Line]:
     _make_database()
     doing("Takahē: its tables")
     _ask_python(python, checkout, environment, ["manage.py", "migrate"], seconds=MIGRATE_SECONDS)
+    doing("Takahē: its static files")
+    # into static-collected of the checkout: its pages name files as they are called there
+    collect = ["manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
+    _ask_python(python, checkout, environment, collect, seconds=MIGRATE_SECONDS)
     doing("Takahē: people, follows, posts, timelines")
     tokens = _fill(python, checkout, environment)
     with ExitStack() as stack:
@@ -96,15 +100,18 @@ def interpreter(checkout: Path) -> Path:
 
 def _environment() -> dict[str, str]:
     """Its own settings: our PostgreSQL, and a cache in its process."""
-    database = connection.settings_dict
+    connection.ensure_connection()
+    database = (
+        connection.connection.info
+    )  # where it is: the settings may name a socket in the options
     return {
         **outer_environment(),
         "DJANGO_SETTINGS_MODULE": "takahe.settings",
-        "PGHOST": str(database["HOST"]),
-        "PGPORT": str(database["PORT"] or 5432),
+        "PGHOST": database.host,
+        "PGPORT": str(database.port),
         "PGNAME": DATABASE,
-        "PGUSER": str(database["USER"]),
-        "PGPASSWORD": str(database["PASSWORD"] or ""),
+        "PGUSER": database.user,
+        "PGPASSWORD": database.password,
         "TAKAHE_ENVIRONMENT": "production",
         "TAKAHE_DEBUG": "false",
         "TAKAHE_SECRET_KEY": "only-for-benchmarks",
@@ -112,6 +119,7 @@ def _environment() -> dict[str, str]:
         "TAKAHE_CACHES_DEFAULT": "locmem://",
         "TAKAHE_EMAIL_SERVER": "console://localhost",
         "TAKAHE_MEDIA_BACKEND": "local://",
+        "TAKAHE_MEDIA_URL": f"https://{DOMAIN}/media/",  # it starts with no other
     }
 
 

@@ -8,7 +8,7 @@ import json
 import random
 import secrets
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import django
@@ -16,6 +16,10 @@ from django.apps import apps
 from django.utils import timezone
 
 BATCH = 2000
+# Its ids: milliseconds since its epoch, then 19 bits by chance, then 3 for the kind. By chance two of thousands that
+# are made in a millisecond are alike, so those bits are a number here.
+EPOCH, SEQUENCE_BITS, TYPE_BITS = 1641020400, 19, 3
+POST, IDENTITY, FOLLOW = 0b000, 0b010, 0b100
 TEXT = "<p>A post of some words, as people write them, number {number}</p>"
 SECONDS_APART = 97
 
@@ -24,15 +28,24 @@ def main(wanted: dict[str, Any]) -> list[str]:
     domain = _model("users.Domain").objects.create(
         domain=wanted["domain"], local=True, public=True, default=True
     )
-    authors = _people(domain, "author", wanted["authors"])
-    readers = _people(domain, "reader", wanted["readers"])
+    authors = _people(domain, "author", range(wanted["authors"]))
+    readers = _people(
+        domain, "reader", range(wanted["authors"], wanted["authors"] + wanted["readers"])
+    )
     newest = _posts(authors, wanted["posts"])
-    dice, follows, events = random.Random(1), [], []
+    dice, now = random.Random(1), timezone.now()
+    follows: list[Any] = []
+    events: list[Any] = []
     follow, event = _model("users.Follow"), _model("activities.TimelineEvent")
     dated = "published" in {field.name for field in event._meta.get_fields()}
     for reader in readers:
         followed = dice.sample(authors, wanted["followees"])
-        follows += [follow(source=reader, target=one, state="accepted") for one in followed]
+        follows += [
+            follow(
+                id=_id(FOLLOW, now, len(follows) + at), source=reader, target=one, state="accepted"
+            )
+            for at, one in enumerate(followed)
+        ]
         ids = {one.pk for one in followed}
         page = [post for post in newest if post.author_id in ids][: wanted["entries"]]
         for post in reversed(page):
@@ -43,10 +56,18 @@ def main(wanted: dict[str, Any]) -> list[str]:
     return _tokens(readers)
 
 
-def _people(domain: Any, name: str, number: int) -> list[Any]:
-    identity = _model("users.Identity")
+def _id(kind: int, when: datetime, number: int) -> int:
+    """Like the ids that it makes, and different for different numbers."""
+    milliseconds = int((when.timestamp() - EPOCH) * 1000) + (number >> SEQUENCE_BITS)
+    sequence = number & ((1 << SEQUENCE_BITS) - 1)
+    return ((milliseconds << SEQUENCE_BITS | sequence) << TYPE_BITS) | kind
+
+
+def _people(domain: Any, name: str, numbers: range) -> list[Any]:
+    identity, now = _model("users.Identity"), timezone.now()
     made = [
         identity(
+            id=_id(IDENTITY, now, at),
             actor_uri=f"https://{domain.pk}/@{name}{at}@{domain.pk}/",
             profile_uri=f"https://{domain.pk}/@{name}{at}/",
             username=f"{name}{at}",
@@ -55,7 +76,7 @@ def _people(domain: Any, name: str, number: int) -> list[Any]:
             local=True,
             state="updated",
         )
-        for at in range(number)
+        for at in numbers
     ]
     identity.objects.bulk_create(made, batch_size=BATCH)
     return list(identity.objects.filter(username__startswith=name).order_by("pk"))
@@ -65,8 +86,12 @@ def _posts(authors: list[Any], each: int) -> list[Any]:
     """Of all authors in turn, the newest first."""
     post, now = _model("activities.Post"), timezone.now()
     total = each * len(authors)
+    times = [
+        now - timedelta(seconds=(total - at) * SECONDS_APART / len(authors)) for at in range(total)
+    ]
     made = [
         post(
+            id=_id(POST, times[at], at),
             author=authors[at % len(authors)],
             content=TEXT.format(number=at),
             local=True,
@@ -74,7 +99,7 @@ def _posts(authors: list[Any], each: int) -> list[Any]:
             state="fanned_out",
             object_uri=f"{authors[at % len(authors)].actor_uri}posts/bench{at}/",
             url=f"{authors[at % len(authors)].actor_uri}posts/bench{at}/",
-            published=now - timedelta(seconds=(total - at) * SECONDS_APART / len(authors)),
+            published=times[at],
         )
         for at in range(total)
     ]

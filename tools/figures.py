@@ -1,0 +1,47 @@
+"""Figures say of which code they are: every file of docs/bench carries "made at COMMIT, DATE"."""
+
+import re
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+
+from runner.checkout import ROOT
+
+MADE = re.compile(
+    r"[Mm]ade at (?:`?([0-9a-f]{7,40})`?|a commit that is not known), (\d{4}-\d\d-\d\d)"
+)
+UNKNOWN = "a commit that is not known"
+
+
+@cache
+def made() -> str:
+    """What a tool that runs now writes: the commit that is checked out, and the day."""
+    return (
+        f"made at {_git('rev-parse', '--short=8', 'HEAD') or UNKNOWN}, {datetime.now(UTC):%Y-%m-%d}"
+    )
+
+
+def stamped(plot: str) -> str:
+    """An SVG with the same sentence in its description."""
+    head, bracket, rest = plot.partition(">")
+    return f"{head}{bracket}<desc>{made().capitalize()}</desc>{rest}"
+
+
+def commits_since(commit: str) -> int | None:
+    """How many commits there are since; None where git does not know the commit."""
+    counted = _git("rev-list", "--count", f"{commit}..HEAD")
+    return int(counted) if counted else None
+
+
+def has_history() -> bool:
+    """Whether this is a checkout of git with all its commits."""
+    return _git("rev-parse", "--is-shallow-repository") == "false"
+
+
+def _git(*words: str) -> str:
+    """What it prints; nothing where it fails or is not there."""
+    try:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603, S607 -- git
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
