@@ -47,12 +47,11 @@ def run(directory: Path) -> list[Line]:
     here = world()
     environment = _environment()
     _make_database()
-    doing("Takahē: its tables")
-    _ask_python(python, checkout, environment, ["manage.py", "migrate"], seconds=MIGRATE_SECONDS)
-    doing("Takahē: its static files")
-    # into static-collected of the checkout: its pages name files as they are called there
+    doing("Takahē: its static files and tables")
+    # Into static-collected of the checkout. First, since its models name files as they are called there.
     collect = ["manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
     _ask_python(python, checkout, environment, collect, seconds=MIGRATE_SECONDS)
+    _ask_python(python, checkout, environment, ["manage.py", "migrate"], seconds=MIGRATE_SECONDS)
     doing("Takahē: people, follows, posts, timelines")
     tokens = _fill(python, checkout, environment)
     with ExitStack() as stack:
