@@ -7,6 +7,7 @@ from io import BytesIO
 import pytest
 
 from apps.errors import BadRequest, Invalid, NotAllowed, NotFound
+from apps.events.models import Event
 from apps.graph.actions import block_user
 from apps.posts.models import Attachment, Kind, Post
 from feedsite import python_api
@@ -55,6 +56,23 @@ def test_what_is_said_reaches_followers_and_only_what_is_new_is_told(alice, caro
     news = get_activity(carol, page.last_id)
     assert ids(news) == [quote, answer]
     assert ids(get_activity(carol, news.last_id)) == []
+
+
+def test_a_late_delivery_is_told_although_its_id_is_older(alice, carol):
+    for author in (alice, make_user("dora")):
+        follow(carol, author)
+    deliver()
+    get_activity(carol)
+    slow = add_activity("dora", "post", "Slow.")
+    events = Event.objects.filter(name="post_published", payload__post_id=slow)
+    events.update(due_at="2100-01-01T00:00Z")
+    quick = add_activity(alice, "post", "Quick.")
+    deliver()
+    page = get_activity(carol)
+    assert ids(page) == [quick]
+    events.update(due_at="2020-01-01T00:00Z")
+    deliver()
+    assert ids(get_activity(carol, page.last_id)) == [slow]
 
 
 def test_a_personal_page_is_one_persons_as_the_reader_may_see_it(alice, bob, carol):

@@ -107,8 +107,11 @@ def test_the_end_says_where_the_home_page_goes_on(bob, posts, settings, name):
     choose_algorithm(bob, name)
     page = ranked_page(bob, limit=40)
     assert page.after is None
+    assert (
+        page.older is not None
+    )  # or the home page would be read from its beginning, and lack nothing either
     below = home_timeline(bob, Cursor(max_id=page.older)).items
-    assert {item.id for item in [*page.items, *below]} == {post.pk for post in posts}
+    assert sorted(item.id for item in [*page.items, *below]) == sorted(post.pk for post in posts)
 
 
 def test_several_reposts_of_one_post_are_one(alice, bob, carol):
