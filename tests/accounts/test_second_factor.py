@@ -77,7 +77,7 @@ def is_in(browser):
 class TestSettingUp:
     def test_from_the_password_to_the_codes(self, alice, page_of, clock):
         browser = page_of(alice)
-        assert "Set up an authenticator app" in browser.get(SECURITY).text
+        assert 'href="/settings/security/app"' in browser.get(SECURITY).text
         assert browser.post(f"{SECURITY}/app", {"password": "wrong"}).status_code == 422
         assert not TOTPDevice.objects.exists()
         answer = browser.post(f"{SECURITY}/app", {"password": PASSWORD})
@@ -118,7 +118,8 @@ class TestSettingUp:
         device = TOTPDevice.objects.get()
         browser.post(f"{SECURITY}/app/code", {"code": code_of(device)})
         assert browser.session.session_key != before
-        assert "this device" in browser.get("/settings/account").text
+        sessions = browser.get("/settings/account").context["sessions"]
+        assert [session.is_current for session in sessions] == [True]
 
     def test_turning_it_on_ends_what_the_password_alone_let_in(self, alice, clock):
         issue_token(alice, name="old")
@@ -425,7 +426,7 @@ class TestStaff:
         browser = browser_of(chief)
         answer = browser.get("/admin/accounts/user/", follow=True)
         assert answer.request["PATH_INFO"] == SECURITY
-        assert "Staff need a second factor" in answer.text
+        assert "/settings/security/app?next=" in answer.text
         assert (
             "next=%2Fadmin%2Faccounts%2Fuser%2F" in answer.text
             or "next=/admin/accounts/user/" in answer.text
@@ -572,10 +573,9 @@ class TestWherePasskeysWork:
 
     def test_the_page_says_where(self, alice, page_of):
         page = page_of(alice).get(SECURITY).text
-        assert "do not work at this address" in page
-        assert "Add a passkey" not in page
+        assert 'href="/settings/security/passkeys"' not in page
         here = page_of(alice).get(SECURITY, headers={"Host": "localhost"}).text
-        assert "Add a passkey" in here
+        assert 'href="/settings/security/passkeys"' in here
 
     @pytest.mark.parametrize(
         "answer", ["", "[]", "{}", "nonsense", '{"id": 1}', '{"id": "a", "rawId": "a", "response": {}}', "[" * 20_000,
@@ -588,7 +588,7 @@ class TestWherePasskeysWork:
         assert visitor.post("/login/passkey", {"answer": answer})["Location"] == "/login"
         member = page_of(alice)
         refused = member.post(f"{SECURITY}/passkeys/options", {"password": "wrong"})
-        assert (refused.status_code, refused.json()["error"]) == (422, "This is not your password.")
+        assert refused.status_code == 422
         asked = member.post(f"{SECURITY}/passkeys/options", {"password": PASSWORD}).json()
         assert asked["authenticatorSelection"]["residentKey"] == "required"
         assert member.post(f"{SECURITY}/passkeys", {"name": "x", "answer": answer}).status_code == 422  # fmt: skip

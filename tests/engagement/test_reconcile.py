@@ -269,7 +269,7 @@ def test_the_status_says_what_redis_holds(life):
 
 
 def test_the_command_says_when_redis_is_dead(life):
-    with dead_redis(), pytest.raises(CommandError, match="Redis does not answer"):
+    with dead_redis(), pytest.raises(CommandError):
         command("rebuild")
 
 

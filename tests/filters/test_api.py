@@ -4,7 +4,9 @@ import pytest
 
 from apps.filters.actions import FilterChange, KeywordChange, add_keyword, create_filter
 from apps.filters.models import Filter
+from apps.web.forms.filters import KEEP_EXPIRY
 from tests.support.factories import publish
+from tests.support.pages import EMPTY, QUESTION
 
 pytestmark = pytest.mark.django_db
 FILTERS = "/api/v2/filters"
@@ -87,7 +89,7 @@ def test_bad_filters(bob, api_of, body):
 
 def test_the_pages(bob, page_of):
     browser, address = page_of(bob), "/settings/filters"
-    assert "You have no filters yet." in browser.get(address).text
+    assert EMPTY in browser.get(address).text
     fields = {"title": "Quiet", "keywords": "tea\n 天气 \n\ntea", "whole_word": "on", "places": ["home"], "act": "warn",
               "expires": "86400"}  # fmt: skip
     assert browser.post(address, fields).status_code == 303
@@ -95,7 +97,7 @@ def test_the_pages(bob, page_of):
     assert [word.keyword for word in made.keywords.order_by("pk")] == ["tea", "天气"]
     page = browser.get(f"{address}/{made.pk}").text
     assert "天气" in page
-    assert "Leave as it is" in page
+    assert f'value="{KEEP_EXPIRY}"' in page
     changed = {**fields, "keywords": "天气", "act": "hide", "expires": "keep"}
     assert browser.post(f"{address}/{made.pk}", changed).status_code == 303
     after = Filter.objects.get()
@@ -104,7 +106,7 @@ def test_the_pages(bob, page_of):
     assert browser.post(address, {**fields, "places": []}).status_code == 422
     assert "过滤规则" in browser.get(address, headers={"Accept-Language": "zh-hans"}).text
     assert page_of(None).get(address).status_code == 302
-    assert "Delete the filter “Quiet”?" in browser.get(f"{address}/{made.pk}/delete").text
+    assert QUESTION in browser.get(f"{address}/{made.pk}/delete").text
     assert browser.post(f"{address}/{made.pk}/delete").status_code == 303
     assert not Filter.objects.exists()
 

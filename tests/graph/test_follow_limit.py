@@ -29,9 +29,6 @@ def test_nobody_follows_more_and_an_unfollow_makes_room(alice, bob, carol):
         with pytest.raises(Invalid) as refused:
             follow_user(bob, other)
     assert refused.value.code == "too_many_followees"
-    assert refused.value.message == (
-        "You follow 2 accounts, as many as one may. Unfollow somebody first."
-    )
     follow_user(bob, carol, notify=True)  # a follow that is there may change
     unfollow_user(bob, carol)
     follow_user(bob, other)
@@ -45,7 +42,6 @@ def test_pages_and_programs_say_why(bob, carol, api_of, page_of):
     assert (answer.status_code, answer.json()["code"]) == (422, "too_many_followees")
     page = page_of(bob).post("/@other/follow")
     assert page.status_code == 422
-    assert "as many as one may" in page.text
     assert followed(bob) == 2
 
 
@@ -54,7 +50,7 @@ def test_neither_do_requests_nor_their_approval_go_beyond(bob, carol):
     set_locked(locked, locked=True)
     follow_user(bob, locked)  # a request
     follow_user(bob, carol)
-    with pytest.raises(Invalid, match=f"@{bob.handle} follows as many accounts as one may"):
+    with pytest.raises(Invalid, check=lambda error: error.code == "too_many_followees"):
         approve_request(locked, bob)
     set_locked(other, locked=True)
     with pytest.raises(Invalid):

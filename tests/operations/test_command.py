@@ -27,7 +27,6 @@ def test_topology_names_every_node(settled):
     text = cache("topology")
     for _place, node in settled.places():
         assert node.url in text
-    assert "the settings" in text
 
 
 def test_check_is_content_when_all_is_well(settled):
@@ -70,23 +69,23 @@ def test_every_change(settled, spare):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "named"),
     [
-        (("add-l1", "nowhere"), "is not an address"),
-        (("add-l1", "127.0.0.1:1"), "does not work"),
-        (("replace", "main", "a:1"), "is not a place"),
-        (("replace", "main:x", "a:1"), "is not a place"),
-        (("replace", "l1:0", "a:1"), "is not a place"),
-        (("drain", "side:0"), "is not a place"),
-        (("drain", "main:7"), "nothing like that"),
-        (("drain", "l1:0"), "nothing like that"),
-        (("rollback", "77"), "no version 77"),
+        (("add-l1", "nowhere"), "nowhere"),
+        (("add-l1", "127.0.0.1:1"), "127.0.0.1:1"),
+        (("replace", "main", "a:1"), "main"),
+        (("replace", "main:x", "a:1"), "main:x"),
+        (("replace", "l1:0", "a:1"), "l1:0"),
+        (("drain", "side:0"), "side:0"),
+        (("drain", "main:7"), "topology"),
+        (("drain", "l1:0"), "topology"),
+        (("rollback", "77"), "77"),
         (("flush", "all"), "invalid choice"),
         ((), "required"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(settled, words, message):
-    with pytest.raises(CommandError, match=message):
+def test_what_cannot_be_done_is_said_in_one_line(settled, words, named):
+    with pytest.raises(CommandError, match=named):
         cache(*words)
     assert not TopologyVersion.objects.exists()
 

@@ -67,13 +67,12 @@ def fill(nodes, number):
 def test_every_server_and_every_class_of_data(chief, django_assert_max_num_queries):
     with django_assert_max_num_queries(MAX_QUERIES):
         text = text_of(chief.get(PAGE))
-    assert "The server works." in text
     for name in ("timelines", "graph", "counters", "existence", "limits", "cache", "broadcasts"):
         assert f'<th scope="row"> {name} ' in text
     assert text.count('<span class="good">works</span>') == 1 + 7
     assert "Memory" in text
     assert 'class="bad"' not in text
-    assert "there are no slots to move" in text
+    assert MOVE not in text
     assert PAGE in text_of(chief.get(CONSOLE))
 
 
@@ -94,10 +93,7 @@ def test_without_redis_the_page_says_what_people_notice(chief):
         response = chief.get(PAGE)
     text = text_of(response)
     assert response.status_code == 200
-    assert "1 server does not work. The site goes on without it" in text
     assert text.count(DOWN) == 1 + 7
-    assert "Pages come from PostgreSQL, more slowly." in text
-    assert "there are no figures until it does" in text
 
 
 def test_calls_of_redis_of_the_last_hour_against_their_targets(chief):
@@ -131,8 +127,7 @@ def test_nodes_of_a_cluster_and_their_slots(chief, on_cluster):
         text = text_of(chief.get(PAGE))
     finally:
         on_cluster[1].thaw()
-    assert "1 server does not work" in text
-    assert "Nobody can say who has which slots" in text
+    assert DOWN in text
 
 
 def test_a_slot_moves_after_a_question(chief, on_cluster):

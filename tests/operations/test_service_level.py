@@ -218,7 +218,7 @@ def test_the_page_without_figures_and_without_redis(chief):
     empty = text_of(chief.get(PAGE))
     assert "There were no requests." in empty or "core reads" in empty
     with dead_redis():
-        assert "Redis does not answer" in text_of(chief.get(PAGE))
+        assert 'class="bad"' in text_of(chief.get(PAGE))
 
 
 def test_only_staff_with_the_right_see_the_page(client, alice, page_of):

@@ -7,7 +7,6 @@ from zipfile import ZipFile
 import pytest
 from django.core.files.storage import storages
 from django.utils import timezone
-from django.utils.translation import override
 
 from apps.errors import Invalid
 from apps.events.leases import MAX_ATTEMPTS, State
@@ -29,6 +28,7 @@ from apps.posts.content.post import Picture, decode, encode
 from apps.posts.models import Attachment, Kind, MediaState, Medium, Transcode
 from apps.posts.tasks import purge_unused_uploads, sweep_transcodes, transcode
 from apps.privacy.archive import write_archive
+from tests.support.errors import refused
 from tests.support.factories import publish
 from tests.support.pictures import picture
 from tests.support.staff import choose
@@ -108,7 +108,7 @@ def test_a_post_waits_until_its_video_is_ready(alice):
         lambda: publish(alice, "Look.", media_ids=[row.pk]),
         lambda: schedule_post(alice, Draft("Look.", media_ids=[row.pk]), at),
     ):
-        with pytest.raises(Invalid, match="still being prepared"):
+        with refused("not_ready"):
             attempt()
     transcode(Transcode.objects.get().pk)
     assert publish(alice, "Look.", media_ids=[row.pk]).kind == Kind.VIDEO
@@ -116,10 +116,10 @@ def test_a_post_waits_until_its_video_is_ready(alice):
 
 def test_a_video_stands_alone(alice):
     one, two = prepared(alice), upload_picture(alice, BytesIO(picture()))
-    with pytest.raises(Invalid, match="not several"):
+    with refused("not_allowed"):
         publish(alice, "Look.", media_ids=[two.pk, one.pk])
     post = publish(alice, "Look.", media_ids=[one.pk])
-    with pytest.raises(Invalid, match="not several"):
+    with refused("not_allowed"):
         edit_post(alice, post.pk, body="Look.", media_ids=[one.pk, two.pk])
     edit_post(alice, post.pk, body="Look.", media_ids=[two.pk])
     post.refresh_from_db()
@@ -135,9 +135,7 @@ def test_a_failure_is_told_in_plain_words(alice, monkeypatch):
     transcode(Transcode.objects.get().pk)
     row.refresh_from_db()
     assert (row.state, row.error, Transcode.objects.count()) == (MediaState.FAILED, "too_slow", 0)
-    with pytest.raises(Invalid, match="too long to prepare"):
-        publish(alice, "Look.", media_ids=[row.pk])
-    with override("zh-hans"), pytest.raises(Invalid, match="处理时间过长"):
+    with refused("failed"):
         publish(alice, "Look.", media_ids=[row.pk])
 
 
@@ -259,7 +257,7 @@ def test_captions_are_for_video_and_sound_and_can_be_taken_away(alice):
     with pytest.raises(Invalid, match="WebVTT"):
         describe_picture(alice, row.pk, captions=BytesIO(b"no captions"))
     still = upload_picture(alice, BytesIO(picture()))
-    with pytest.raises(Invalid, match="no captions"):
+    with refused("not_allowed"):
         describe_picture(alice, still.pk, captions=BytesIO(CAPTIONS))
 
 

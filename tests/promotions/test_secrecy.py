@@ -34,6 +34,7 @@ from tests.security.matrix import Asker, Tally
 from tests.security.surfaces import LISTS, OF_POSTS
 from tests.security.world import World, settle
 from tests.support.factories import deliver, make_user, moderator, publish
+from tests.support.pages import LABEL
 
 pytestmark = pytest.mark.django_db
 
@@ -140,7 +141,7 @@ def test_no_page_or_endpoint_differs_but_the_readers_home(world):
     assert sum(text.startswith("(200,") for text in after.values()) > 400
     browser = Client()
     browser.force_login(world.people[ALICE])
-    assert "Promoted by" in browser.get("/").content.decode()
+    assert LABEL in browser.get("/").content.decode()
     follow_user(world.people[ALICE], world.people[SHOP])  # this everybody notices
     settle()
     assert any(differences(everything(world, ["stranger"]), after))

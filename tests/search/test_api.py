@@ -6,6 +6,7 @@ from apps.engagement.actions import like_post
 from apps.search.indexing import index_new_people
 from apps.search.trends import rank_posts
 from tests.support.factories import deliver, publish
+from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +84,7 @@ def test_the_page(bob, said, page_of):
     assert f'id="p{said.pk}"' in page
     assert "#tea" in page
     assert 'href="/@alice"' in page_of(bob).get("/search?q=alice&type=accounts").text
-    assert "Nothing was found." in page_of(None).get("/search?q=zebra").text
+    assert EMPTY in page_of(None).get("/search?q=zebra").text
     escaped = page_of(None).get("/search?q=%3Cscript%3E%22").text
     assert "<script>" not in escaped.split("<main")[1]
     assert "搜索" in page_of(None).get("/search", headers={"Accept-Language": "zh-hans"}).text

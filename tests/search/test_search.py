@@ -20,6 +20,7 @@ from apps.search.tasks import index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.tags.models import TagUse
 from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
 
@@ -222,7 +223,7 @@ def test_what_is_found_while_somebody_types(alice, bob, page_of):
     assert "2 results" in part
     assert 'hx-swap-oob="true"' in part.split('id="kinds"')[1].split(">")[0]
     assert f'formaction="/posts/{post.pk}/like"' in part
-    assert "Nothing was found." in browser.get("/search?q=zzz", headers=htmx).text
+    assert EMPTY in browser.get("/search?q=zzz", headers=htmx).text
     page = browser.get("/search?q=tea").text
     assert "hx-swap-oob" not in page
     assert f'id="p{post.pk}"' in page

@@ -8,6 +8,7 @@ from apps.graph.familiar_followers import common_followers
 from feedcache.connections import graph
 from tests.support.factories import deliver, make_user
 from tests.support.faults import dead_redis
+from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
 LISTS = ["followers", "following", "friends", "endorsements"]
@@ -57,15 +58,15 @@ def test_pages_name_nobody_to_the_blocked_and_do_not_say_why(alice, carol, peopl
     assert "friend_one" in browser.get(f"/@alice/{name}").text
     block_user(alice, carol)
     text = browser.get(f"/@alice/{name}").text.partition("<main")[2].partition("</main")[0]
-    assert "There is nobody to show here." in text
+    assert EMPTY in text
     assert "friend_" not in text
     assert "block" not in text.lower()
 
 
 def test_an_account_without_anybody_is_said_to_have_none(carol, page_of):
     text = page_of(None).get("/@carol/followers").text
-    assert "Nobody follows this account yet." in text
-    assert "There is nobody to show here." not in text
+    assert EMPTY in text
+    assert page_of(carol).get("/@carol/followers").text.count(EMPTY) == 1
 
 
 @pytest.mark.parametrize("kept", [0, 10_000])

@@ -4,6 +4,13 @@ from apps.pagination import Cursor
 
 MAX_PAGES = 1_000
 
+# What pages say in any wording.
+EMPTY = 'class="empty"'  # a list without rows
+END = 'class="end-of-list"'
+QUESTION = 'id="question"'  # asked before an act
+ERROR = 'class="errorlist'  # of a form
+LABEL = 'class="reason"'  # why a post is on a page: its promotion, or the rules of the feed
+
 
 def ids(page):
     return [item.id for item in page.items]

@@ -4,6 +4,7 @@ import pytest
 
 from apps.tags.trends import count_days
 from tests.support.factories import publish
+from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
 
@@ -58,10 +59,10 @@ def test_the_pages(alice, bob, page_of):
     assert f'id="p{post.pk}"' in page
     assert "1 post this week" in page
     assert '<a class="mention hashtag" href="/tags/tea" rel="tag">#<span>Tea</span></a>' in page
-    assert "Nobody has used this tag yet." in page_of(None).get("/tags/milk").text
+    assert EMPTY in page_of(None).get("/tags/milk").text
     assert page_of(None).get("/tags/1").status_code == 404
     browser = page_of(bob)
-    assert "You follow no tags yet." in browser.get("/tags").text
+    assert EMPTY in browser.get("/tags").text
     answer = browser.post("/tags/tea/follow", {"next": "/tags/tea"})
     assert (answer.status_code, answer["Location"]) == (303, "/tags/tea")
     assert "Unfollow" in browser.get("/tags/tea").text
@@ -69,5 +70,5 @@ def test_the_pages(alice, bob, page_of):
     chinese = browser.get("/tags", headers={"Accept-Language": "zh-hans"}).text
     assert "关注的话题" in chinese
     assert browser.post("/tags/tea/unfollow")["Location"] == "/tags/tea"
-    assert "You follow no tags yet." in browser.get("/tags").text
+    assert EMPTY in browser.get("/tags").text
     assert page_of(None).post("/tags/tea/follow").status_code == 303

@@ -28,6 +28,7 @@ from apps.timeline import aggregate, publishing
 from apps.timeline.aggregate import ActionCursor, Verb, aggregate_page
 from apps.timeline.thread import likers
 from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
 
@@ -288,7 +289,7 @@ def test_the_page_shows_one_line_with_names(alice, bob, carol, dora, page_of):
     assert browser.get("/aggregate?after=x").status_code == 400
     assert page_of(None).get("/aggregate").status_code == 302
     nobody = page_of(make_user()).get("/aggregate").text
-    assert "you find here" in nobody
+    assert EMPTY in nobody
 
 
 def home_cards(browser):

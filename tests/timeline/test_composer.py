@@ -17,6 +17,7 @@ from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post, ScheduledPost
 from tests.support.factories import deliver, publish
+from tests.support.pages import EMPTY, ERROR
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.usefixtures("media")
@@ -103,7 +104,7 @@ class TestPictures:
         wrong = SimpleUploadedFile("a.png", b"nothing", content_type="image/png")
         response = page_of(alice).post("/posts", form(file_1=file(), file_2=wrong))
         assert response.status_code == 422
-        assert "not a picture we can read" in response.text
+        assert ERROR in response.text
         assert len(ids_in(response)) == 1
         assert not Post.objects.exists()
 
@@ -200,17 +201,11 @@ class TestPolls:
         assert not poll.multiple
         assert poll.expires_at - timezone.now() < timedelta(minutes=5)
 
-    @pytest.mark.parametrize(
-        ("said", "text"),
-        [
-            ({"option_1": "Tea"}, "A poll has 2 to 4 options."),
-            ({"option_1": "Tea", "option_2": "Tea"}, "Two options are the same."),
-        ],
-    )
-    def test_a_refused_poll_stays_in_the_form(self, alice, page_of, said, text):
+    @pytest.mark.parametrize("said", [{"option_1": "Tea"}, {"option_1": "Tea", "option_2": "Tea"}])
+    def test_a_refused_poll_stays_in_the_form(self, alice, page_of, said):
         response = page_of(alice).post("/posts", form(**said))
         assert response.status_code == 422
-        assert text in response.text
+        assert ERROR in response.text
         assert 'value="Tea"' in response.text
 
     def test_a_time_that_is_none(self, alice, page_of):
@@ -257,10 +252,10 @@ class TestLater:
         for wrong in ("2020-01-01T00:00", "x", "9999-12-31T23:59"):
             fields = {"scheduled_at": wrong, "utc_offset": "840"}
             browser.post(f"{there}/move", fields)
-            assert "from five minutes to a year" in browser.get("/scheduled").text
+            assert 'class="toast"' in browser.get("/scheduled").text
         assert browser.post(f"{there}/cancel").status_code == 303
         assert not ScheduledPost.objects.exists()
-        assert "Nothing waits." in browser.get("/scheduled").text
+        assert EMPTY in browser.get("/scheduled").text
 
 
 class TestEditing:
@@ -326,7 +321,7 @@ class TestInline:
         fields = form(body="@alice Yes.", reply_to=post.pk)
         refused = page_of(bob).post("/posts", fields, headers=headers)
         assert refused.status_code == 422
-        assert "not there any more" in refused.text
+        assert ERROR in refused.text
         assert "@alice Yes." in refused.text
 
     def test_a_reply_for_later_leads_to_what_waits(self, alice, bob, page_of):
@@ -370,7 +365,7 @@ class TestAtHome:
         assert refused.status_code == 422
         assert 'id="composer_body"' in refused.text
         assert "hx-swap-oob" not in refused.text
-        assert "Write something first." in refused.text
+        assert ERROR in refused.text
         assert not Post.objects.exists()
 
     def test_without_a_feed_and_further_down_the_page_is_loaded_anew(self, alice, page_of):

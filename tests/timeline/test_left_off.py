@@ -19,6 +19,8 @@ from feedcache.ids import first_id_at
 from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
+TO_LINE = 'id="to-left-off"'
+MARK_READ = 'formaction="/home/marker"'
 MARKER = "/home/marker"
 HOME = ReadMarker.Timeline.HOME
 
@@ -54,7 +56,7 @@ def test_who_never_left_a_mark_sees_no_line(bob, posts, page_of):
     text = page_of(bob).get("/").text
     assert line(text) is None
     assert 'data-read=""' in text
-    assert "Go to where you left off" not in text
+    assert TO_LINE not in text
     assert "<noscript>" in text  # the only way to leave one without scripts
     assert "data-read" not in page_of(bob).get("/public").text
 
@@ -65,7 +67,7 @@ def test_the_line_is_between_what_is_newer_and_what_is_older(index, bob, posts, 
     text = page_of(bob).get("/").text
     assert line(text) == posts[index]
     assert f'data-read="{posts[index]}"' in text
-    assert "Go to where you left off" not in text
+    assert TO_LINE not in text
 
 
 def test_there_is_no_line_above_the_newest_post(bob, posts, page_of):
@@ -85,16 +87,16 @@ def test_further_down_a_link_leads_to_it(bob, posts, page_of):
     text = browser.get("/").text
     assert line(text) is None
     assert f'href="/?min_id={posts[25]}#left-off"' in text
-    assert "Mark as read up to here" in text
+    assert MARK_READ in text
     there = browser.get(f"/?min_id={posts[25]}").text
     assert line(there) == "end"
     assert f'id="p{posts[24]}"' in there
     assert f'id="p{posts[5]}"' in there
-    assert "Go to where you left off" not in there
+    assert TO_LINE not in there
     assert line(browser.get(f"/?max_id={posts[24]}").text) == posts[25]  # above all of the page
     assert line(browser.get(f"/?max_id={posts[25]}").text) is None
     assert line(browser.get(f"/?min_id={posts[22]}").text) is None
-    assert "Go to where you left off" in browser.get(f"/?min_id={posts[22]}").text
+    assert TO_LINE in browser.get(f"/?min_id={posts[22]}").text
 
 
 def test_below_everything_there_is_it_stands_at_the_end(bob, posts, page_of):

@@ -18,8 +18,7 @@ YES = {"confirmed": "yes"}
 def test_an_author_gets_a_policy_by_the_handle(chief, alice):
     data = {"handle": "@Alice", "policy": "pull", "why": "A celebrity."}
     asked = chief.post(f"{ROOT}/authorpolicy/add/", data).content.decode()
-    assert "What this switch would cost" in asked
-    assert "There is no delivery to compare with yet." in asked
+    assert 'name="confirmed"' in asked
     assert not AuthorPolicy.objects.exists()
     page = chief.post(f"{ROOT}/authorpolicy/add/", {**data, **YES}, follow=True).content.decode()
     assert "A celebrity." in page
@@ -43,15 +42,16 @@ def test_a_handle_and_a_reason_are_needed(chief, alice, data):
 
 
 def test_the_site_has_one_row_and_its_policy_is_switched(chief):
-    assert "push to those online" in chief.get(f"{ROOT}/sitepolicy/").content.decode()
+    assert f"{ROOT}/sitepolicy/1/change/" in chief.get(f"{ROOT}/sitepolicy/").content.decode()
     data = {"policy": "pull", "why": "Redis is moved."}
-    assert "Nothing is switched yet." in chief.post(f"{ROOT}/sitepolicy/1/change/", data).content.decode()  # fmt: skip
+    asked = chief.post(f"{ROOT}/sitepolicy/1/change/", data).content.decode()
+    assert 'name="confirmed"' in asked
     assert SitePolicy.objects.get().policy == "online"
     chief.post(f"{ROOT}/sitepolicy/1/change/", {**data, **YES})
     row = SitePolicy.objects.get()
     assert (row.mode, row.pulls_all) == ("pull", True)
     refused = chief.post(f"{ROOT}/sitepolicy/1/change/", {"policy": "site", "why": "?"})
-    assert "The site has no site above it." in refused.content.decode()
+    assert "errorlist" in refused.content.decode()
 
 
 def test_who_may_only_look_changes_nothing(alice):
@@ -73,19 +73,19 @@ def test_the_site_tries_a_policy_with_a_canary_and_then_with_everybody(chief, al
         **YES,
     }
     refused = chief.post(f"{SITE}/change/", {**data, "percent": "51"}).content.decode()
-    assert "A canary is 1 to 50 % of the authors." in refused
+    assert "errorlist" in refused
     assert not PolicyChange.objects.exists()
     page = chief.post(f"{SITE}/change/", data, follow=True)
     site = SitePolicy.objects.get()
     assert (site.policy, site.canary, site.canary_percent) == ("online", "pull", percent)
     page = chief.get(f"{SITE}/change/").content.decode()
     assert f"“pull at reading” for {percent} % of the authors" in page
-    assert "“pull at reading” for everybody" in page
+    assert 'name="everybody"' in page
     chief.post(f"{SITE}/press/", {"end": "x"})
     assert SitePolicy.objects.get().canary_percent == 0
     chief.post(f"{SITE}/change/", data)
     done = chief.post(f"{SITE}/press/", {"everybody": "x"}, follow=True).content.decode()
-    assert "Done: “pull at reading” for everybody." in done
+    assert "messagelist" in done
     site = SitePolicy.objects.get()
     assert (site.policy, site.canary_percent, site.pulls_all) == ("pull", 0, True)
     chief.post(f"{SITE}/press/", {"back": "x"})
@@ -97,7 +97,7 @@ def test_one_press_leads_back_to_the_policy_before(chief, alice):
     chief.post(
         f"{ROOT}/authorpolicy/add/", {"handle": "alice", "policy": "pull", "why": "x", **YES}
     )
-    assert "Back to “as the whole site”" in chief.get(f"{change}/change/").content.decode()
+    assert 'name="back"' in chief.get(f"{change}/change/").content.decode()
     assert chief.get(f"{change}/press/").status_code == 302
     assert AuthorPolicy.objects.get().policy == "pull", "a link does nothing"
     chief.post(f"{change}/press/", {"everybody": "x"})
@@ -105,7 +105,7 @@ def test_one_press_leads_back_to_the_policy_before(chief, alice):
     chief.post(f"{change}/press/", {"back": "x"})
     row = AuthorPolicy.objects.get()
     assert (row.policy, row.mode) == ("site", None)
-    assert PolicyChange.objects.latest("pk").reason == "Back to “as the whole site”"
+    assert PolicyChange.objects.latest("pk").after == "site"
 
 
 def test_the_pages_speak_chinese(chief, alice):
@@ -175,7 +175,7 @@ def test_the_command_sets_shows_and_explains(alice, capsys):
     ("words", "said"),
     [
         (("set", "site", "site"), "no site above"),
-        (("set", "@nobody", "pull"), "no account"),
+        (("set", "@nobody", "pull"), "handle"),
         (("canary", "pull", "--percent", "51"), "1 to 50 %"),
         (("back", "site"), "no policy before"),
     ],

@@ -8,6 +8,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.timeline.ranking.ordering import algorithm_of
 from apps.timeline.ranking.scoring import discussed
 from tests.support.factories import deliver, publish
+from tests.support.pages import END
 
 pytestmark = pytest.mark.django_db
 API = "/api/x/ranked"
@@ -40,7 +41,7 @@ def test_pages_follow_the_link_without_scripts(page_of, bob, posts):
     second = browser.get(following[1].replace("&amp;", "&")).content.decode()
     assert {*ids_in(first), *ids_in(second)} == {str(post.pk) for post in posts}
     assert len(ids_in(first)) == 20
-    assert "all caught up" in second
+    assert END in second
     part = browser.get(following[1].replace("&amp;", "&"), headers={"HX-Request": "true"})
     assert ids_in(part.content.decode()) == ids_in(second)
     assert b"<html" not in part.content

@@ -1,0 +1,10 @@
+"""Refusals by their codes, which programs read; the sentences are for people, and may be better ones tomorrow."""
+
+import pytest
+
+from apps.errors import DomainError
+
+
+def refused(code: str) -> pytest.RaisesExc[DomainError]:
+    """`with refused("not_ready"):` expects a domain error with this code."""
+    return pytest.raises(DomainError, check=lambda error: error.code == code)
