@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,11 +43,18 @@ def _gate(since: str) -> list[str]:
     if failed := lint.run(lint.steps(lint.QUICK)):
         return failed
     with _tests(_left_out(since)) as tests, ThreadPoolExecutor(1) as beside:
-        slow = beside.submit(lint.run, lint.steps(lint.SLOW), side_by_side=1)
-        slow.add_done_callback(lambda ended: _end(tests) if ended.result() else None)
-        short = beside.submit(_short_forms, slow)
-        failed = ["tests"] if tests.wait() else []
-        return [*failed, *slow.result(), *short.result()]
+        others = beside.submit(_beside, tests)
+        return [*(["tests"] if tests.wait() else []), *others.result()]
+
+
+def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
+    """The slow steps, the first failure of which ends the tests; then the shortest form of every verb."""
+    for step in lint.steps(lint.SLOW):
+        if failed := lint.run([step]):
+            _end(tests)
+            return failed
+    forms = [(f"run {' '.join(form)}", form) for form in SHORT_FORMS]
+    return [name for name, form in forms if not _step(name, _run(*form), testing.environment())]
 
 
 @contextmanager
@@ -79,14 +86,6 @@ def _left_out(since: str) -> list[str]:
     if folders := found.stdout.split():
         say(f"Untouched since {since}, left to the nightly run: {', '.join(folders)}")
     return folders
-
-
-def _short_forms(slow: Future[list[str]]) -> list[str]:
-    """The shortest form of every verb, one after another; none when the code is known to be wrong."""
-    if slow.result():
-        return []
-    forms = [(f"run {' '.join(form)}", form) for form in SHORT_FORMS]
-    return [name for name, form in forms if not _step(name, _run(*form), testing.environment())]
 
 
 # The night
