@@ -62,7 +62,7 @@ def test_strangers_cannot_tell_whether_a_circle_exists(alice, bob, carol, band, 
         circle_id = 2**63 + 5
     with pytest.raises(NotFound) as refused:
         publish(author, visibility="circle", circle_id=circle_id)
-    assert refused.value.message == Circle.error_messages["not_found"]
+    assert refused.value.message == str(Circle.error_messages["not_found"])
 
 
 def test_circle_and_visibility_go_together(alice, family):

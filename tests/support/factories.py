@@ -49,8 +49,9 @@ def log_in(browser: Client, user: User) -> None:
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.save()
-    Login.objects.create(user=user, session_key=session.session_key, device=device_of(""))
-    browser.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+    key = str(session.session_key)
+    Login.objects.create(user=user, session_key=key, device=device_of(""))
+    browser.cookies[settings.SESSION_COOKIE_NAME] = key
 
 
 def user_of_token(token) -> User | None:
@@ -99,6 +100,7 @@ def deliver() -> None:
 
 def _is_something_due() -> bool:
     with connection.cursor() as cursor:
-        values = {"pending": State.PENDING.value, "now": timezone.now()}
-        cursor.execute(f"SELECT EXISTS ({_DUE})", values)
-        return cursor.fetchone()[0]
+        cursor.execute(
+            f"SELECT EXISTS ({_DUE})", {"pending": State.PENDING.value, "now": timezone.now()}
+        )
+        return bool(cursor.fetchone()[0])

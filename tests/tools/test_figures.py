@@ -34,10 +34,11 @@ def test_what_belongs_to_one_run_is_of_one_commit():
 
 
 def test_what_is_written_now_is_of_this_commit():
-    assert figures.MADE.search(figures.made())
+    made = figures.MADE.search(figures.made())
+    assert made
     plot = figures.stamped('<svg role="img">\n<text>1 > 0</text></svg>')
     assert plot.startswith('<svg role="img"><desc>Made at ')
     assert plot.endswith("</desc>\n<text>1 > 0</text></svg>")
     if figures.has_history():
-        assert figures.commits_since(figures.MADE.search(figures.made())[1]) == 0
+        assert figures.commits_since(made[1]) == 0
     assert figures.commits_since("0" * 40) is None

@@ -1,5 +1,7 @@
 """The small numbers of `--short` are those of constants that are there."""
 
+from importlib import import_module
+
 import pytest
 
 from tools.bench import short
@@ -13,7 +15,7 @@ def test_every_module_has_the_constants_that_become_small(suite, monkeypatch):
     def module(name):
         return modules.setdefault(name, importing(name))
 
-    importing = short.import_module
+    importing = import_module
     monkeypatch.setattr(short, "import_module", module)
     for name, numbers in short.SMALL.items():
         there = importing(f"tools.bench.{name}")

@@ -17,6 +17,7 @@ def test_calls_and_requests_are_no_cached_data():
     for _call in range(1000):
         stats.count_call("redis timelines", time.perf_counter())
     [line] = lines_of(stats.drain())
+    assert line.ours
     assert line.ours.median == pytest.approx(100 * 202 / 204)
     assert {name: rate.median for name, rate in line.others.items()} == {
         "followers": 75.0,
