@@ -60,7 +60,14 @@ def _run(mutants: Sequence[Mutant], processes: int, console: Console, *, verbose
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("mutants", total=trying)
-            results = run(checkouts, mutants, useless, processes, lambda: progress.advance(task))
+
+            def tell(result: Result) -> None:
+                progress.advance(task)
+                if not console.is_terminal:
+                    mutant = result.mutant
+                    console.print(f"{result.verdict:<9}{mutant.row} {mutant.what}", soft_wrap=True)
+
+            results = run(checkouts, mutants, useless, processes, tell)
     console.print(_table(mutants, results))
     for result in results:
         if verbose or result.verdict in {Verdict.BROKEN, Verdict.SKIPPED}:

@@ -164,7 +164,7 @@ def run(
     mutants: Sequence[Mutant],
     useless: Mapping[str, Useless],
     processes: int,
-    done: Callable[[], None],
+    done: Callable[[Result], None],
 ) -> list[Result]:
     """Try every mutant whose test can tell something, some at once; in the order of `mutants`."""
     found = {
@@ -177,7 +177,7 @@ def run(
         for future in as_completed([pool.submit(try_one, copies, mutant) for mutant in trying]):
             result = future.result()
             found[result.mutant] = result
-            done()
+            done(result)
     return [found[mutant] for mutant in mutants]
 
 
