@@ -5,11 +5,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from runner.checkout import ROOT
+from tools.figures import made
 from tools.mutate.mutants import Mutant, load
 from tools.mutate.run import Result, Verdict, copies, run, useless_tests
 
@@ -18,7 +21,7 @@ Takes one mechanism after another away, in a copy of the checkout, and runs the 
 docs/requirements.md names: a mutant that no test catches shows that nothing would notice."""
 EXAMPLES = """\
 examples:
-  ./run mutate                  every mutant, in about ten minutes on two idle cores
+  ./run mutate                  every mutant, in some twenty minutes on two idle cores; writes docs/bench/
   ./run mutate --list           what would be changed, without running anything
   ./run mutate --row S72 S98    the mutants of some rows
   ./run mutate --row S72 -v     with what pytest printed
@@ -30,6 +33,7 @@ COLOURS = {
     Verdict.SKIPPED: "yellow",
     Verdict.BROKEN: "yellow",
 }
+BAD = (Verdict.SURVIVED, Verdict.BROKEN)
 SHORT_ROWS = ("S18", "S111")  # of a unit and of one with the database
 
 
@@ -48,10 +52,14 @@ def main(command_line: Sequence[str]) -> int:
     if options.list:
         console.print(_table(mutants))
         return 0
-    return _run(mutants, options.processes, console, verbose=options.verbose)
+    results = _run(mutants, options.processes, console)
+    _show(console, results, verbose=options.verbose)
+    if options.write and not options.row:
+        console.print(f"wrote {write(options.directory, results)}")
+    return 1 if any(result.verdict in BAD for result in results) else 0
 
 
-def _run(mutants: Sequence[Mutant], processes: int, console: Console, *, verbose: bool) -> int:
+def _run(mutants: Sequence[Mutant], processes: int, console: Console) -> list[Result]:
     with copies(processes) as checkouts:
         console.print("The tests without a mutant ...")
         useless = useless_tests(checkouts, mutants, processes)
@@ -67,15 +75,37 @@ def _run(mutants: Sequence[Mutant], processes: int, console: Console, *, verbose
                     mutant = result.mutant
                     console.print(f"{result.verdict:<9}{mutant.row} {mutant.what}", soft_wrap=True)
 
-            results = run(checkouts, mutants, useless, processes, tell)
-    console.print(_table(mutants, results))
+            return run(checkouts, mutants, useless, processes, tell)
+
+
+def _show(console: Console, results: Sequence[Result], *, verbose: bool) -> None:
+    console.print(_table([result.mutant for result in results], results))
     for result in results:
         if verbose or result.verdict in {Verdict.BROKEN, Verdict.SKIPPED}:
             console.print(f"\n{result.mutant.row} {result.mutant.what}: {result.verdict}")
             console.print(result.output, markup=False)
+    console.print(_counted(results))
+
+
+def _counted(results: Sequence[Result]) -> str:
     counted = Counter(result.verdict for result in results)
-    console.print(", ".join(f"{counted[one]} {one}" for one in Verdict if counted[one]))
-    return 1 if counted[Verdict.SURVIVED] or counted[Verdict.BROKEN] else 0
+    return ", ".join(f"{counted[one]} {one}" for one in Verdict if counted[one])
+
+
+def write(directory: Path, results: Sequence[Result]) -> Path:
+    """Write `mutants.md`; where it is."""
+    rows = [
+        f"| {result.mutant.row} | {result.mutant.what} | `{result.mutant.test}` | {result.verdict} |"
+        for result in results
+    ]
+    head = f"By `./run mutate`, {made()}: {_counted(results)}."
+    place = directory / "mutants.md"
+    place.write_text(
+        "\n".join(
+            ["# Mutants", "", head, "", "| row | mutant | test | |", "|---|---|---|---|", *rows, ""]
+        )
+    )
+    return place
 
 
 def _table(mutants: Sequence[Mutant], results: Sequence[Result] = ()) -> Table:
@@ -104,6 +134,11 @@ def _parser() -> argparse.ArgumentParser:
         default=os.cpu_count() or 1,
         help="tests at once (default: the cores)",
     )
+    parser.add_argument(
+        "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
+        help="where the table of all mutants goes (default: docs/bench)",
+    )  # fmt: skip
+    parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what pytest printed")
     return parser
 

@@ -8,6 +8,7 @@ import pytest
 from runner.checkout import ROOT
 from runner.terminal import LaunchError
 from tools.mutate import run
+from tools.mutate.__main__ import write
 from tools.mutate.mutants import Mutant
 from tools.mutate.run import Useless, Verdict, copy_of_checkout, try_one, useless_tests
 
@@ -77,6 +78,16 @@ def test_mutants_of_a_useless_test_are_not_tried(tmp_path):
     skipped = Useless(Verdict.SKIPPED, "no Cassandra")
     [result] = run.run(Reports(tmp_path), mutants, {"tests/test_a.py": skipped}, 1, pytest.fail)
     assert result == run.Result(mutants[0], Verdict.SKIPPED, "no Cassandra")
+
+
+def test_the_table_says_of_each_what_became_of_it(tmp_path):
+    mutant = Mutant("S01", "nothing", "a.py", "9", "1", "tests/test_a.py::test_a")
+    results = [
+        run.Result(mutant, verdict, "printed") for verdict in (Verdict.CAUGHT, Verdict.SURVIVED)
+    ]
+    table = write(tmp_path, results).read_text()
+    assert ": 1 caught, 1 survived." in table
+    assert "| S01 | nothing | `tests/test_a.py::test_a` | survived |" in table
 
 
 def test_a_copy_has_what_tests_read_and_nothing_else(tmp_path, monkeypatch):
