@@ -20,7 +20,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.timeline.ranking.ordering import begin
 from feedcache.ids import to_base36
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 ABSENT = 1234567890123456789
@@ -75,8 +75,7 @@ def test_what_was_left_out_is_summed_up_before_the_posts(alice, carol, online, p
     publish(alice, "about rhubarb")
     gone = make_user("dora")
     follow_user(online, gone)
-    publish(gone, "of an account that is suspended")
-    deliver()
+    delivered(gone, "of an account that is suspended")
     mute_user(online, carol)
     User.objects.filter(pk=gone.pk).update(suspended_at=timezone.now())
     create_filter(
@@ -95,16 +94,14 @@ def test_what_was_left_out_is_summed_up_before_the_posts(alice, carol, online, p
 
 
 def test_a_short_address_is_understood(alice, online, page_of):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     for address in (f"/p/{to_base36(post.pk)}", f"http://testserver/p/{to_base36(post.pk)}?x=1"):
         page = page_of(online).get("/explain", {"post": address}).content.decode()
         assert "It is on your home page, at the very top." in page
 
 
 def test_times_of_stages_fill_the_bar(alice, online):
-    publish(alice)
-    deliver()
+    delivered(alice)
     made = assembly(online, Cursor())
     assert {"candidates", "rules"} <= {one.name for one in made.stages}
     assert sum(one.width for one in made.stages) == pytest.approx(1000, abs=len(made.stages))
@@ -123,8 +120,7 @@ def test_pages_of_the_explanation_are_those_of_the_home_page(alice, online):
 
 
 def test_the_score_of_the_ranked_timeline_is_told_when_there_is_one(alice, online):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert assembly(online, Cursor()).rows[0].scored is None
     begin(online)
     scored = assembly(online, Cursor()).rows[0].scored
@@ -149,8 +145,7 @@ def test_the_checklist_stops_at_the_first_no(alice, carol, online):
 
 def test_the_first_rule_that_drops_a_post_is_the_one_that_is_told(alice, online):
     """In the page's order: whom one mutes, then what one has read, then what one filters."""
-    post = publish(alice, "rhubarb")
-    deliver()
+    post = delivered(alice, "rhubarb")
     act = FilterChange("Pies", ["home"], act="hide", keywords=[KeywordChange(keyword="rhubarb")])
     create_filter(online, act)
     User.objects.filter(pk=online.pk).update(hides_read=True)
@@ -223,8 +218,7 @@ def test_the_position_counts_what_is_on_the_page(alice, carol, online):
 
 
 def test_a_filter_that_hides_it_is_named(alice, online):
-    post = publish(alice, "rhubarb")
-    deliver()
+    post = delivered(alice, "rhubarb")
     create_filter(
         online,
         FilterChange("Pies", ["home"], act="hide", keywords=[KeywordChange(keyword="rhubarb")]),
@@ -273,8 +267,7 @@ def test_what_is_pasted_may_be_anything(text, number):
 
 
 def test_the_page_says_it_in_both_languages(alice, online, page_of):
-    publish(alice, "hello there")
-    deliver()
+    delivered(alice, "hello there")
     browser = page_of(online)
     page = browser.get("/explain").content.decode()
     for said in ("For engineers", "Where the time went", "<rect", "hello there"):

@@ -29,7 +29,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.structures.home_window import mark_deleted
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
@@ -153,8 +153,7 @@ def test_what_changed_after_the_page_was_shown_is_no_violation(alice, bob, carol
 
 
 def test_posts_to_friends_are_late_for_a_friend_of_a_moment_ago(alice, bob, posts):
-    publish(alice, "for friends", visibility="friends")
-    deliver()
+    delivered(alice, "for friends", visibility="friends")
     age()
     read(bob)
     follow_user(alice, bob)
@@ -171,8 +170,7 @@ def test_what_leaves_no_row_is_settled_by_a_second_look(alice, bob, posts):
 
 
 def test_what_the_ledger_still_owes_is_late_not_missing(alice, bob, posts, settings):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     HOME.remove(bob.pk, [post.pk])
     FanoutChunk.objects.filter(job=post.pk).update(state=State.PENDING, finished_at=None)
     age()
@@ -278,8 +276,7 @@ def test_samples_are_few_and_are_taken_once(bob, posts, settings):
 
 
 def test_inboxes_are_compared_as_well(alice, bob, posts):
-    quiet = publish(alice, "for followers", visibility="followers")
-    deliver()
+    quiet = delivered(alice, "for followers", visibility="followers")
     age()
     INBOX.remove(bob.pk, [quiet.pk])
     audited(4)

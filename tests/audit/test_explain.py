@@ -27,7 +27,7 @@ from apps.timeline.models import FanoutChunk, Policy
 from apps.timeline.sources.home_cache import HOME
 from tests.api.test_endpoints import bare
 from tests.conftest import empty_redis
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
@@ -49,8 +49,7 @@ def online(bob):
 
 
 def test_pushed(alice, online):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert way(online, post) == Source.PUSH
     found = explain(online, post.pk)
     assert found.when == FanoutChunk.objects.get(job=post.pk).finished_at
@@ -65,8 +64,7 @@ def age_follows():
 
 def test_made_on_return(alice, bob):
     age_follows()
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert way(bob, post) == Source.REBUILT
 
 
@@ -75,8 +73,7 @@ def test_nobody_hears_of_a_delivery_to_somebody_else(alice, online, settings):
     dave = make_user("dave")
     follow_user(dave, alice)
     age_follows()
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     chunk = FanoutChunk.objects.get(job=post.pk)
     assert (chunk.expected, chunk.delivered, chunk.dormant) == (2, 1, 1)
     assert list(unpack(bytes(chunk.reached or b""))) == [online.pk]
@@ -94,8 +91,7 @@ def test_nobody_hears_of_a_delivery_to_somebody_else(alice, online, settings):
 def test_a_followed_tag_and_a_muted_author(alice, carol):
     follow_tag(carol, "rivers")
     carol = user_by_id(carol.pk)
-    post = publish(alice, "the #rivers")
-    deliver()
+    post = delivered(alice, "the #rivers")
     assert way(carol, post) == Source.TAG
     mute_user(carol, alice)
     assert way(carol, post) == Source.MUTED
@@ -108,8 +104,7 @@ def test_a_followed_tag_and_a_muted_author(alice, carol):
 def test_a_followed_tag_and_a_post_that_is_not_public(alice, carol):
     follow_tag(carol, "rivers")
     carol = user_by_id(carol.pk)
-    post = publish(alice, "the #rivers", visibility="unlisted")
-    deliver()
+    post = delivered(alice, "the #rivers", visibility="unlisted")
     assert way(carol, post) == Source.TAG_NOT_PUBLIC
     assert "only public posts" in explain(carol, post.pk).text
 
@@ -153,8 +148,7 @@ def test_a_delivery_that_was_given_up_is_said_to_be(alice, online):
 
 def test_what_was_pulled_and_is_cached_now_is_not_said_to_be_pulled(alice, online):
     set_author_policy(alice, Policy.PULL, by="a test")
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert way(online, post) == Source.PULL
     set_author_policy(alice, Policy.PUSH, by="a test")
     deliver()
@@ -162,8 +156,7 @@ def test_what_was_pulled_and_is_cached_now_is_not_said_to_be_pulled(alice, onlin
 
 
 def test_brought_by_a_follow(alice, carol):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     home_timeline(carol, Cursor())
     follow_user(carol, alice)
     deliver()
@@ -172,8 +165,7 @@ def test_brought_by_a_follow(alice, carol):
 
 
 def test_without_windows_it_came_from_storage(alice, online):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     with dead_redis():
         assert way(online, post) == Source.STORAGE
 
@@ -182,20 +174,17 @@ def test_own_and_circle(alice, online):
     assert way(alice, publish(alice)) == Source.OWN
     circle = create_group(Circle, alice, name="Ours", is_shared=False)
     add_members(Circle, alice, circle.pk, [online.pk])
-    post = publish(alice, "for some", visibility="circle", circle_id=circle.pk)
-    deliver()
+    post = delivered(alice, "for some", visibility="circle", circle_id=circle.pk)
     assert way(online, post) == Source.CIRCLE
 
 
 def test_by_the_inbox(alice, online):
-    post = publish(alice, "for followers", visibility="followers")
-    deliver()
+    post = delivered(alice, "for followers", visibility="followers")
     assert way(online, post) == Source.PUSH
 
 
 def test_not_followed_and_muted(alice, bob, carol):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert way(carol, post) == Source.NOT_FOLLOWED
     mute_user(bob, alice)
     assert way(bob, post) == Source.MUTED
@@ -203,8 +192,7 @@ def test_not_followed_and_muted(alice, bob, carol):
 
 def test_a_post_that_came_by_a_repost_is_on_the_page(alice, online, carol):
     """Asked about the post itself, by its own address: what one sees is the repost."""
-    post = publish(carol)
-    deliver()
+    post = delivered(carol)
     assert explain(online, post.pk).source == Source.NOT_FOLLOWED
     shared = repost(alice, post.pk)
     deliver()
@@ -319,8 +307,7 @@ def test_staff_learn_the_rule(carol, hidden, capsys, reason, words):
 
 
 def test_the_command_explains_a_page(alice, online, capsys):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     call_command("explain", "bob", "--home")
     assert capsys.readouterr().out.startswith(f"{post.pk}  @alice  It was put on your page (")
     call_command("explain", "bob", str(post.pk))
@@ -339,8 +326,7 @@ def test_as_json(alice, online, api_of):
 
 
 def test_as_pages_from_the_menu_of_a_post_in_both_languages(alice, online, page_of):
-    post = publish(alice, "A post to explain.")
-    deliver()
+    post = delivered(alice, "A post to explain.")
     browser = page_of(online)
     assert f'href="/explain/{post.pk}"' in browser.get(f"/@alice/{post.pk}").content.decode()
     page = browser.get(f"/explain/{post.pk}").content.decode()

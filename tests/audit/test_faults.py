@@ -20,7 +20,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME
 from tests.audit.test_auditor import age
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 TURNS = 6  # a minute: the auditor runs every ten seconds
@@ -163,8 +163,7 @@ def test_what_was_given_up_stays_on_record(posts, alice, capsys):
 
 
 def test_a_count_that_another_task_repairs_is_reported(alice):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     PostCounts.objects.filter(pk=post.pk).update(likes=7)
     tasks.reconcile_counts()
     assert PostCounts.objects.get(pk=post.pk).likes == 0

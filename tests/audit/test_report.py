@@ -20,7 +20,7 @@ from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.web.plots import bars
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 PAGE, PROGRAM = "/audit", "/api/x/audit"
@@ -79,8 +79,7 @@ def test_deliveries_are_weighed_by_their_readers(alice, settings, api_of):
         follow_user(reader, alice)
         home_timeline(reader, Cursor())
     deliver()
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     chunks = FanoutChunk.objects.filter(job=post.pk).order_by("pk")
     for number, chunk in enumerate(chunks, start=1):
         at = post.created_at + timedelta(seconds=number)
@@ -156,8 +155,7 @@ def test_days_are_kept_for_ninety_days_and_twice_is_once(found, alice, bob, page
         day = today - timedelta(days=days)
         AuditDay.objects.create(day=day, figures={"violations": days, "pages": 1})
     home_timeline(bob, Cursor())
-    publish(alice)
-    deliver()
+    delivered(alice)
     AuditRun.objects.filter(started_at__gt=ago(hours=24)).update(started_at=timezone.now())
     keep_days()
     first = list(AuditDay.objects.order_by("day").values())
@@ -211,8 +209,7 @@ def test_it_is_linked_where_people_look(page_of, alice):
 
 def test_the_demo_has_a_tour_until_it_is_closed(alice, bob, page_of, settings):
     browser = page_of(bob)
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert "This feed in three steps" not in browser.get("/home").content.decode()
     settings.DEMO = True
     page = browser.get("/home").content.decode()

@@ -11,7 +11,7 @@ from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME
 from tests.audit.test_auditor import age
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 from tests.support.staff import MAX_QUERIES, browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
@@ -74,8 +74,7 @@ def test_the_command_walks_one_home_and_says_what_is_wrong(alice, bob, capsys):
 
 def test_the_command_runs_turns_and_tells_the_sums(alice, bob, settings, capsys):
     settings.AUDIT_SAMPLE_RATE = 1
-    publish(alice)
-    deliver()
+    delivered(alice)
     home_timeline(bob, Cursor())
     call_command("audit", "run", "--turns", "2")
     assert "1 pages, 1 windows" in capsys.readouterr().out

@@ -35,7 +35,7 @@ from feedcache.redis_clients import execute
 from feedcache.structures import bloom
 from feedcache.structures import bloom as filters
 from feedcache.structures.bloom import CHUNK_BYTES
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
@@ -524,8 +524,7 @@ def test_opening_a_post_counts_one_read_for_each_reader(alice, bob, carol, page_
 
 
 def test_looking_without_opening_is_not_reading(alice, bob, page_of):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     page_of(bob).get("/")
     page_of(bob).head(f"/@alice/{post.pk}")
     assert reads_of(post) == 0

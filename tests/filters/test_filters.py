@@ -22,7 +22,7 @@ from apps.filters.models import Filter, FilterContext
 from apps.filters.queries import active_filters_of, filters_of, own_filter
 from apps.posts.actions.publish import repost
 from feedcache.read_through import pack
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 
 pytestmark = pytest.mark.django_db
 EVERYWHERE = FilterContext.values
@@ -112,8 +112,7 @@ def places_of(alice, post):
 
 @pytest.mark.parametrize("place", ["home", "public", "account"])
 def test_hiding_acts_in_its_place_only(alice, bob, api_of, page_of, place):
-    post, other = publish(alice, "A cup of tea"), publish(alice, "coffee")
-    deliver()
+    post, other = delivered(alice, "A cup of tea"), publish(alice, "coffee")
     make(bob, "tea", places=[place], act="hide")
     client, browser = api_of(bob), page_of(bob)
     pages = {"home": "/", "public": "/public", "account": "/@alice"}
@@ -170,8 +169,7 @@ def test_what_is_quoted_and_named_is_found(alice, bob, carol, api_of):
 
 
 def test_an_expired_filter_does_nothing(alice, bob, api_of):
-    post = publish(alice, "tea")
-    deliver()
+    post = delivered(alice, "tea")
     made = make(bob, "tea", act="hide", expires_in=60)
     assert shown(api_of(bob), "timelines/home") == []
     Filter.objects.filter(pk=made.pk).update(expires_at=timezone.now() - timedelta(seconds=1))

@@ -6,7 +6,7 @@ import pytest
 
 from apps.timeline.models import FanoutJob
 from tests.flows.browsing import log_in, needs_browser
-from tests.support.factories import deliver, publish
+from tests.support.factories import delivered
 from tests.support.staff import make_staff
 
 pytestmark = [*needs_browser, pytest.mark.flows]
@@ -28,8 +28,7 @@ STOCK_HEADER = "rgb(65, 118, 144)"  # --secondary of Django's own sheet
 @pytest.fixture
 def pages(author):
     """Addresses of an index, a list, a form, the console of the caches and a delivery with its chunks."""
-    publish(author, "A post whose delivery is looked at.")
-    deliver()
+    delivered(author, "A post whose delivery is looked at.")
     return [
         "/admin/",
         "/admin/posts/post/",

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from apps.graph.actions import follow_user
 from tests.flows.browsing import log_in, needs_browser
-from tests.support.factories import PASSWORD, deliver, publish
+from tests.support.factories import PASSWORD, deliver, delivered, publish
 from tests.support.processes import wait_for
 
 pytestmark = [*needs_browser, pytest.mark.flows]
@@ -160,13 +160,11 @@ def test_the_composer_counts_and_keeps_a_draft(reader, visit):
 
 def test_new_posts_are_announced(author, reader, visit):
     follow_user(reader, author)
-    publish(author, "Old.")
-    deliver()
+    delivered(author, "Old.")
     with visit(tolerated="ERR_NAME_NOT_RESOLVED") as page:  # no stream here: the page asks instead
         page.clock.install()
         log_in(page, "reader")
-        publish(author, "New.")
-        deliver()
+        delivered(author, "New.")
         page.clock.run_for(31_000)
         page.get_by_role("link", name="1 new post").click()
         expect(page.locator("#feed .content").first).to_have_text("New.")

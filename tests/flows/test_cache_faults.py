@@ -19,7 +19,7 @@ from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
 from feedcache.connections import timelines
 from runner.services.service import restart
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.services import running
 
 pytestmark = pytest.mark.flows
@@ -168,8 +168,7 @@ def test_faults_during_mixed_reads_and_writes(
 
 
 def test_a_block_acts_on_the_next_read_whatever_the_caches_do(transactional_db, alice, bob, api_of):
-    publish(alice, "Hello.")
-    deliver()
+    delivered(alice, "Hello.")
     api = api_of(bob)
     for fault in (lambda: None, flushed, lambda: killed(running().redis)):
         assert len(api.get("/api/v1/timelines/public").json()) == 1

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from tests.flows.clients import Toot, mastodon
-from tests.support.factories import deliver, publish
+from tests.support.factories import delivered
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.usefixtures("media"), pytest.mark.flows]
@@ -94,8 +94,7 @@ def test_mastodon_py_writes_for_later(served, alice):
 def test_toot_posts_marks_and_asks(served, tmp_path, alice, bob, drawing):
     toot = Toot(tmp_path)
     toot.log_in(bob, served)
-    post = publish(alice, "What alice says.")
-    deliver()
+    post = delivered(alice, "What alice says.")
     for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark"):
         assert toot(act, str(post.pk))
     assert "@alice" in toot("thread", str(post.pk))

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from apps.posts.models import Post
 from tests.flows.browsing import log_in, needs_browser
-from tests.support.factories import deliver, publish
+from tests.support.factories import delivered, publish
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 
@@ -22,8 +22,7 @@ def _is_still_there(page):
 
 
 def test_a_post_from_the_home_page_stands_above_all_others(reader, visit):
-    publish(reader, "There before.")
-    deliver()
+    delivered(reader, "There before.")
     with visit(tolerated="422") as page:
         log_in(page, "reader")
         _mark(page)
@@ -50,8 +49,7 @@ def test_a_post_from_the_home_page_stands_above_all_others(reader, visit):
 
 
 def test_what_is_refused_on_the_home_page_stays_in_its_place(reader, visit):
-    publish(reader, "There before.")
-    deliver()
+    delivered(reader, "There before.")
     with visit(tolerated="422") as page:
         log_in(page, "reader")
         _mark(page)
@@ -165,8 +163,7 @@ def test_offline_is_said_and_nothing_is_sent(author, reader, visit):
 
 
 def test_a_post_is_shared_where_the_device_can(reader, visit):
-    post = publish(reader, "Worth telling.")
-    deliver()
+    post = delivered(reader, "Worth telling.")
     with visit() as page:
         page.add_init_script(
             "window.told = []; navigator.share = async (what) => { told.push(what); };"
@@ -182,8 +179,7 @@ def test_a_post_is_shared_where_the_device_can(reader, visit):
 
 
 def test_a_device_that_cannot_share_is_offered_nothing(reader, visit):
-    publish(reader, "Worth telling.")
-    deliver()
+    delivered(reader, "Worth telling.")
     with visit() as page:
         page.add_init_script("navigator.share = undefined")
         log_in(page, "reader")

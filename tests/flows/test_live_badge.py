@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.flows.browsing import log_in, needs_browser
-from tests.support.factories import deliver, publish
+from tests.support.factories import delivered, publish
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 
@@ -18,8 +18,7 @@ def test_a_mention_moves_the_bell_and_reading_clears_it_everywhere(author, reade
         log_in(page, "reader")
         _listens(page)
         page.evaluate("window.here = true")
-        publish(author, "@reader look at this")
-        deliver()
+        delivered(author, "@reader look at this")
         bell = page.locator(".col-nav [data-bell]")
         expect(bell.locator(".count")).to_have_text("unread: 1")
         expect(page).to_have_title("(1) Home · Rill")
@@ -38,12 +37,10 @@ def test_the_open_page_of_notifications_takes_in_what_is_new(author, reader, str
         page.goto("/notifications")
         expect(page.locator(".empty")).to_be_visible()
         _listens(page)
-        publish(author, "@reader one")
-        deliver()
+        delivered(author, "@reader one")
         expect(page.locator("#feed > .news .preview")).to_have_text(["@reader one"])
         expect(page.locator(".empty")).to_have_count(0)
-        publish(author, "An answer.", reply_to_id=first.pk)
-        deliver()
+        delivered(author, "An answer.", reply_to_id=first.pk)
         expect(page.locator("#feed > .news .preview")).to_have_text(["An answer.", "@reader one"])
         # it was seen
         expect(page.locator(".col-nav [data-bell] .count")).to_have_count(0)

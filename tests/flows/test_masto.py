@@ -11,7 +11,7 @@ import pytest
 from apps.accounts.actions import issue_token
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 from tests.support.streams import streaming_server
 
 pytestmark = pytest.mark.flows
@@ -69,8 +69,7 @@ def test_it_reads_home_to_its_end_posts_and_listens(served, tmp_path, node, alic
             assert next(said) == {"listening": True}
             deliver()  # what bob posted is news too
             assert next(said) == {"event": "update", "id": str(sent), "stream": ["user"]}
-            fresh = publish(alice, "News.")
-            deliver()
+            fresh = delivered(alice, "News.")
             assert next(said) == {"event": "update", "id": str(fresh.pk), "stream": ["user"]}
             delete_post(fresh.pk, by=alice)
             deliver()

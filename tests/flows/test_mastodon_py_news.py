@@ -11,7 +11,7 @@ from apps.graph.actions import follow_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from tests.flows.clients import mastodon
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pictures import picture
 from tests.support.processes import wait_for
 
@@ -68,14 +68,12 @@ def test_it_listens_where_the_instance_says(streamed, alice, bob):
     program = mastodon(bob, streamed)
     assert program.instance_v2().configuration.urls.streaming != streamed
     assert program.stream_healthy() is True
-    mine = publish(bob, "Mine.")
-    deliver()
+    mine = delivered(bob, "Mine.")
     with (
         listening(program.stream_user) as home,
         listening(program.stream_hashtag, "tea") as tagged,
     ):
-        post = publish(alice, "News of #tea.")
-        deliver()
+        post = delivered(alice, "News of #tea.")
         for listener in (home, tagged):
             assert listener.next()[:2] == ("update", post.pk)
         edit_post(alice, post.pk, body="Old news.")
@@ -97,8 +95,7 @@ def test_its_streams_end_with_its_token(streamed, alice, bob):
         listening(program.stream_list, tea.id) as listed,
         listening(program.stream_public) as public,
     ):
-        post = publish(alice, "For all.")
-        deliver()
+        post = delivered(alice, "For all.")
         for listener in (listed, public):
             assert listener.next() == ("update", post.pk, "<p>For all.</p>")
         program.revoke_access_token()
@@ -108,13 +105,11 @@ def test_its_streams_end_with_its_token(streamed, alice, bob):
 
 
 def test_notifications_one_by_one(served, alice, bob, carol):
-    post = publish(alice, "Mine.")
-    deliver()
+    post = delivered(alice, "Mine.")
     follow_user(carol, alice)
     like_post(bob, post.pk)
     repost(carol, post.pk)
-    answer = publish(bob, "Hello @alice.", reply_to_id=post.pk)
-    deliver()
+    answer = delivered(bob, "Hello @alice.", reply_to_id=post.pk)
     program = mastodon(alice, served)
     found = program.notifications()
     assert {(one.type, one.account.acct) for one in found} == {

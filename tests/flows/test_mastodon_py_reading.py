@@ -8,7 +8,7 @@ from apps.search.indexing import index_new_people
 from apps.search.trends import rank_posts
 from apps.tags.trends import count_days
 from tests.flows.clients import mastodon
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 
 pytestmark = pytest.mark.flows
 
@@ -55,8 +55,7 @@ def test_tags(served, alice, carol):
 
 def test_filters(served, alice, bob):
     program = mastodon(bob, served)
-    post = publish(alice, "A cup of tea, 喝茶")
-    deliver()
+    post = delivered(alice, "A cup of tea, 喝茶")
     made = program.create_filter_v2(
         "Quiet", ["home"], "warn", keywords_attributes=[{"keyword": "喝茶", "whole_word": True}]
     )

@@ -12,7 +12,7 @@ import requests
 
 from apps.accounts.actions import issue_token
 from tests.flows import proxies
-from tests.support.factories import PASSWORD, deliver, make_user, publish
+from tests.support.factories import PASSWORD, deliver, delivered, make_user, publish
 from tests.support.processes import free_port, start_web, stop
 from tests.support.streams import listening, streaming_server
 
@@ -156,8 +156,7 @@ def test_streams_are_told_at_once(site, author):
     reader = make_user("reader")
     token = issue_token(reader, name="test")
     with listening(site.address, "public", token, tls=site.tls) as stream:
-        post = publish(author, "Through the proxy.")
-        deliver()
+        post = delivered(author, "Through the proxy.")
         assert [(name, data["id"]) for name, data in stream.wait(1)] == [("update", str(post.pk))]
 
 
@@ -175,8 +174,7 @@ def test_websockets_pass(site, author):
             f"Sec-WebSocket-Key: {key}\r\n\r\n".encode()
         )
         assert wire.recv(4096).startswith(b"HTTP/1.1 101 ")
-        publish(author, "To a socket.")
-        deliver()
+        delivered(author, "To a socket.")
         assert b"To a socket." in wire.recv(65536)
 
 

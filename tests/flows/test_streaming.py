@@ -10,7 +10,7 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, suspend
 from tests.support.processes import wait_for
 from tests.support.streams import RefusedError, get, listening, streaming_server
 
@@ -40,8 +40,7 @@ def token_of(user):
 @pytest.mark.gate
 def test_a_follower_hears_of_a_post_its_edit_and_its_end(address, alice, bob):
     with listening(address, "user", token_of(bob)) as stream:
-        post = publish(alice, "Hello #river.")
-        deliver()
+        post = delivered(alice, "Hello #river.")
         assert [(name, data["id"]) for name, data in stream.wait(1)] == [("update", str(post.pk))]
         edit_post(alice, post.pk, body="Goodbye.")
         deliver()
@@ -60,8 +59,7 @@ def test_a_stream_lives_and_says_so(address, bob):
 
 
 def test_notifications_come_to_both_streams_of_their_reader(address, alice, bob, carol):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     with (
         listening(address, "user", token_of(alice)) as everything,
         listening(address, "user/notification", token_of(alice)) as only,
@@ -107,8 +105,7 @@ def test_who_may_not_see_a_post_hears_nothing_of_it(address, alice, bob, carol):
         assert told == [secret.pk, unlisted.pk, plain.pk]
         for stream in (public, tagged):
             assert [int(data["id"]) for _name, data in stream.wait(1)] == [plain.pk]
-        last = publish(carol, "By another one. #river")
-        deliver()
+        last = delivered(carol, "By another one. #river")
         assert [int(data["id"]) for _name, data in blocked_in_public.wait(1)] == [last.pk]
         assert blocked.events == []
         assert len(public.wait(2)) == 2

@@ -7,7 +7,7 @@ import pytest
 from apps.engagement.actions import like_post
 from apps.search.indexing import index_new_people
 from tests.flows.clients import Toot
-from tests.support.factories import PASSWORD, deliver, publish
+from tests.support.factories import PASSWORD, deliver, delivered
 
 pytestmark = pytest.mark.flows
 
@@ -18,8 +18,7 @@ def toot(tmp_path):
 
 
 def test_somebody_logs_in_with_a_browser_and_looks_around(served, toot, alice, bob):
-    publish(alice, "What alice says.")
-    deliver()
+    delivered(alice, "What alice says.")
     assert "Successfully logged in" in toot.log_in(bob, served)
     assert "@bob" in toot("whoami")
     assert "bob@" in toot("auth")
@@ -41,8 +40,7 @@ def test_somebody_logs_in_with_a_password(served, toot, with_password):
 
 
 def test_somebody_follows_searches_and_hears_of_others(served, toot, alice, bob, carol):
-    post = publish(alice, "A cup of #tea by the river.")
-    deliver()
+    post = delivered(alice, "A cup of #tea by the river.")
     index_new_people()
     toot.log_in(carol, served)
     assert "You are now following alice" in toot("follow", "alice")

@@ -29,7 +29,7 @@ from apps.posts.actions.polls import end_polls
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Poll
 from apps.timeline.publishing import undo_repost
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -43,8 +43,7 @@ def told(user):
 
 
 def test_everything_that_happens_to_somebody_is_told(alice, carol):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     follow_user(carol, alice)
     like_post(carol, post.pk)
     repost(carol, post.pk)
@@ -257,8 +256,7 @@ def test_all_of_many_watchers_are_told(alice, monkeypatch):
     crowd = [make_user() for _ in range(5)]
     for one in crowd:
         follow_user(one, alice, notify=True)
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     rows = Notification.objects.filter(kind="post", post=post.pk)
     assert set(rows.values_list("user", flat=True)) == {one.pk for one in crowd}
 

@@ -9,7 +9,7 @@ from apps.graph.models import Follower
 from apps.notifications.actions import choose_notification_kinds, chosen_notification_kinds
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions.publish import repost
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 
 pytestmark = pytest.mark.django_db
 READING, KINDS = "/settings/reading", "/settings/notifications"
@@ -70,8 +70,7 @@ def test_watchers_who_do_not_want_it_are_passed_over(alice, bob, carol):
     follow_user(carol, alice)
     Follower.objects.filter(owner=alice).update(notifies=True)
     choose_notification_kinds(bob, [kind for kind in NotificationKind.values if kind != "post"])
-    publish(alice, "news")
-    deliver()
+    delivered(alice, "news")
     assert (told(bob), told(carol)) == ([], ["post"])
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from apps.notifications.models import Conversation
-from tests.support.factories import deliver, publish
+from tests.support.factories import delivered
 from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
@@ -12,9 +12,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def talk(alice, bob):
-    post = publish(alice, "@bob Between us.", visibility="mentioned")
-    deliver()
-    return post
+    return delivered(alice, "@bob Between us.", visibility="mentioned")
 
 
 def _of(user):
@@ -44,8 +42,7 @@ def test_taken_off_the_list_until_something_is_said(alice, bob, talk, page_of):
     there = f"/conversations/{_of(bob).pk}/remove"
     assert browser.post(there)["Location"] == "/conversations"
     assert EMPTY in browser.get("/conversations").text
-    publish(alice, "@bob Still there?", visibility="mentioned", reply_to_id=talk.pk)
-    deliver()
+    delivered(alice, "@bob Still there?", visibility="mentioned", reply_to_id=talk.pk)
     assert "Still there?" in browser.get("/conversations").text
 
 

@@ -14,7 +14,7 @@ from apps.notifications.grouping import BATCH, get_group, groups_page, unread_gr
 from apps.notifications.models import Notification
 from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -29,8 +29,7 @@ def busy(alice):
         like_post(person, one.pk)
         like_post(person, other.pk)
         repost(person, one.pk)
-        publish(person, "hello @alice")
-        deliver()
+        delivered(person, "hello @alice")
     Notification.objects.update(created_at=timezone.now().replace(hour=11))  # one span of hours
     return one, other
 

@@ -18,7 +18,7 @@ from apps.notifications.queries import (
 )
 from apps.pagination import Cursor
 from apps.streaming.queries import events_of_notifications
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 POLICY, REQUESTS = "/api/v2/notifications/policy", "/api/v1/notifications/requests"
@@ -35,8 +35,7 @@ def life(alice, bob, carol):
     post = publish(alice)
     for user in (bob, carol, dora):
         like_post(user, post.pk)
-    publish(carol, "@alice between us", visibility="mentioned")
-    deliver()
+    delivered(carol, "@alice between us", visibility="mentioned")
 
 
 def told(user):
@@ -119,8 +118,7 @@ def test_dismissing_takes_only_what_is_held_back(life, alice, bob, api_of):
 def test_what_is_held_back_is_no_news_on_streams(life, alice, carol):
     change_policy(alice, for_not_following="drop")
     before = latest_notification_id(alice)
-    publish(carol, "@alice again")
-    deliver()
+    delivered(carol, "@alice again")
     _newest, news = events_of_notifications(alice.pk, before)
     assert news == []
 

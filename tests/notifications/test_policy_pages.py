@@ -10,7 +10,7 @@ from apps.notifications.actions import change_policy
 from apps.notifications.models import NotificationKind
 from apps.notifications.queries import notifications_page, policy_of
 from apps.pagination import Cursor
-from tests.support.factories import deliver, publish
+from tests.support.factories import delivered, publish
 from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +24,7 @@ def news(alice, bob, carol):
     post = publish(alice, "What a day.")
     for user in (bob, carol):
         like_post(user, post.pk)
-    publish(carol, "@alice Indeed.", reply_to_id=post.pk)
-    deliver()
+    delivered(carol, "@alice Indeed.", reply_to_id=post.pk)
 
 
 def told(user):

@@ -6,7 +6,7 @@ from django.test import Client
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.notifications.queries import unread_count
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import EMPTY
 
 
@@ -111,8 +111,7 @@ def test_what_a_suspended_account_did_is_not_shown(alice, bob, page_of):
 def test_one_button_says_that_all_has_been_read(alice, bob, page_of):
     post, browser = publish(alice), page_of(alice)
     like_post(bob, post.pk)
-    publish(bob, "@alice look", reply_to_id=post.pk)
-    deliver()
+    delivered(bob, "@alice look", reply_to_id=post.pk)
     page = browser.get("/notifications/mentions").text  # which marks nothing
     assert 'action="/notifications/read"' in page
     answer = browser.post("/notifications/read", {"next": "/notifications/mentions"})

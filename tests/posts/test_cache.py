@@ -33,7 +33,7 @@ from feedcache import memcached_tiers as module
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from feedcache.read_through import ReadThrough
-from tests.support.factories import deliver, moderator, publish, suspend
+from tests.support.factories import deliver, delivered, moderator, publish, suspend
 from tests.support.faults import frozen
 from tests.support.memory import another, flush, forget
 from tests.support.services import running
@@ -126,8 +126,7 @@ def test_what_ends_is_seen_as_soon_as_what_begins(alice, bob, elsewhere):
 
 
 def test_home_follows_follows_and_mutes_at_once(alice, bob, elsewhere):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     pairs: list[tuple[Any, Any]] = [(unfollow_user, follow_user), (mute_user, unmute_user)]
     assert elsewhere.home(bob) == [post.pk]
     for end, begin in pairs:
@@ -242,8 +241,7 @@ def test_a_deleted_post_leaves_a_tombstone_and_a_restricted_one_nothing_to_read(
 def test_a_writer_killed_after_its_commit_is_made_up_for_by_the_event(
     alice, bob, elsewhere, act, monkeypatch
 ):
-    post = publish(alice, "Before.")
-    deliver()
+    post = delivered(alice, "Before.")
     assert elsewhere.sees(bob, post) == ["Alice Wen: Before."]
     with monkeypatch.context() as dying:
         for owner, name in LOST:

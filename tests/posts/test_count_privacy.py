@@ -17,7 +17,7 @@ from apps.posts.cache import POST_COUNTS
 from apps.posts.models import PostCounts
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from feedcache.structures.counters import maintenance
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -59,8 +59,7 @@ def no_drift():
 
 @pytest.mark.parametrize("visibility", RESTRICTED)
 def test_an_outsider_sees_no_change(alice, bob, carol, page_of, api_of, visibility):
-    said = publish(alice, "Hello.")
-    deliver()
+    said = delivered(alice, "Hello.")
     before = seen_by(carol, said, alice, page_of, api_of)
     draft = draft_for(alice, visibility)
     answer = publish(alice, "@bob only you", reply_to_id=said.pk, **draft)

@@ -21,7 +21,7 @@ from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources.home_cache import INBOX, rebuild_inbox
 from feedcache.connections import timelines
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -47,9 +47,7 @@ def everybody(alice, bob, carol, friend):
 
 
 def to_friends(author, body="For friends.", **more):
-    post = publish(author, body, visibility="friends", **more)
-    deliver()
-    return post
+    return delivered(author, body, visibility="friends", **more)
 
 
 def readers(post, people):

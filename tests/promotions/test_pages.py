@@ -19,7 +19,7 @@ from apps.promotions.tasks import apply_time
 from apps.timeline.home import pop_samples
 from feedsite.python_api import get_activity
 from tests.promotions.conftest import make_campaign, start, sweep, trait
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import LABEL
 
 pytestmark = pytest.mark.django_db
@@ -38,9 +38,7 @@ def fresher(alice, freshers):
 def promoted(fresher, freshers, shop):
     """A post that alice is shown."""
     start(make_campaign(shop, freshers))
-    post = publish(shop, "New books are here.")
-    deliver()
-    return post
+    return delivered(shop, "New books are here.")
 
 
 def home_of(client):
@@ -49,8 +47,7 @@ def home_of(client):
 
 def test_from_the_staffs_form_to_the_reader_and_back(chief, alice, bob, shop, page_of):
     state_trait(alice, "first-year-student")
-    post = publish(shop, "New books are here.")
-    deliver()
+    post = delivered(shop, "New books are here.")
     data = {
         "name": "Freshers", "slug": "freshers", "description": "first-year students", "is_active": "on",
         "rules-TOTAL_FORMS": "1", "rules-INITIAL_FORMS": "0",
@@ -90,8 +87,7 @@ def test_a_shown_page_is_counted_and_the_same_one_once(promoted, fresher, page_o
     for _again in range(3):
         home_of(page_of(fresher))
     assert CampaignCount.objects.get().impressions == 1
-    publish(fresher)
-    deliver()
+    delivered(fresher)
     api_of(fresher).get("/api/v1/timelines/home")  # shows none
     assert CampaignCount.objects.get().impressions == 1
     api_of(fresher).get("/api/v1/timelines/home?promoted=true")
@@ -149,8 +145,7 @@ def test_programs_get_none_that_they_do_not_ask_for(promoted, fresher, shop, api
 
 
 def test_python_code_gets_none(promoted, fresher):
-    own = publish(fresher)
-    deliver()
+    own = delivered(fresher)
     assert [item.id for item in get_activity(fresher).items] == [own.pk]
 
 

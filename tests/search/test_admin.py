@@ -9,7 +9,7 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import ListMember, UserList
 from apps.search.models import IndexWalk, TrendingPost
 from apps.tags.models import TagFollow
-from tests.support.factories import deliver, publish
+from tests.support.factories import delivered
 from tests.support.staff import MAX_QUERIES
 
 pytestmark = pytest.mark.django_db
@@ -26,8 +26,7 @@ TABLES = [
 @pytest.fixture
 def life(alice, bob):
     """Something in every table."""
-    post = publish(alice, "#Tea")
-    deliver()
+    post = delivered(alice, "#Tea")
     TrendingPost.objects.create(post_id=post.pk, score=1.5)
     add_members(UserList, bob, create_group(UserList, bob, name="Colleagues").pk, [alice.pk])
     words = [KeywordChange(keyword="canary")]

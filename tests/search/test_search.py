@@ -19,7 +19,7 @@ from apps.search.suggestions import dismiss_suggestion, suggested_people
 from apps.search.tasks import index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.tags.models import TagUse
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, suspend
 from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db
@@ -214,8 +214,7 @@ def test_what_was_written_before_the_index_is_indexed_by_itself_once(alice, monk
 
 
 def test_what_is_found_while_somebody_types(alice, bob, page_of):
-    post = publish(alice, "A cup of #tea.")
-    deliver()
+    post = delivered(alice, "A cup of #tea.")
     browser, htmx = page_of(bob), {"HX-Request": "true"}
     part = browser.get("/search?q=tea", headers=htmx).text
     assert "<html" not in part

@@ -28,7 +28,7 @@ from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.public import public_timeline
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 HOME, PUBLIC = Stream("user"), Stream("public")
@@ -139,14 +139,12 @@ def test_a_deleted_post_and_one_of_a_suspended_author_are_no_news(alice, bob):
 def test_notifications_are_told_once_oldest_first_and_without_those_who_are_muted(
     alice, bob, carol
 ):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     before = latest_notification_id(alice)
     mute_user(alice, carol)
     like_post(carol, post.pk)
     like_post(bob, post.pk)
-    publish(bob, "@alice hello")
-    deliver()
+    delivered(bob, "@alice hello")
     newest, news = events_of_notifications(alice.pk, before)
     assert [json.loads(one.payload)["type"] for one in news] == ["favourite", "mention"]
     assert events_of_notifications(alice.pk, newest) == (newest, [])
@@ -167,8 +165,7 @@ def test_a_followed_tag_and_the_filters_of_the_page_hold_for_streams(alice, bob,
 def test_what_is_said_last_among_mentioned_people_is_told_to_those_who_may_see_it(
     alice, bob, carol
 ):
-    first = publish(alice, "@bob @carol hello", visibility="mentioned")
-    deliver()
+    first = delivered(alice, "@bob @carol hello", visibility="mentioned")
     [news] = events_of_conversation(bob.pk, first.pk)
     body = json.loads(news.payload)
     assert (news.event, news.streams) == ("conversation", frozenset({DIRECT}))
@@ -176,8 +173,7 @@ def test_what_is_said_last_among_mentioned_people_is_told_to_those_who_may_see_i
     assert {person["acct"] for person in body["accounts"]} == {"alice", "carol"}
     block_user(carol, alice)
     assert events_of_conversation(carol.pk, first.pk) == []
-    answer = publish(bob, "@alice yes", reply_to_id=first.pk, visibility="mentioned")
-    deliver()
+    answer = delivered(bob, "@alice yes", reply_to_id=first.pk, visibility="mentioned")
     assert events_of_conversation(alice.pk, first.pk) == []  # more has been said
     assert json.loads(events_of_conversation(alice.pk, answer.pk)[0].payload)["unread"] is True
     assert events_of_conversation(make_user().pk, answer.pk) == []

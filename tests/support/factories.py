@@ -19,6 +19,7 @@ from apps.accounts.queries import personal_token
 from apps.events import actions as events
 from apps.events.leases import State
 from apps.events.models import Event
+from apps.graph.actions import follow_user
 from apps.moderation.actions import suspend_user
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.publish import publish_post
@@ -63,6 +64,15 @@ def user_of_token(token) -> User | None:
 def publish(author, body="Hello.", *, idempotency_key="", **draft) -> Post:
     """A post of an author."""
     return publish_post(author, Draft(body=body, **draft), idempotency_key=idempotency_key)
+
+
+def delivered(author, body="Hello.", *, to=(), **draft) -> Post:
+    """A post that lies on the pages of its readers. `to`: people who follow the author, if need be from now on."""
+    for reader in to:
+        follow_user(reader, author)
+    post = publish(author, body, **draft)
+    deliver()
+    return post
 
 
 def show_to_author(post: Post) -> None:

@@ -19,7 +19,7 @@ from apps.tags.trends import count_days, trending_tags
 from apps.timeline.home import home_timeline, newer_count
 from apps.timeline.pipeline import page as pipeline
 from apps.timeline.public import TagQuery, tag_timeline
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, suspend
 from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
@@ -134,8 +134,7 @@ def home(reader, **cursor):
 
 
 def test_posts_with_a_followed_tag_are_on_the_home_page_at_once(alice, bob, carol):
-    theirs, hers = publish(alice, "#tea"), publish(carol, "before #Tea")
-    deliver()
+    theirs, hers = delivered(alice, "#tea"), publish(carol, "before #Tea")
     assert home(bob) == [theirs.pk]
     follow_tag(bob, "tea")
     expected = [hers.pk, theirs.pk]

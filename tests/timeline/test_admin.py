@@ -9,7 +9,7 @@ from apps.graph.actions import follow_user
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.staff import MAX_QUERIES, browser_of, choose, make_staff
 
 pytestmark = pytest.mark.django_db
@@ -25,8 +25,7 @@ def job(alice):
     deliver()
     home_timeline(fans[0], Cursor())
     with override_settings(FANOUT_CHUNK_SIZE=2):
-        post = publish(alice, "To all.")
-        deliver()
+        post = delivered(alice, "To all.")
     FanoutChunk.objects.filter(pk=FanoutChunk.objects.latest("pk").pk).update(
         state=leases.State.DEAD,
         attempts=5,

@@ -6,7 +6,7 @@ from apps.graph.actions import follow_user, mute_user
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.timeline.test_home import bulk_posts
 
 pytestmark = pytest.mark.django_db
@@ -22,8 +22,7 @@ def test_the_second_page_repeats_nothing_when_an_eleventh_article_comes(alice, b
     articles = [publish(alice, f"article {number}").pk for number in range(1, 11)]
     deliver()
     first, found = page(bob, limit=5)
-    publish(alice, "article 11")
-    deliver()
+    delivered(alice, "article 11")
     second, last = page(bob, max_id=found.older, limit=5)
     assert first + second == articles[::-1]
     assert last.older is None

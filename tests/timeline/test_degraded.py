@@ -15,7 +15,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
 from apps.timeline.sources import outbox, pulled_authors
 from feedcache.breaker import Bulkhead
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,8 +62,7 @@ def home(user):
 def test_what_is_in_the_windows_is_shown_and_the_rest_comes_later_in_order(
     alice, bob, star, hanging, monkeypatch
 ):
-    first, hot, last = publish(alice, "a"), publish(star, "hot"), publish(alice, "b")
-    deliver()
+    first, hot, last = delivered(alice, "a"), publish(star, "hot"), publish(alice, "b")
     for _reader in range(10):  # the first waits a moment, the others not at all
         ids, lacking = home(bob)
         assert ids == [post.pk for post in sorted([first, last], key=lambda post: -post.pk)]
@@ -93,8 +92,7 @@ def test_the_answer_says_so_to_people_and_programs(alice, bob, star, hanging, ap
 def test_an_empty_page_that_lacks_a_source_does_not_say_that_there_is_nothing(
     bob, star, hanging, page_of
 ):
-    publish(star, "hot")
-    deliver()
+    delivered(star, "hot")
     page = page_of(bob).get("/").content.decode()
     assert 'class="end-of-list" role="status"' in page
     assert EMPTY not in page
@@ -103,12 +101,10 @@ def test_an_empty_page_that_lacks_a_source_does_not_say_that_there_is_nothing(
 def test_who_follows_no_merged_author_notices_nothing(alice, bob, carol, star, hanging):
     follow_user(carol, alice)
     deliver()
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert home(carol) == ([post.pk], [])
 
 
 def test_active_readers_are_not_touched_when_nobody_is_merged(alice, bob, hanging):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert home(bob) == ([post.pk], [])

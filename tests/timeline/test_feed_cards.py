@@ -26,7 +26,7 @@ from apps.timeline.ranking.scoring import light
 from apps.timeline.thread import ReplyRow
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 
@@ -157,8 +157,7 @@ def test_readers_who_may_do_the_same_share_a_card(shown, alice, bob, carol, same
 
 def test_who_may_quote_is_no_other_readers_affair(alice, bob, carol, same):
     follow_user(bob, alice)
-    publish(alice, "Ask first.", quote_policy="followers")
-    deliver()
+    delivered(alice, "Ask first.", quote_policy="followers")
     [item] = items_of(bob)
     stranger = replace(item, follows_author=False)
     assert "data-quote" in same(bob, [item])
@@ -168,10 +167,8 @@ def test_who_may_quote_is_no_other_readers_affair(alice, bob, carol, same):
 
 def test_no_token_is_in_a_card_that_others_get(alice, bob, same):
     follow_user(bob, alice)
-    publish(alice, "Tea?", poll=PollDraft(["Yes", "No"], 3600))
-    deliver()
-    publish(alice, "No question.")
-    deliver()
+    delivered(alice, "Tea?", poll=PollDraft(["Yes", "No"], 3600))
+    delivered(alice, "No question.")
     pages = [same(bob, items_of(bob), token=token * 64) for token in "tu"]
     assert [page.count("t" * 64) for page in pages] == [1, 0]
     assert [page.count("u" * 64) for page in pages] == [0, 1]

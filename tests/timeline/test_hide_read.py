@@ -14,7 +14,7 @@ from apps.posts.models import Post
 from apps.search.trends import rank_posts, recommended_posts
 from apps.timeline.home import get_activity, home_timeline, pop_samples
 from apps.timeline.ranking.ordering import ranked_page
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.pages import EMPTY, ids
 
@@ -102,8 +102,7 @@ def test_without_redis_nothing_counts_as_read(bob, posts):
 
 
 def test_the_page_says_that_all_is_read(alice, bob, page_of):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     browser = page_of(bob)
     browser.get(f"/@alice/{post.pk}")
     browser.post("/home/read", {"hides_read": "on"})

@@ -30,7 +30,7 @@ from apps.timeline.home import (
 )
 from apps.timeline.pipeline.page import hydrate_for
 from apps.timeline.ranking.ordering import ranked_page
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.pages import EMPTY
 
@@ -200,8 +200,7 @@ def test_neither_the_pill_nor_the_count_knows_of_them(bob, carol, dora, page_of)
     assert newer_count(user_by_id(bob.pk), first.pk) == 0
     assert get_activity(user_by_id(bob.pk), position).items == []
     assert page_of(reader).get(pill, headers=htmx).status_code == 204
-    publish(dora, "Second.")
-    deliver()
+    delivered(dora, "Second.")
     assert newer_count(user_by_id(bob.pk), first.pk) == 1
     assert may_have_unread(user_by_id(bob.pk), ReadPosition.parse(position))
     assert page_of(reader).get(pill, headers=htmx).status_code == 200
@@ -213,8 +212,7 @@ def test_the_page_of_settings_and_an_empty_home_say_it(bob, carol, dora, page_of
     assert 'name="hides_replies"' in browser.get("/settings/reading").text
     browser.post("/settings/reading", fields | {"hides_replies": "on"})
     assert user_by_id(bob.pk).hides_replies
-    publish(dora, "To carol.", reply_to_id=publish(carol).pk)
-    deliver()
+    delivered(dora, "To carol.", reply_to_id=publish(carol).pk)
     assert EMPTY in browser.get("/").text
     browser.post("/settings/reading", fields)
     assert not user_by_id(bob.pk).hides_replies

@@ -25,7 +25,7 @@ from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.ids import compose
 from tests.support import pages
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import ids
 
 
@@ -40,16 +40,19 @@ def walk_up(viewer, limit=7):
 def test_a_post_reaches_followers_and_its_author_but_no_stranger(alice, bob, carol):
     for user in (alice, bob, carol):
         home_timeline(user, Cursor())  # everybody is online
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert ids(home_timeline(bob, Cursor())) == [post.pk]
     assert ids(home_timeline(alice, Cursor())) == [post.pk]
     assert ids(home_timeline(carol, Cursor())) == []
 
 
+def test_a_follow_a_post_and_its_delivery_are_one_line_of_a_test(bob, carol):
+    post = delivered(bob, to=[carol])
+    assert ids(home_timeline(carol, Cursor())) == [post.pk]
+
+
 def test_a_dormant_follower_is_not_pushed_to_and_rebuilds_on_return(alice, bob):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert not HOME.exists(bob.pk)
     assert ids(home_timeline(bob, Cursor())) == [post.pk]
     assert HOME.exists(bob.pk)
@@ -58,16 +61,14 @@ def test_a_dormant_follower_is_not_pushed_to_and_rebuilds_on_return(alice, bob):
 def test_pushes_do_not_prolong_a_windows_life(alice, bob):
     home_timeline(bob, Cursor())
     timelines().expire(HOME.key(bob.pk), 100)
-    publish(alice)
-    deliver()
+    delivered(alice)
     assert timelines().ttl(HOME.key(bob.pk)) <= 100
     home_timeline(bob, Cursor())
     assert timelines().ttl(HOME.key(bob.pk)) > 100
 
 
 def test_following_brings_older_posts_and_unfollowing_takes_them_at_once(alice, carol):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     home_timeline(carol, Cursor())
     follow_user(carol, alice)
     deliver()
@@ -79,8 +80,7 @@ def test_following_brings_older_posts_and_unfollowing_takes_them_at_once(alice, 
 
 
 def test_unfollow_and_follow_that_arrive_in_the_wrong_order_leave_no_hole(alice, bob):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     home_timeline(bob, Cursor())
     unfollow_user(bob, alice)
     follow_user(bob, alice)
@@ -91,8 +91,7 @@ def test_unfollow_and_follow_that_arrive_in_the_wrong_order_leave_no_hole(alice,
 
 
 def test_deletes_blocks_and_mutes_act_on_the_next_read(alice, bob):
-    kept, deleted = publish(alice, "kept"), publish(alice, "deleted")
-    deliver()
+    kept, deleted = delivered(alice, "kept"), publish(alice, "deleted")
     home_timeline(bob, Cursor())
     delete_post(deleted.pk, by=alice)
     assert ids(home_timeline(bob, Cursor())) == [kept.pk]
@@ -103,8 +102,7 @@ def test_deletes_blocks_and_mutes_act_on_the_next_read(alice, bob):
 
 
 def test_an_edit_shows_on_the_next_read(alice, bob):
-    post = publish(alice, "before")
-    deliver()
+    post = delivered(alice, "before")
     assert home_timeline(bob, Cursor()).items[0].post.body == "before"
     edit_post(alice, post.pk, body="after")
     assert home_timeline(bob, Cursor()).items[0].post.body == "after"
@@ -199,8 +197,7 @@ def test_posts_that_arrive_while_reading_disturb_no_page(alice, bob):
     """The article's scenario: page one is read, an eleventh article is published, page two repeats nothing."""
     posts = bulk_posts(alice, 10)
     first = home_timeline(bob, Cursor(limit=5))
-    publish(alice)
-    deliver()
+    delivered(alice)
     second = home_timeline(bob, Cursor(max_id=first.older, limit=5))
     assert ids(first) + ids(second) == posts
 
@@ -271,8 +268,7 @@ def test_a_warm_home_page_costs_the_same_queries_for_one_post_and_twenty(
 def test_new_posts_are_counted(alice, bob):
     old = bulk_posts(alice, 2)
     home_timeline(bob, Cursor())
-    publish(alice)
-    deliver()
+    delivered(alice)
     assert newer_count(bob, old[0]) == 1
 
 

@@ -34,7 +34,7 @@ from feedcache import redis_clients
 from feedcache.connections import RedisError, timelines
 from feedcache.structures import home_window
 from tests.support import pages
-from tests.support.factories import deliver, make_user, publish, show_to_author
+from tests.support.factories import deliver, delivered, make_user, publish, show_to_author
 from tests.support.pages import ids
 from tests.timeline.short_caches import shorten
 
@@ -188,8 +188,7 @@ class TestLedger:
     def test_an_empty_circle_makes_a_job_without_chunks(self, alice):
         online(alice)
         lonely = create_group(Circle, alice, name="Lonely")
-        post = publish(alice, visibility="circle", circle_id=lonely.pk)
-        deliver()
+        post = delivered(alice, visibility="circle", circle_id=lonely.pk)
         assert self.chunks(post) == []
         assert INBOX.ids(alice.pk) == [post.pk]
 

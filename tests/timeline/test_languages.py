@@ -9,7 +9,7 @@ from apps.graph.actions import follow_user, unfollow_user
 from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -48,8 +48,7 @@ def test_nobody_elses_posts_are_touched_and_the_choice_ends_with_the_follow(
     follow_user(bob, carol)
     follow_user(bob, alice, languages=["zh"])
     assert user_by_id(bob.pk).counts.choosy_follows == 1
-    foreign = publish(carol, "in French", language="fr")
-    deliver()
+    foreign = delivered(carol, "in French", language="fr")
     assert foreign.pk in shown(bob)
     unfollow_user(bob, alice)
     follow_user(bob, alice)

@@ -19,7 +19,7 @@ from apps.timeline.sources import outbox, sql
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from feedcache.memcached_tiers import Layer, tiers
 from feedcache.structures.id_vector import IdVector
-from tests.support.factories import deliver, make_user, moderator, publish
+from tests.support.factories import deliver, delivered, make_user, moderator, publish
 from tests.support.faults import dead_memcached
 from tests.support.services import running
 from tests.support.threads import together
@@ -323,14 +323,12 @@ def test_the_workers_leave_warm_vectors_whatever_the_request_did():
     write(alice, 250)
     deliver()
     forget(alice)
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert vector_of(alice) is not None
     assert vector_of(alice, LONG_OUTBOXES) is None  # nobody reads that far
     read(alice)
     delete_post(post.pk, by=alice)
-    publish(alice)
-    deliver()
+    delivered(alice)
     for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
         assert state(vector_of(alice, outboxes))[0] == truth([alice.pk])[: outboxes.length]
 

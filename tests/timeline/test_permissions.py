@@ -19,7 +19,7 @@ from apps.posts.content.post import VERSION, State, decode_cached_post
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
@@ -254,8 +254,7 @@ def test_the_end_of_belonging_acts_on_the_next_read_with_warm_caches(
     add_members(Circle, alice, circle.pk, [bob.pk])
     program, page = api_of(bob), page_of(bob)
     program.get("/api/v1/timelines/home")
-    post = publish(alice, SECRET, visibility="circle", circle_id=circle.pk)
-    deliver()
+    post = delivered(alice, SECRET, visibility="circle", circle_id=circle.pk)
     addresses = [
         "/api/v1/timelines/home", f"/api/v1/statuses/{post.pk}", f"/api/v1/accounts/{alice.pk}/statuses",
         f"/@alice/{post.pk}", "/@alice", "/home",
@@ -301,8 +300,7 @@ def page_or(program, page, address):
 def test_notifications_of_a_circle_end_with_belonging(alice, bob, api_of):
     circle = create_group(Circle, alice, name="Ours")
     add_members(Circle, alice, circle.pk, [bob.pk])
-    publish(alice, f"{SECRET} @bob", visibility="circle", circle_id=circle.pk)
-    deliver()
+    delivered(alice, f"{SECRET} @bob", visibility="circle", circle_id=circle.pk)
     assert SECRET in api_of(bob).get("/api/v1/notifications").text
     remove_members(Circle, alice, circle.pk, [bob.pk])
     assert SECRET not in api_of(bob).get("/api/v1/notifications").text
@@ -310,6 +308,5 @@ def test_notifications_of_a_circle_end_with_belonging(alice, bob, api_of):
 
 def test_nobody_is_told_of_a_circle_post_that_is_not_for_them(alice, carol):
     circle = create_group(Circle, alice, name="Ours")
-    publish(alice, "hello @carol", visibility="circle", circle_id=circle.pk)
-    deliver()
+    delivered(alice, "hello @carol", visibility="circle", circle_id=circle.pk)
     assert not Notification.objects.exists()

@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 
 from apps.graph.actions import follow_user
 from apps.timeline.models import AuthorPolicy, Backfill, PolicyChange, SitePolicy
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.staff import browser_of, make_staff
 
@@ -137,8 +137,7 @@ def test_a_redis_that_does_not_answer_is_said(chief, alice):
 
 def test_hand_overs_are_listed_with_their_receipts(chief, alice, bob):
     call_command("policy", "set", "@alice", "pull")
-    publish(alice)
-    deliver()
+    delivered(alice)
     call_command("policy", "set", "@alice", "online")
     page = chief.get(f"{ROOT}/backfill/").content.decode()
     assert '<td class="field-pending">1</td>' in page

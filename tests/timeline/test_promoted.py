@@ -39,7 +39,7 @@ from apps.timeline.sources import older, second_level
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.home_cache import HOME
 from tests.promotions.conftest import make_campaign, make_segment, start, trait
-from tests.support.factories import deliver, make_user, moderator, publish
+from tests.support.factories import deliver, delivered, make_user, moderator, publish
 from tests.support.faults import dead_redis
 from tests.timeline.outboxes import write
 from tests.timeline.short_caches import shorten
@@ -138,8 +138,7 @@ class TestFanOut:
 
     def test_a_delivery_to_everybody_writes_rows_for_the_dormant(self, campaign, reader, shop):
         set_author_policy(shop, Policy.PUSH, by="staff")
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         assert TimelineEntry.objects.filter(reader=reader.pk, post_id=post.pk).exists()
         delete_post(post.pk, by=shop)
         deliver()
@@ -149,8 +148,7 @@ class TestFanOut:
 
 class TestBackfill:
     def test_a_campaign_brings_what_was_there_before(self, reader, freshers, shop):
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         assert equals_oracle(reader) == []
         start(make_campaign(shop, freshers))
         assert post.pk in HOME.ids(reader.pk)
@@ -159,8 +157,7 @@ class TestBackfill:
     def test_leaving_the_segment_is_seen_on_the_next_page_before_any_worker(
         self, campaign, reader, shop
     ):
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         assert shown(reader) == [post.pk]
         withdraw_trait(reader, FRESHER)
         assert shown(reader) == []
@@ -200,8 +197,7 @@ class TestBackfill:
         assert missing_in_windows(reader.pk) == ([], 0)
 
     def test_twice_is_once(self, campaign, reader, shop):
-        publish(shop)
-        deliver()
+        delivered(shop)
         before = HOME.ids(reader.pk)
         for _ in range(2):
             payload = {"account_id": shop.pk, "user_ids": [reader.pk]}
@@ -224,8 +220,7 @@ class TestSources:
     def test_under_every_policy_of_the_author(self, campaign, reader, shop, policy):
         first = publish(shop)
         set_author_policy(shop, policy, by="staff")
-        second = publish(shop)
-        deliver()
+        second = delivered(shop)
         assert equals_oracle(reader) == [second.pk, first.pk]
         set_author_policy(shop, Policy.ONLINE, by="staff")
         deliver()
@@ -235,8 +230,7 @@ class TestSources:
 
     def test_while_the_whole_site_pulls(self, campaign, reader, shop):
         set_site_policy(Policy.PULL, by="staff")
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         assert equals_oracle(reader) == [post.pk]
 
     def test_below_the_home_cache_and_in_the_second_level(
@@ -302,8 +296,7 @@ class TestWhatIsShown:
         assert item_of(reader, own).promotion is None
 
     def test_from_the_start_on(self, reader, freshers, shop):
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         campaign = make_campaign(shop, freshers, starts=timedelta(hours=1))
         start(campaign)
         assert equals_oracle(reader) == []
@@ -339,15 +332,13 @@ class TestWhatIsShown:
 
     @pytest.mark.parametrize("by", ["reader", "account"])
     def test_not_across_a_block(self, campaign, reader, shop, by):
-        publish(shop)
-        deliver()
+        delivered(shop)
         block_user(*((reader, shop) if by == "reader" else (shop, reader)))
         deliver()
         assert equals_oracle(reader) == []
 
     def test_not_when_muted_paused_or_refused(self, campaign, reader, shop):
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         opt_out(reader)
         assert equals_oracle(reader) == []
         opt_in(reader)
@@ -371,8 +362,7 @@ class TestWhatIsShown:
         self, memcached, bob, alice, django_assert_num_queries
     ):
         build_filters()
-        publish(alice)
-        deliver()
+        delivered(alice)
         viewer = user_by_id(bob.pk)
         for _warm in range(2):
             home_timeline(viewer, Cursor())
@@ -385,8 +375,7 @@ class TestWhatIsShown:
         build_filters()
         keywords = [KeywordChange(keyword="spoiler")]
         create_filter(reader, FilterChange("Words", ["home"], keywords=keywords))
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         viewer = user_by_id(reader.pk)
         for _warm in range(2):
             home_timeline(viewer, Cursor())
@@ -402,8 +391,7 @@ class TestWhatIsShown:
     def test_unread_and_ranked(self, campaign, reader, shop):
         viewer = user_by_id(reader.pk)
         position = get_activity(viewer).last_id
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         assert newer_count(viewer, 1) == 0  # no badge rings for it
         unread = get_activity(viewer, position).items
         assert [(item.id, bool(item.promotion)) for item in unread] == [(post.pk, True)]
@@ -418,22 +406,19 @@ class TestWhatIsShown:
 
 class TestImpressions:
     def test_a_page_counts_once_and_the_cap_ends_them(self, campaign, reader, shop):
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         for page in range(3):
             items = home_timeline(reader, Cursor()).items
             assert post.pk in {item.id for item in items}
             for _again in range(2):
                 count_shown(reader.pk, items)
             assert ReaderImpressions.objects.get().number == page + 1
-            publish(reader, f"Number {page}.")
-            deliver()
+            delivered(reader, f"Number {page}.")
         assert CampaignCount.objects.get().impressions == 3
         assert post.pk not in equals_oracle(reader)
 
     def test_the_budget_ends_them(self, campaign, reader, shop):
-        publish(shop)
-        deliver()
+        delivered(shop)
         Campaign.objects.update(budget_impressions=1)
         count_shown(reader.pk, home_timeline(reader, Cursor()).items)
         assert equals_oracle(reader) == []
@@ -448,8 +433,7 @@ class TestImpressions:
         def unavailable(*_page, page_id):
             raise OperationalError("canceling statement due to lock timeout")
 
-        post = publish(shop)
-        deliver()
+        post = delivered(shop)
         items = home_timeline(reader, Cursor()).items
         with monkeypatch.context() as patch:
             patch.setattr(promoted, "count_impressions", unavailable)

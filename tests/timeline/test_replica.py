@@ -21,7 +21,7 @@ from apps.timeline.sources import sql as pull
 from apps.timeline.sources.outbox import Outboxes
 from apps.timeline.tasks import maintain_second_level
 from feedcache.ids import compose, first_id_at
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.timeline.outboxes import crowd, follow_all, truth
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -197,8 +197,7 @@ def test_what_a_shard_missed_is_added_and_brought_later(shards):
     maintain_second_level()
     mine = replica.shard_of(reader.pk)
     with away(mine) if mine != "default" else away("shard_b"):
-        post = publish(alice)
-        deliver()
+        post = delivered(alice)
     missing = [alias for alias in shards if post.pk not in ids_on(alias)]
     assert len(missing) == 1  # the others have it
     for other in range(reader.pk, reader.pk + 3):  # readers of all shards

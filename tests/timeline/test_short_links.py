@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from apps.graph.actions import block_user
 from apps.posts.actions.publish import delete_post, repost
 from feedcache.ids import LAST_SECOND, MAX_AUTHOR_ID, compose, to_base36
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -26,8 +26,7 @@ def test_it_leads_to_the_post(alice, bob, page_of):
 
 
 def test_card_and_program_name_it(alice, bob, page_of, api_of):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert f'<a href="{short(post)}" data-copy>' in page_of(bob).get(f"/@alice/{post.pk}").text
     found = api_of(bob).get(f"/api/v1/statuses/{post.pk}").json()
     assert found["feedsite"]["short_url"] == f"http://testserver{short(post)}"

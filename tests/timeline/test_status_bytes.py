@@ -12,7 +12,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 
@@ -55,8 +55,7 @@ def test_each_reader_has_their_own_marks(alice, bob, api_of):
     readers = [make_user() for _ in range(MAX_VARIANTS + 2)]
     for reader in readers:
         follow_user(reader, alice)
-    post = publish(alice, "For all.")
-    deliver()
+    post = delivered(alice, "For all.")
     like_post(readers[3], post.pk)
     for reader in [*readers, *readers]:
         (status,) = api_of(reader).get("/api/v1/timelines/home").json()

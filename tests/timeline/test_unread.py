@@ -11,7 +11,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.posts.actions.publish import delete_post
 from apps.timeline.home import ReadPosition, get_activity, may_have_unread
 from feedcache.connections import timelines
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
@@ -48,8 +48,7 @@ def late_post(author, other):
         slow = publish(author, "slow")
     held = list(Event.objects.filter(name="post_published", payload__post_id=slow.pk))
     Event.objects.filter(pk__in=[event.pk for event in held]).update(due_at="2100-01-01T00:00Z")
-    quick = publish(other, "quick")
-    deliver()
+    quick = delivered(other, "quick")
     return slow, quick, held
 
 
@@ -132,8 +131,7 @@ def test_what_a_follow_brings_is_not_unread(bob, place):
 
 def test_a_place_from_before_the_caches_were_lost_still_works(bob, alice, place):
     timelines().flushdb()
-    new = publish(alice, "after the loss")
-    deliver()
+    new = delivered(alice, "after the loss")
     assert ids(get_activity(bob, place)) == [new.pk]
 
 
@@ -176,8 +174,7 @@ def test_programs_read_what_is_unread(api_of, bob, alice, place):
     api = api_of(bob)
     first = api.get("/api/x/activity").json()
     assert len(first["items"]) == 1
-    new = publish(alice, "news")
-    deliver()
+    new = delivered(alice, "news")
     answer = api.get("/api/x/activity", {"last_id": first["last_id"]}).json()
     assert [one["id"] for one in answer["items"]] == [str(new.pk)]
     assert answer["more"] is False

@@ -8,7 +8,7 @@ from django.test import Client
 from apps.engagement.actions import bookmark_post, like_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import EMPTY, END
 
 HTMX = {"HX-Request": "true"}
@@ -79,8 +79,7 @@ class TestHome:
 class TestPill:
     def test_counts_what_is_new(self, alice, bob, page_of):
         browser = page_of(bob)
-        old = publish(alice)
-        deliver()
+        old = delivered(alice)
         browser.get("/")
         publish(alice, "New.")
         publish(alice, "Newer.")
@@ -89,8 +88,7 @@ class TestPill:
         assert "2 new posts" in pill.text
 
     def test_nothing_new_is_no_content(self, alice, bob, page_of):
-        post = publish(alice)
-        deliver()
+        post = delivered(alice)
         browser = page_of(bob)
         browser.get("/")
         assert browser.get(f"/home/new?last_id={post.pk}", headers=HTMX).status_code == 204

@@ -11,7 +11,7 @@ from apps.graph.actions import follow_user, unfollow_user
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -57,8 +57,7 @@ def test_what_the_cache_lost_is_named_with_its_delivery(posts, bob):
 def test_what_changed_since_is_told_apart_from_what_is_wrong(posts, alice, bob):
     other = make_user("other")
     follow_user(bob, other)
-    post = publish(other)
-    deliver()
+    post = delivered(other)
     unfollow_user(bob, alice)
     deliver()
     code, text = run("--json")

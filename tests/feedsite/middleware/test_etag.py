@@ -4,15 +4,14 @@ import pytest
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, delivered, publish
 
 HOME = "/api/v1/timelines/home"
 
 
 @pytest.mark.django_db
 def test_who_has_an_answer_already_gets_no_second_one(alice, bob, carol, api_of):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     client, address = api_of(bob), f"/api/v1/statuses/{post.pk}"
     first = client.get(address)
     tag = first.headers["ETag"]

@@ -22,7 +22,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -200,8 +200,7 @@ def test_an_exclusive_list_keeps_its_people_off_the_home_page(alice, bob, dave, 
 
 
 def test_deleting_an_exclusive_list_brings_its_people_back(alice, bob, tea):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     change_group(UserList, bob, tea.pk, is_exclusive=True)
     assert home(bob) == []
     delete_group(UserList, bob, tea.pk)

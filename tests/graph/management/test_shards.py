@@ -27,7 +27,7 @@ from apps.graph.queries import mirror_faults
 from apps.pagination import Cursor
 from apps.search.suggestions import suggested_people
 from feedsite.checks import check_graph_shards
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import delivered, make_user, publish
 from tests.support.shards import (
     address,
     copied_database,
@@ -202,8 +202,7 @@ def test_people_follow_across_servers_and_both_lists_and_counts_are_right(site):
     assert fresh(ann).counts.choosy_follows == 3
     assert mirror_faults() == SOUND
     assert not PendingFollow.objects.exists()
-    post = publish(ann, "Hello from the east.")
-    deliver()
+    post = delivered(ann, "Hello from the east.")
     page = Client()
     page.force_login(ben)
     assert post.body in page.get("/").text
@@ -438,8 +437,7 @@ def test_a_profile_and_its_pages_of_people_ask_one_shard(site, place):
     ann, visitor = person(place), Client()
     other = make_user()
     follow_user(other, ann)
-    publish(ann, "Something to see.")
-    deliver()
+    delivered(ann, "Something to see.")
     number = place_of(ann).number
     for path in ("", "/followers", "/following"):
         numbers, wide = asked(lambda path=path: visitor.get(f"/@{ann.handle}{path}"))

@@ -13,7 +13,7 @@ from apps.timeline.fanout.author_receipts import MAX_POINTS, VIEW_RECEIPTS, rece
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.web.plots import steps
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.staff import browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
@@ -39,8 +39,7 @@ def test_it_adds_up_and_says_so(alice, readers):
 
 
 def test_what_is_under_way_and_what_failed(alice, readers):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     chunks = list(FanoutChunk.objects.filter(job=post.pk).order_by("pk"))
     FanoutChunk.objects.filter(pk=chunks[0].pk).update(state=State.PENDING, finished_at=None)
     FanoutChunk.objects.filter(pk=chunks[3].pk).update(state=State.DEAD)
@@ -56,8 +55,7 @@ def test_what_is_under_way_and_what_failed(alice, readers):
 
 
 def test_virtual_followers_are_no_followers(alice, readers):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     FanoutChunk.objects.create(
         job_id=post.pk, is_virtual=True, first_edge=1, last_edge=500, expected=500, delivered=500,
         state=State.DONE, finished_at=timezone.now(),
@@ -67,27 +65,23 @@ def test_virtual_followers_are_no_followers(alice, readers):
 
 def test_a_pulled_post_is_read_from_the_profile(alice, readers):
     set_author_policy(alice, Policy.PULL, by="a test")
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert receipt_of(alice, post.pk).text.startswith("Followers read it straight from the profile")
-    secret = publish(alice, f"for @{readers[0].handle}", visibility="mentioned")
-    deliver()
+    secret = delivered(alice, f"for @{readers[0].handle}", visibility="mentioned")
     found = receipt_of(alice, secret.pk)  # goes to inboxes all the same
     assert sums(found) == (1, 1, 0, 0, 0)
     assert found.text.startswith("Reached the home page of 1 of 1 person in ")
 
 
 def test_without_anybody_reached_there_is_no_curve(alice, bob, page_of):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     page = page_of(alice).get(f"/@alice/{post.pk}/receipt").content.decode()
     assert "Reached 0 of 1 follower; 1 will get it when they come." in page
     assert "<polyline" not in page
 
 
 def test_without_followers_there_is_nobody(alice):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert receipt_of(alice, post.pk).text == "There was nobody to deliver it to."
 
 
@@ -103,8 +97,7 @@ def test_a_repost_has_a_receipt_of_its_own(alice, carol, readers):
 
 
 def test_a_long_curve_is_thinned_and_ends_where_it_ends(alice, readers):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     FanoutChunk.objects.bulk_create(
         FanoutChunk(job_id=post.pk, first_edge=10**9 + number, last_edge=10**9 + number, expected=1, delivered=1,
                     state=State.DONE, finished_at=timezone.now())
@@ -120,8 +113,7 @@ def test_a_long_curve_is_thinned_and_ends_where_it_ends(alice, readers):
 
 @pytest.mark.parametrize("visibility", ["public", "followers"])
 def test_only_the_author_and_staff_see_it(alice, readers, page_of, api_of, visibility):
-    post = publish(alice, "Hear, hear.", visibility=visibility)
-    deliver()
+    post = delivered(alice, "Hear, hear.", visibility=visibility)
     page, program = f"/@alice/{post.pk}/receipt", f"/api/x/statuses/{post.pk}/receipt"
     answer = api_of(alice).get(program).json()
     assert (answer["expected"], answer["reached"], answer["when_they_come"]) == (10, 6, 4)
@@ -153,8 +145,7 @@ def test_only_the_author_and_staff_see_it(alice, readers, page_of, api_of, visib
 
 
 def test_it_is_on_the_page_of_ones_own_post_and_in_its_menu(alice, readers, page_of):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     for reader, times in ((alice, 1), (readers[0], 0), (None, 0)):
         page = page_of(reader).get(f"/@alice/{post.pk}").content.decode()
         assert page.count("Reached 6 of 10 followers") == times

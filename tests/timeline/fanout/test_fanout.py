@@ -17,7 +17,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home
 from feedcache.connections import timelines
 from feedcache.structures.home_window import mark_deleted
-from tests.support.factories import deliver, make_user, publish, show_to_author
+from tests.support.factories import deliver, delivered, make_user, publish, show_to_author
 from tests.support.faults import dead_redis
 from tests.support.threads import together
 from tests.timeline.short_caches import shorten
@@ -43,8 +43,7 @@ def due_again():
 
 
 def test_a_post_goes_out_in_chunks_whose_receipts_add_up(alice, readers):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert windows(readers) == [[post.pk]] * 6 + [[]] * 4
     assert receipts(post) == [
         ("done", 3, 3, 0),
@@ -55,8 +54,7 @@ def test_a_post_goes_out_in_chunks_whose_receipts_add_up(alice, readers):
 
 
 def test_a_delivery_that_runs_twice_leaves_the_same(alice, readers):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     before = windows(readers), receipts(post)
     start_job(post.pk)
     due_again()
@@ -142,8 +140,7 @@ def test_a_post_for_mentioned_people_goes_to_those_followers_it_names(alice, rea
 
 def test_an_edit_that_names_more_followers_brings_them_the_post(alice, readers):
     """The window kept by pushes equals the one rebuilt from PostgreSQL."""
-    post = publish(alice, f"hello @{readers[0].handle}", visibility="mentioned")
-    deliver()
+    post = delivered(alice, f"hello @{readers[0].handle}", visibility="mentioned")
     edit_post(alice, post.pk, body=f"hello @{readers[0].handle} @{readers[1].handle}")
     deliver()
     kept = inboxes(readers[:3])
@@ -154,8 +151,7 @@ def test_an_edit_that_names_more_followers_brings_them_the_post(alice, readers):
 
 
 def test_a_public_edit_pushes_nothing(alice, readers):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     HOME.remove(readers[0].pk, [post.pk])
     edit_post(alice, post.pk, body=f"hello @{readers[0].handle}")
     deliver()
@@ -166,8 +162,7 @@ def test_a_follow_during_a_rebuild_is_not_lost(alice, carol):
     """The snapshot was read before the follow, and the window is live after its event:
     the push must reach the builder.
     """
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     token = HOME.begin(carol.pk) or ""
     follow_user(carol, alice)
     follow_changed(carol.pk, alice.pk)
@@ -198,8 +193,7 @@ def test_a_follow_of_many_posts_keeps_the_window_contiguous(alice, carol, monkey
 
 
 def test_an_unfollow_during_a_rebuild_leaves_nothing_to_see(alice, bob):
-    publish(alice)
-    deliver()
+    delivered(alice)
     token = HOME.begin(bob.pk) or ""
     snapshot = [post.id for post in home_timeline(bob, Cursor()).items]
     unfollow_user(bob, alice)

@@ -12,7 +12,7 @@ from apps.events.leases import LEASE, MAX_ATTEMPTS, State
 from apps.timeline.fanout import dispatch, ledger, split
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources.home_cache import HOME
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -194,6 +194,5 @@ def test_the_rest_of_a_list_that_is_given_up_is_lost_too(alice, long_list):
 
 
 def test_a_job_remembers_how_its_post_was_delivered(alice):
-    publish(alice)
-    deliver()
+    delivered(alice)
     assert FanoutJob.objects.get().mode == Mode.ONLINE

@@ -21,7 +21,7 @@ from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import timelines
 from feedcache.structures import home_window
 from feedcache.structures.home_window import READERS_PER_BITMAP
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
@@ -178,8 +178,7 @@ def test_push_to_everybody_writes_a_row_for_each_follower(settings):
 
 def test_the_last_delivery_is_compared(alice, bob):
     assert what_if.last_delivery() is None
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     FanoutChunk.objects.update(finished_at=post.created_at + timedelta(seconds=2))
     last = what_if.last_delivery(alice)
     assert last is not None
@@ -215,8 +214,7 @@ def test_a_lost_redis_costs_a_rebuild_for_each_reader_online(alice):
 
 
 def test_the_command_compares_now_and_then(alice, bob, capsys):
-    publish(alice)
-    deliver()
+    delivered(alice)
     call_command("whatif", "author", "@alice", "--followers", "1000000", "--policy", "pull")
     printed = capsys.readouterr().out
     assert "pull at reading" in printed

@@ -17,7 +17,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.history import catch_up as module
 from apps.timeline.history.catch_up import catch_up, reactions
 from feedcache.ids import first_id_at
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 PAGE, API = "/home/catch-up", "/api/x/catch_up"
@@ -117,8 +117,7 @@ def test_more_than_a_page_takes_is_said_and_reachable(alice, bob, page_of, monke
 
 
 def test_it_reaches_seven_days_down(alice, bob, page_of, api_of):
-    publish(alice, "New.")
-    deliver()
+    delivered(alice, "New.")
     now = timezone.now()
     found = catch_up(user_by_id(bob.pk), first_id_at(int((now - timedelta(days=8)).timestamp())))
     assert found.bound == "days"
@@ -160,8 +159,7 @@ def test_what_a_filter_warns_of_is_behind_its_title(alice, bob, page_of):
 
 
 def test_nothing_new_and_nobody_followed(alice, bob, carol, page_of):
-    post = publish(alice, "Read.")
-    deliver()
+    post = delivered(alice, "Read.")
     mark_read(bob, post.pk, timeline=HOME)
     text = page_of(bob).get(PAGE).text
     assert "Nothing came to your home page." in text
@@ -174,8 +172,7 @@ def test_nothing_new_and_nobody_followed(alice, bob, carol, page_of):
 
 
 def test_marking_all_as_read_empties_it(alice, bob, page_of):
-    post = publish(alice, "Unread.")
-    deliver()
+    post = delivered(alice, "Unread.")
     browser = page_of(bob)
     assert f'name="last_read_id" value="{post.pk}"' in browser.get(PAGE).text
     browser.post("/home/marker", {"last_read_id": post.pk, "next": PAGE})

@@ -15,7 +15,7 @@ from apps.pagination import Cursor
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.reasons import reasons
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
@@ -45,8 +45,7 @@ def test_a_followed_tag_says_which_and_a_followed_author_needs_no_words(
 def test_what_is_older_than_the_follow_says_so_for_two_days(alice, carol, page_of, api_of):
     older = publish(alice, "Before you came.")
     follow_user(carol, alice)
-    newer = publish(alice, "After you came.")
-    deliver()
+    newer = delivered(alice, "After you came.")
     for _warm in range(2):  # loaded, and from the cache
         assert because(api_of(carol)) == {
             str(newer.pk): [],
@@ -63,8 +62,7 @@ def test_what_is_older_than_the_follow_says_so_for_two_days(alice, carol, page_o
 
 
 def test_another_follow_begins_anew(alice, bob, api_of):
-    post = publish(alice, "There before.")
-    deliver()
+    post = delivered(alice, "There before.")
     assert because(api_of(bob)) == {str(post.pk): []}
     unfollow_user(bob, alice)
     follow_user(bob, alice)

@@ -15,7 +15,7 @@ from apps.timeline.ranking.algorithms import available, run, weights_of
 from apps.timeline.ranking.models import FactorWeight
 from apps.timeline.ranking.ordering import choose_algorithm, newest_scores, ranked_page
 from apps.timeline.ranking.scoring import explain_light, light
-from tests.support.factories import deliver, make_user, moderator, publish
+from tests.support.factories import deliver, delivered, make_user, moderator, publish
 
 pytestmark = pytest.mark.django_db
 PAGE = site_settings.BASE_DIR / "docs/feed_algorithms.md"
@@ -78,16 +78,14 @@ def test_what_a_filter_of_an_algorithm_leaves_out_stays_out_of_its_later_pages(q
     ids=["nothing", "only a number", "empty", "one factor", "an unknown factor"],
 )
 def test_without_an_explanation_there_is_no_score(alice, bob, answer):
-    publish(alice)
-    deliver()
+    delivered(alice)
     unexplained = replace(light, scorer=lambda _viewer, items: [answer for _item in items])
     with pytest.raises(TypeError, match="does not explain"):
         run(unexplained, bob, weights_of(light))
 
 
 def test_every_item_is_explained_and_every_algorithm_has_factors(alice, bob):
-    publish(alice)
-    deliver()
+    delivered(alice)
     with pytest.raises(ValueError, match="shorter"):
         run(replace(light, scorer=lambda _viewer, _items: []), bob, weights_of(light))
     with pytest.raises(ValueError, match="explains nothing"):
@@ -95,8 +93,7 @@ def test_every_item_is_explained_and_every_algorithm_has_factors(alice, bob):
 
 
 def test_the_score_is_what_the_explanation_adds_up_to(alice, bob):
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     (scored,), items = run(light, bob, weights_of(light))
     assert [item.id for item in items] == [scored.post_id] == [post.pk]
     (explained,) = explain_light(bob, items)
@@ -107,8 +104,7 @@ def test_the_score_is_what_the_explanation_adds_up_to(alice, bob):
 
 
 def test_staff_change_a_weight_and_the_next_order_has_it(alice, bob, client):
-    first, second = publish(alice, "older"), publish(alice, "newer")
-    deliver()
+    first, second = delivered(alice, "older"), publish(alice, "newer")
     before = ranked_page(bob, limit=1)
     client.force_login(moderator())
     address = "/admin/ranking/factorweight/add/"

@@ -20,7 +20,7 @@ from apps.timeline.ranking.ordering import (
     ranked_page,
 )
 from apps.timeline.ranking.scoring import discussed, light, reactions_of
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 ALGORITHMS = ["light", "discussed", "heavy", "chronological"]
@@ -61,8 +61,7 @@ def test_pages_neither_repeat_nor_omit_while_everything_changes(alice, bob, caro
 
     def happens():
         like_post(make_user(), posts[0].pk)
-        publish(alice, "news")
-        deliver()
+        delivered(alice, "news")
 
     ids = walk(bob, between=happens)
     assert (set(ids), len(ids)) == (before, len(before))

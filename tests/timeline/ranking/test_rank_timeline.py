@@ -22,7 +22,7 @@ from apps.timeline.ranking.models import FactorWeight
 from apps.timeline.ranking.ordering import choose_algorithm, newest_scores, ranked_page
 from apps.timeline.ranking.scoring import heavy
 from feedcache.connections import RedisError, timelines
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
@@ -83,8 +83,7 @@ def test_two_readers_the_same_posts_another_order(alice, carol, reader):
 
 def test_what_is_delivered_is_scored_before_anybody_reads(alice, reader, monkeypatch):
     ranked_page(reader, limit=1)
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     assert post.pk not in prepared(reader)
     deliver_and_score()
     assert post.pk in prepared(reader)
@@ -123,15 +122,13 @@ def test_where_nobody_has_a_rank_timeline_no_delivery_asks_for_it(alice, reader,
     asked = []
     monkeypatch.setattr(dispatch, "enqueue", lambda *names, **_queue: asked.append(names[0]))
     home_timeline(reader, Cursor())
-    publish(alice)
-    deliver()
+    delivered(alice)
     assert asked == []
     ranked_page(reader, limit=1)
     lives = [timelines().ttl(key) for key in (dispatch.SCORED, *rank_timeline.keys_of(reader.pk))]
     assert max(lives) - min(lives) <= 1
     assert min(lives) > 0
-    publish(alice)
-    deliver()
+    delivered(alice)
     assert asked == ["apps.timeline.ranking.tasks.score_delivered"]
 
 
@@ -266,8 +263,7 @@ def test_many_readers_are_several_tasks(alice, reader, settings, monkeypatch):
         choose_algorithm(who, "heavy")
     for who in readers:
         ranked_page(who, limit=1)
-    post = publish(alice)
-    deliver()
+    post = delivered(alice)
     asked = []
     monkeypatch.setattr(rank_timeline, "enqueue", lambda _name, *args: asked.append(args))
     chunk_id, done = FanoutChunk.objects.get().pk, []
