@@ -81,14 +81,19 @@ class Bulkhead:
     """
 
     def __init__(
-        self, name: str, *, max_concurrency: int, after: Callable[[], None] | None = None
+        self,
+        name: str,
+        *,
+        max_concurrency: int,
+        after: Callable[[], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`after` runs in the pool's thread after each call, to release the thread's resources."""
         self.name = name
         self._slots = threading.BoundedSemaphore(max_concurrency)
         self._max_concurrency = max_concurrency
         self._after = after
-        self._breaker = Breaker()
+        self._breaker = Breaker(clock)
 
     def call(self, work: Callable[[], T], *, seconds: float) -> T:
         """The result of `work`; SourceUnavailable when it takes longer than `seconds`, or when no thread is free.

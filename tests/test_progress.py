@@ -2,10 +2,13 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from runner.testing import QUICK
 from tests.support.markers import FIXTURES
-from tests.support.progress import TRIAL_SECONDS, Estimate
+from tests.support.progress import TRIAL_SECONDS, Estimate, pytest_terminal_summary
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -44,3 +47,14 @@ def test_the_last_run_says_how_long_the_rest_takes_at_this_runs_pace():
 
 def test_a_new_test_takes_as_long_as_others_do():
     assert Estimate({"a": 1.0, "b": 3.0}, ["a", "b", "new"], workers=1).seconds_left(0.0) == 6.0
+
+
+@pytest.mark.parametrize("failing", [True, False])
+def test_a_failure_is_followed_by_the_seed(failing):
+    lines: list[str] = []
+    reporter = SimpleNamespace(
+        stats={"failed": [1]} if failing else {"passed": [1]}, write_line=lines.append
+    )
+    config = SimpleNamespace(getoption=lambda name, _default: {"randomly_seed": 7}[name])
+    pytest_terminal_summary(reporter, config)  # type: ignore[arg-type]  # as much as it uses
+    assert lines == ["once more in this order: --randomly-seed=7"] * failing

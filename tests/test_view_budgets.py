@@ -17,7 +17,7 @@ from apps.graph.cache import GRAPH_REVISION
 from apps.web.urls import urlpatterns
 from feedcache.structures import bloom
 from tests.support.factories import deliver, make_user, publish
-from tests.support.processes import wait_for
+from tests.support.waiting import wait_until
 from tests.support.waves import relayed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
@@ -64,7 +64,7 @@ def test_a_page_keeps_to_its_budget(
     address = pattern.format(author=alice.pk, post=posts[0].pk)
     client = api_of(bob) if address.startswith("/api") else page_of(bob)
     with relayed(settings, apart=False) as waves:
-        assert wait_for(_built, 20)
+        wait_until(_built, "the existence filters are built")
         for _warm in range(3):
             client.get(address)
         with django_assert_max_num_queries(budget.sql), waves.counted() as sent:

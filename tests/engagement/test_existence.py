@@ -37,6 +37,7 @@ from feedcache.structures import bloom as filters
 from feedcache.structures.bloom import CHUNK_BYTES
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -63,10 +64,12 @@ def rebuilt(**options):
 
     It waits for every transaction that began before it, be it of a process that another test has killed.
     """
-    deadline = time.monotonic() + 40
-    while (outcome := rebuild.rebuild(LIKES, **options)) is Outcome.WAITING:
-        assert time.monotonic() < deadline, waited_for()
-    return outcome
+
+    def outcome():
+        ended = rebuild.rebuild(LIKES, **options)
+        return None if ended is Outcome.WAITING else ended
+
+    return wait_until(outcome, waited_for, seconds=60)
 
 
 def waited_for():

@@ -203,6 +203,18 @@ def test_the_worst_case_is_named(life):
     assert (tally.number, tally.worst.id, report.drifts) == (3, 9, 3)
 
 
+def come_and_go(one, author, posts):
+    """Like, follow and answer again and again; in the end everything is liked, and the author followed."""
+    for turn in range(6):
+        for post in posts:
+            like_post(one, post.pk)
+            follow_user(one, author)
+            if turn < 5:
+                unlike_post(one, post.pk)
+                unfollow_user(one, author)
+        publish(one, reply_to_id=posts[turn % 3].pk)
+
+
 @pytest.mark.long
 def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
     author, crowd = make_user(), [make_user() for _ in range(5)]
@@ -215,16 +227,11 @@ def test_writers_beside_a_reconciliation_are_not_disturbed(transactional_db):
             while not done.is_set():
                 reconcile.reconcile_next(days=7, seconds=0.3)
             return
-        for turn in range(6):
-            for post in posts:
-                like_post(crowd[index], post.pk)
-                follow_user(crowd[index], author)
-                if turn < 5:
-                    unlike_post(crowd[index], post.pk)
-                    unfollow_user(crowd[index], author)
-            publish(crowd[index], reply_to_id=posts[turn % 3].pk)
-        if index == 0:
-            done.set()
+        try:
+            come_and_go(crowd[index], author, posts)
+        finally:
+            if index == 0:
+                done.set()
 
     together(6, work)
     reconcile.reconcile_next(days=7, seconds=5)

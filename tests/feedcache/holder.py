@@ -1,26 +1,28 @@
-"""A process that asks for a key: `python holder.py TOPOLOGY KEY SECONDS`, where loading takes so long.
+"""A process that asks for a key: `python holder.py TOPOLOGY KEY LEASE_SECONDS`.
 
-It says "ready", waits for a line, and says "loading" when it loads.
+It says "ready", waits for a line, says "loading" when it loads, and has loaded after another line.
 """
 
 import sys
-import time
 
 import django
 
 django.setup()
 
+from feedcache import memcached_tiers, single_flight
 from feedcache.memcached_tiers import use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Topology
 
 use_topology(Topology.from_json(sys.argv[1]))
+memcached_tiers.LEASE_SECONDS = int(sys.argv[3])
+single_flight.WAIT_SECONDS = 60  # the test ends before
 kind = ReadThrough("crowd", 1, 60, str, bytes, bytes)
 
 
 def load(keys):
     print("loading", flush=True)  # noqa: T201 -- what the test waits for
-    time.sleep(float(sys.argv[3]))
+    sys.stdin.readline()
     return dict.fromkeys(keys, b"loaded")
 
 

@@ -14,7 +14,8 @@ from feedcache.topology import Node, Topology
 from runner.services.debian import find_memcached
 from runner.services.memcached import Memcached
 from tests.support.memory import contents, told
-from tests.support.processes import wait_for
+from tests.support.processes import freeze
+from tests.support.waiting import wait_until
 
 MAIN, BACKUP, L1 = ("main-a", "main-b"), ("backup",), (("l1-a",), ("l1-b", "l1-c"), ("l1-d",))
 LABELS = (*MAIN, *BACKUP, *(label for group in L1 for label in group))
@@ -47,7 +48,7 @@ class Pools:
         self.servers[label].child.kill()
 
     def freeze(self, label):
-        os.kill(self.servers[label].child.pid, signal.SIGSTOP)
+        freeze(self.servers[label].child.pid)
 
     def bring_back(self, label):
         """From death without memory, from a freeze with all of it."""
@@ -102,7 +103,7 @@ def all_of(cache):
     """The contents of every layer of some tiers: values only, and what is under tombstones as None."""
     for node in cache.nodes():
         # on the connection it used last: everything that was sent before is done
-        assert wait_for(node.ping, 5)
+        wait_until(node.ping, "the node answers")
     return {
         name: merged(nodes)
         for name, nodes in {

@@ -1,18 +1,17 @@
 """A Unix socket in front of a server:
-writes down what clients send, can be slow, and can be cut for its clients alone.
+writes down what clients send, can hold their reads, and can be cut for its clients alone.
 """
 
 import contextlib
 import socket
 import threading
-import time
 from pathlib import Path
 
 
 class Relay:
     """Between one client and a node. `sent` is what the client sent, in order.
 
-    A request waits for `delay_seconds`; `most_waiting` is how many reads did so at once.
+    After `hold` its reads wait for `let_go`; `waiting` is how many do.
     """
 
     def __init__(self, url, place):
@@ -20,12 +19,14 @@ class Relay:
         self.place = Path(place)
         self.address = f"unix:{place}"
         self.sent = b""
-        self.delay_seconds = 0.0
-        self.most_waiting = self._waiting = 0
+        self.waiting = 0
+        self._holds = False
+        self._let_go = 0  # how often
         self._is_cut = False
         self._swallows = False
         self._open = []
         self._lock = threading.Lock()
+        self._gate = threading.Condition()
         self._listen()
 
     def _listen(self):
@@ -59,6 +60,23 @@ class Relay:
         if not self._is_cut:
             self.cut()
 
+    def hold(self):
+        with self._gate:
+            self._holds = True
+
+    def let_go(self):
+        """Those that wait go on, and those that come after them wait; how many went on."""
+        with self._gate:
+            gone, self.waiting = self.waiting, 0
+            self._let_go += 1
+            self._gate.notify_all()
+            return gone
+
+    def open(self):
+        """Nobody waits any more."""
+        self._holds = False
+        self.let_go()
+
     def take(self):
         """What was sent since the last time."""
         with self._lock:
@@ -71,15 +89,13 @@ class Relay:
                 one.shutdown(socket.SHUT_RDWR)
         self._open = []
 
-    def _delay(self, *, is_read):
-        if not self.delay_seconds:
-            return
-        with self._lock:
-            self._waiting += is_read
-            self.most_waiting = max(self.most_waiting, self._waiting)
-        time.sleep(self.delay_seconds)
-        with self._lock:
-            self._waiting -= is_read
+    def _wait(self):
+        with self._gate:
+            if not self._holds:
+                return
+            before = self._let_go
+            self.waiting += 1
+            self._gate.wait_for(lambda: self._let_go > before)
 
     def _accept(self, listening):
         with contextlib.suppress(OSError):
@@ -97,7 +113,8 @@ class Relay:
                 if is_request:
                     with self._lock:
                         self.sent += data
-                    self._delay(is_read=data.startswith(b"gets "))
+                    if data.startswith(b"gets "):
+                        self._wait()
                 if not self._swallows:
                     target.sendall(data)
             target.shutdown(socket.SHUT_RDWR)

@@ -1,13 +1,11 @@
 """A source that hangs keeps its own few threads, and nobody else."""
 
 import threading
-import time
 
 import pytest
 
 from apps.deadline import budget, seconds_left
-from feedcache import breaker
-from feedcache.breaker import Bulkhead, SourceUnavailable
+from feedcache.breaker import FIRST_PAUSE_SECONDS, Bulkhead, SourceUnavailable
 
 
 @pytest.fixture
@@ -20,17 +18,17 @@ def gate():
 
 def test_what_the_work_returns_and_raises_is_the_callers(gate):
     source = Bulkhead("source", max_concurrency=1)
-    assert source.call(lambda: 7, seconds=1) == 7
+    assert source.call(lambda: 7, seconds=60) == 7
 
     def fail():
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        source.call(fail, seconds=1)
+        source.call(fail, seconds=60)
 
 
 def test_a_source_that_hangs_is_left_after_its_time_and_then_at_once(gate):
-    source = Bulkhead("source", max_concurrency=2)
+    source = Bulkhead("source", max_concurrency=2, clock=lambda: 0.0)
     with pytest.raises(SourceUnavailable):
         source.call(gate.wait, seconds=0.05)
     asked = []
@@ -39,14 +37,16 @@ def test_a_source_that_hangs_is_left_after_its_time_and_then_at_once(gate):
     assert asked == []
 
 
-def test_one_caller_tries_again_after_a_pause(gate, monkeypatch):
-    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0.05)
-    source = Bulkhead("source", max_concurrency=2)
+def test_one_caller_tries_again_after_a_pause(gate):
+    seconds = 0.0
+    source = Bulkhead("source", max_concurrency=2, clock=lambda: seconds)
     with pytest.raises(SourceUnavailable):
         source.call(gate.wait, seconds=0.02)
-    time.sleep(0.06)
-    assert source.call(lambda: 1, seconds=1) == 1
-    assert source.call(lambda: 2, seconds=1) == 2
+    with pytest.raises(SourceUnavailable):
+        source.call(lambda: 1, seconds=60)
+    seconds = FIRST_PAUSE_SECONDS
+    assert source.call(lambda: 1, seconds=60) == 1
+    assert source.call(lambda: 2, seconds=60) == 2
 
 
 def test_without_a_seat_nobody_waits(gate):

@@ -27,7 +27,8 @@ from feedcache.structures.longset import Change, LongSets, intersect
 from feedcache.topology import Node, Topology
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests
-from tests.support.clusters import addresses, cluster_url, free_port, until
+from tests.support.clusters import addresses, cluster_url, free_port
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.clusters
 
@@ -143,8 +144,10 @@ def test_news_of_the_topology_and_totals_go_through_a_cluster(on_cluster):
     news = Topology(version=1, main=(Node("main-0", "10.0.0.1:1", 64, 1),))
     try:
         assert publish(news)
-        assert until(lambda: listener.topology == news, 5)
-        assert until(lambda: [one.version for one in processes()] == [1], 5)
+        wait_until(lambda: listener.topology == news, "the news are heard")
+        wait_until(
+            lambda: [one.version for one in processes()] == [1], "the process reports its version"
+        )
     finally:
         listener.stop()
     totals.add({("content", "hit"): 3})
@@ -217,10 +220,10 @@ def test_a_slot_moves_while_writes_run_and_no_key_is_lost(on_cluster, capsys):
     target = other_than(on_cluster, source)
     writers = Writers(keys)
     try:
-        assert until(lambda: writers.total() > 500)
+        wait_until(lambda: writers.total() > 500, "the writers write")
         move(on_cluster, slot, target)
         moved_at = writers.total()
-        assert until(lambda: writers.total() > moved_at + 500)
+        wait_until(lambda: writers.total() > moved_at + 500, "the writers go on")
     finally:
         writers.end()
     assert writers.failures == []

@@ -5,7 +5,7 @@ import pytest
 from feedcache.connections import timelines
 from feedcache.servers.topology_listener import CHANNEL, Listener, publish
 from feedcache.topology import Node, Topology
-from tests.support.processes import wait_for
+from tests.support.waiting import wait_until
 
 SOON = 3.0
 
@@ -26,7 +26,9 @@ def heard(listener):
 
 
 def subscribed(channel):
-    return wait_for(lambda: timelines().pubsub_numsub(channel)[0][1] == 1, SOON)
+    return wait_until(
+        lambda: timelines().pubsub_numsub(channel)[0][1] == 1, "somebody listens to the channel"
+    )
 
 
 def test_messages_are_passed_on_and_a_beginning_may_have_missed_some(listener, heard):
@@ -34,7 +36,7 @@ def test_messages_are_passed_on_and_a_beginning_may_have_missed_some(listener, h
     assert subscribed("news")
     timelines().publish("news", "one")
     timelines().publish("news", b"\xfftwo")
-    assert wait_for(lambda: heard == [None, b"one", b"\xfftwo"], SOON)
+    wait_until(lambda: heard == [None, b"one", b"\xfftwo"], "both messages are heard")
 
 
 def test_a_channel_may_be_added_while_the_thread_runs(listener):
@@ -44,7 +46,7 @@ def test_a_channel_may_be_added_while_the_thread_runs(listener):
     listener.subscribe_channel("later", messages.append)
     assert subscribed("later")
     timelines().publish("later", "one")
-    assert wait_for(lambda: messages == [None, b"one"], SOON)
+    wait_until(lambda: messages == [None, b"one"], "the message is heard")
 
 
 def test_a_thread_that_starts_again_may_have_missed_some(listener, heard):
@@ -52,7 +54,7 @@ def test_a_thread_that_starts_again_may_have_missed_some(listener, heard):
         listener.start()
         assert subscribed("news")
         listener.stop()
-    assert wait_for(lambda: heard == [None, None], SOON)
+    wait_until(lambda: heard == [None, None], "it has begun anew")
 
 
 def test_other_news_do_not_keep_the_topology_waiting(listener, heard):
@@ -61,8 +63,8 @@ def test_other_news_do_not_keep_the_topology_waiting(listener, heard):
     for number in range(50):
         timelines().publish("news", str(number))
     publish(Topology(version=3, main=(Node("a", "10.0.0.1:1", 64, 1),)))
-    assert wait_for(lambda: listener.topology.version == 3, SOON)
-    assert wait_for(lambda: len(heard) == 51, SOON)
+    wait_until(lambda: listener.topology.version == 3, "the topology is heard")
+    wait_until(lambda: len(heard) == 51, "all messages are heard")
 
 
 def test_a_callback_that_fails_does_not_end_the_thread(listener, heard, caplog):
@@ -74,8 +76,8 @@ def test_a_callback_that_fails_does_not_end_the_thread(listener, heard, caplog):
     listener.start()
     assert subscribed("broken")
     timelines().publish("broken", "one")
-    assert wait_for(lambda: "stumbled" in caplog.text, SOON)
-    assert wait_for(lambda: heard == [None, None], SOON)  # it began anew
+    wait_until(lambda: "stumbled" in caplog.text, "the listener has stumbled")
+    wait_until(lambda: heard == [None, None], "it has begun anew")  # it began anew
     assert subscribed("news")
     timelines().publish("news", "two")
-    assert wait_for(lambda: heard[-1] == b"two", SOON)
+    wait_until(lambda: heard[-1] == b"two", "the next message is heard")

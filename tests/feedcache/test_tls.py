@@ -145,7 +145,7 @@ def test_news_for_streams(one, several, files, settings):
             return await asyncio.wait_for(anext(messages), 5)
         finally:
             await messages.aclose()  # type: ignore[attr-defined]  # a generator
-            await asyncio.sleep(0.1)  # TLS says good-bye
+            await asyncio.sleep(0.05)  # TLS says good-bye
 
     for url in (one[1], several["sentinel"], several["cluster"]):
         with tls.trusting(settings, files, REDIS_BROADCAST_URL=url):

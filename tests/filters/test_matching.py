@@ -42,7 +42,8 @@ def test_what_is_caught_says_by_what():
     assert filter_matches([drinks], 6, ["coffee"]) == ()
 
 
+@pytest.mark.waits("str.find looks through the text in C, where no steps can be counted")
 def test_a_long_text_takes_no_time():
-    began = time.process_time()
+    began = time.thread_time()
     assert not is_in("a" * 200 + "b", "a" * 10_000, whole=True)
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1

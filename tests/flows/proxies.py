@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.processes import child_setup
-from tests.support.processes import START_SECONDS, free_port, stop, wait_for
+from tests.support.processes import free_port, stop
+from tests.support.waiting import wait_until
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 PATHS = ("/usr/sbin", "/usr/local/sbin", "/usr/bin")
@@ -28,8 +29,7 @@ def running(command, port, log, **options):
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, **options
         )  # fmt: skip
     try:
-        ready = wait_for(lambda: _listens(port) or process.poll() is not None, START_SECONDS)
-        assert ready, log.read_text()
+        wait_until(lambda: _listens(port) or process.poll() is not None, log.read_text)
         assert process.poll() is None, f"ended with {process.returncode}: {log.read_text()}"
         yield process
     finally:

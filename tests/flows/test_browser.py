@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from apps.graph.actions import follow_user
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import PASSWORD, deliver, delivered, publish
-from tests.support.processes import wait_for
+from tests.support.waiting import wait_until
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 
@@ -144,8 +144,9 @@ def test_the_composer_counts_and_keeps_a_draft(reader, visit):
         expect(page.locator(".meter .left")).to_have_text("-1")
         expect(button).to_be_disabled()
         area.fill("Unfinished")
-        assert wait_for(
-            lambda: "Unfinished" in (page.evaluate("localStorage.getItem('draft:new')") or ""), 5
+        wait_until(
+            lambda: "Unfinished" in (page.evaluate("localStorage.getItem('draft:new')") or ""),
+            "the draft is kept",
         )
         page.goto("/compose")
         expect(area).to_have_value("Unfinished")

@@ -11,7 +11,7 @@ from apps.notifications.models import ReadMarker
 from apps.notifications.queries import home_read_id
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, publish
-from tests.support.processes import wait_for
+from tests.support.waiting import wait_until
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 POSTS = 30
@@ -57,7 +57,10 @@ def test_reading_here_moves_the_line_there(posts, reader, streamed, visit):
             here.mouse.wheel(0, -250)
             here.wait_for_timeout(50)
         # the page ends there: nothing above it has been read
-        assert wait_for(lambda: home_read_id(reader) == posts[5], 10), home_read_id(reader)
+        wait_until(
+            lambda: home_read_id(reader) == posts[5],
+            lambda: f"{posts[5]} is read, and not {home_read_id(reader)}",
+        )
         expect(line_above(here)).to_have_id(f"p{posts[25]}")  # it stays while this page is read
         expect(line_above(there)).to_have_id(f"p{posts[5]}")
         assert third.bounding_box() == before, "nothing moves"
@@ -74,7 +77,10 @@ def test_nothing_is_noted_of_what_was_skipped(posts, reader, streamed, visit):
             page.mouse.wheel(0, 250)
             page.wait_for_timeout(50)
         expect(line_above(page)).to_have_id(f"p{posts[25]}")
-        assert wait_for(lambda: home_read_id(reader) == posts[0], 10), home_read_id(reader)
+        wait_until(
+            lambda: home_read_id(reader) == posts[0],
+            lambda: f"{posts[0]} is read, and not {home_read_id(reader)}",
+        )
         page.reload()
         expect(page.locator("#left-off")).to_have_count(0)
 
@@ -87,7 +93,10 @@ def test_the_first_mark_is_left_by_scrolling_and_what_was_missed_comes_with_the_
         page.wait_for_timeout(2500)
         assert home_read_id(reader) is None, "opening a page is not reading it"
         page.mouse.wheel(0, 600)
-        assert wait_for(lambda: home_read_id(reader) == posts[0], 10)
+        wait_until(
+            lambda: home_read_id(reader) == posts[0],
+            lambda: f"{posts[0]} is read, and not {home_read_id(reader)}",
+        )
         new = publish(author, "New.").pk
         deliver()
         page.goto("/")
@@ -102,5 +111,8 @@ def test_without_scripts_a_button_marks(posts, reader, visit, site):
     with visit(scripts=False) as page:
         log_in(page, "reader")
         page.get_by_role("button", name="Mark as read up to here").click()
-        assert wait_for(lambda: home_read_id(reader) == posts[0], 10)
+        wait_until(
+            lambda: home_read_id(reader) == posts[0],
+            lambda: f"{posts[0]} is read, and not {home_read_id(reader)}",
+        )
         expect(page.get_by_role("button", name="Mark as read up to here")).to_have_count(0)

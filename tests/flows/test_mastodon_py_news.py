@@ -13,7 +13,7 @@ from apps.posts.actions.publish import delete_post, repost
 from tests.flows.clients import mastodon
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pictures import picture
-from tests.support.processes import wait_for
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.usefixtures("media"), pytest.mark.flows]
 
@@ -57,7 +57,7 @@ def listening(open_stream, *words):
     listener = Listener()
     handle = open_stream(*words, listener, run_async=True)
     try:
-        assert wait_for(handle.is_receiving, NEWS_SECONDS)
+        wait_until(handle.is_receiving, "the stream is open")
         listener.lives = handle.is_alive
         yield listener
     finally:
@@ -99,8 +99,8 @@ def test_its_streams_end_with_its_token(streamed, alice, bob):
         for listener in (listed, public):
             assert listener.next() == ("update", post.pk, "<p>For all.</p>")
         program.revoke_access_token()
+        wait_until(lambda: not (listed.lives() or public.lives()), "both streams have ended")
         for listener in (listed, public):
-            assert wait_for(lambda one=listener: not one.lives(), NEWS_SECONDS)
             assert not listener.told()  # an end, no error
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from tests.feedcache.relay import Relay
 from tests.support.factories import publish
-from tests.support.processes import environment, start_web, stop, wait_for
+from tests.support.processes import environment, start_web, stop
 from tests.support.services import running
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.flows
 
@@ -79,5 +80,5 @@ def test_public_pages_outlive_the_database(site, relay, alice):
     assert "still to be read" not in members[2]
     assert get(api, Authorization="Bearer x")[0] == 503
     relay.join()
-    assert wait_for(lambda: "X-Feed-Degraded" not in get(public)[1], 15)
+    wait_until(lambda: "X-Feed-Degraded" not in get(public)[1], "the pages are whole again")
     assert get(f"{site}/public?limit=3")[0] == 200

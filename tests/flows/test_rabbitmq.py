@@ -13,7 +13,8 @@ from apps.events.models import Event
 from apps.timeline.sources.home_cache import HOME
 from runner.programs import QUEUES
 from tests.flows.test_delivery import followers_online
-from tests.support.processes import start_web, start_worker, stop, wait_for
+from tests.support.processes import start_web, start_worker, stop
+from tests.support.waiting import wait_until
 from tools.scale.servers import RABBITMQ, rabbitmq
 
 pytestmark = [
@@ -22,7 +23,6 @@ pytestmark = [
     pytest.mark.clusters,
     pytest.mark.flows,
 ]
-IN_TIME_SECONDS = 60
 POSTS = 12
 
 
@@ -59,7 +59,11 @@ def test_posts_are_delivered_by_quorum_queues_and_a_restart_of_the_broker_loses_
     readers = followers_online(alice, 3, api_of)
     token = issue_token(alice, name="test")
     first = int(send(site, token, "statuses", status="Before.")["id"])
-    assert wait_for(lambda: all(HOME.ids(one.pk) == [first] for one in readers), IN_TIME_SECONDS)
+    wait_until(
+        lambda: all(HOME.ids(one.pk) == [first] for one in readers),
+        "the first post is delivered",
+        seconds=60,
+    )
     assert_quorum_queues(broker)
 
     ids = [first]
@@ -70,8 +74,16 @@ def test_posts_are_delivered_by_quorum_queues_and_a_restart_of_the_broker_loses_
             broker.start()
         ids.append(int(send(site, token, "statuses", status=f"Post {number}.")["id"]))
     ids.reverse()
-    assert wait_for(lambda: all(HOME.ids(one.pk) == ids for one in readers), IN_TIME_SECONDS)
-    assert wait_for(lambda: not Event.objects.exclude(state=State.DONE).exists(), IN_TIME_SECONDS)
+    wait_until(
+        lambda: all(HOME.ids(one.pk) == ids for one in readers),
+        "all posts are delivered",
+        seconds=60,
+    )
+    wait_until(
+        lambda: not Event.objects.exclude(state=State.DONE).exists(),
+        "all events are done",
+        seconds=60,
+    )
     reader = issue_token(readers[0], name="test")
     assert [int(one["id"]) for one in send(site, reader, "timelines/home")] == ids
 

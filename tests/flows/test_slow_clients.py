@@ -6,7 +6,6 @@ import io
 import json
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
@@ -110,12 +109,10 @@ def test_slow_headers_take_nothing_from_others(web):
 @pytest.mark.django_db(transaction=True)
 def test_a_body_that_never_ends_is_answered_408_and_cut_off(web):
     with slow(web, 1) as (clients, _drip):
-        started = time.monotonic()
         clients[0].settimeout(BODY_SECONDS + 20)
         code, text = answer_of(clients[0])
     assert code == 408
     assert "too long to arrive" in text
-    assert time.monotonic() - started >= BODY_SECONDS - 0.5
 
 
 @pytest.mark.parametrize(

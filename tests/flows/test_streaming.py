@@ -11,8 +11,8 @@ from apps.graph.actions import block_user, follow_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from tests.support.factories import deliver, delivered, make_user, publish, suspend
-from tests.support.processes import wait_for
 from tests.support.streams import RefusedError, get, listening, streaming_server
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.flows]
 
@@ -55,7 +55,7 @@ def test_a_stream_lives_and_says_so(address, bob):
     with listening(address, "user", token_of(bob)) as stream:
         assert stream.headers["Content-Type"] == "text/event-stream"
         assert stream.headers["Access-Control-Allow-Origin"] == "*"
-        assert wait_for(lambda: stream.comments >= 3, 10)
+        wait_until(lambda: stream.comments >= 3, "three comments have come")
 
 
 def test_notifications_come_to_both_streams_of_their_reader(address, alice, bob, carol):
@@ -138,7 +138,7 @@ def test_one_user_may_open_so_many_streams(address, alice, bob):
         assert (status, headers["Retry-After"]) == (429, "5")
         assert _opens(address, token_of(alice))
         second.close()
-        assert wait_for(lambda: _opens(address, token), 10)
+        wait_until(lambda: _opens(address, token), "another stream may be opened")
 
 
 def _opens(address, token):

@@ -9,7 +9,6 @@ makes as many walks as it is told and prints what happened.
 import os
 import random
 import sys
-import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -38,6 +37,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from feedcache.connections import timelines
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.flows, pytest.mark.long]
 
@@ -80,14 +80,14 @@ class FollowerScan:
     def read(self):
         """The next page; one that says that it lacks a source is asked for again, as the page itself does."""
         at = {"min_id": self.at or 0} if self.ascending else {"max_id": self.at}
-        for _ in range(PATIENCE_SECONDS):
+
+        def whole_page():
             as_now = user_by_id(self.viewer.pk)  # as a request reads the account
             with budget(PATIENCE_SECONDS) as spent:
                 page = home_timeline(as_now, Cursor(**at, limit=self.limit))
-            if not spent.missing:
-                return page
-            time.sleep(1)
-        raise AssertionError(f"pages go on without {spent.missing}")
+            return None if spent.missing else page
+
+        return wait_until(whole_page, "a page lacks no source", seconds=PATIENCE_SECONDS)
 
     def is_sure(self, oracle, post_id):
         """Whether nothing happened to a post, its author, or the source it shares, since the walk began."""

@@ -9,8 +9,8 @@ from apps.pagination import Cursor
 from apps.posts.queries import visible_posts
 from feedcache.connections import graph, graph_replicas
 from tests.graph.warm import cached, from_truth, revision_of
-from tests.support.clusters import until
 from tests.support.factories import make_user, publish
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,10 @@ def caught_up(replicated):
     """Wait until the replica has what the primary has."""
     primary, copy = replicated
     offset = primary.client().info("replication")["master_repl_offset"]
-    return until(lambda: copy.client().info("replication")["slave_repl_offset"] >= offset)
+    return wait_until(
+        lambda: copy.client().info("replication")["slave_repl_offset"] >= offset,
+        "the replica has caught up",
+    )
 
 
 def asked(one):

@@ -10,6 +10,7 @@ from feedcache.servers import totals
 from tests.support import clusters
 from tests.support.faults import dead_redis
 from tests.support.staff import browser_of, make_staff
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 CONSOLE = "/admin/operations/cachenode/"
@@ -30,7 +31,10 @@ def on_cluster(nodes, settings):
     """Timelines, relations and filters on a cluster, the rest on the server of the tests."""
     # a node that another test stopped for a moment is missed by the others for a while
     ready = b"cluster_state:ok"
-    assert clusters.until(lambda: all(ready in node.ask("CLUSTER", "INFO") for node in nodes))
+    wait_until(
+        lambda: all(ready in node.ask("CLUSTER", "INFO") for node in nodes),
+        "the cluster is whole again",
+    )
     settings.REDIS_TIMEOUT_SECONDS = 0.3  # some tests freeze a node
     with clusters.addresses(
         settings, **dict.fromkeys(clusters.CLASSES, clusters.cluster_url(nodes))

@@ -107,6 +107,8 @@ def test_memcached_is_counted_by_tier(memcached):
     assert found["memcached main"].mean_ms > 0
     assert found["memcached backup"].number >= 1, "for the one that Main does not have"
     with ExitStack() as stack:
+        for node in tiers().nodes():
+            node.timeout = 0.2
         for server in running().memcached:
             stack.enter_context(frozen(server))
         tiers().get_many(keys)

@@ -19,8 +19,8 @@ from feedcache.servers import topology_listener as listening
 from feedcache.servers.topology_listener import Listener
 from feedcache.topology import Topology
 from tests.support.factories import publish
-from tests.support.processes import wait_for
 from tests.support.threads import together
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -172,7 +172,7 @@ def listener(monkeypatch):
     hot_authors.cache_clear()
     hot_authors()
     made.start()
-    assert wait_for(lambda: timelines().pubsub_numsub(RECENT.channel)[0][1] == 1, SOON)
+    wait_until(lambda: timelines().pubsub_numsub(RECENT.channel)[0][1] == 1, "the process listens")
     yield made
     made.stop()
     hot_authors.cache_clear()
@@ -183,11 +183,11 @@ def test_the_message_of_another_process_is_heard(star, listener, committed):
     """Time stands still here: only the message can bring the news."""
     bodies(star)
     post = committed(publish, star, "New.")
-    assert wait_for(lambda: bodies(star)[0] == "New.", SOON)
+    wait_until(lambda: bodies(star)[0] == "New.", "the new post is seen")
     committed(edit_post, star, post.pk, body="New, edited.")
-    assert wait_for(lambda: bodies(star)[0] == "New, edited.", SOON)
+    wait_until(lambda: bodies(star)[0] == "New, edited.", "the edit is seen")
     committed(delete_post, post.pk, by=star)
-    assert wait_for(lambda: bodies(star)[0] == "Number 2", SOON)
+    wait_until(lambda: bodies(star)[0] == "Number 2", "the deletion is seen")
 
 
 @pytest.mark.usefixtures("elsewhere", "lost")
@@ -198,7 +198,7 @@ def test_what_may_have_been_missed_while_the_link_was_down_is_forgotten(star, li
     assert bodies(star)[0] == "Number 2"
     listener.stop()
     listener.start()  # subscribes anew
-    assert wait_for(lambda: bodies(star)[0] == "New.", SOON)
+    wait_until(lambda: bodies(star)[0] == "New.", "the new post is seen")
 
 
 def test_a_message_that_is_no_id_is_no_harm(star):

@@ -18,8 +18,8 @@ from feedcache.memcached_tiers import tiers
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_memcached
 from tests.support.memory import flush
-from tests.support.processes import wait_for
 from tests.support.services import running
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -192,8 +192,8 @@ def test_an_edit_during_a_load_never_puts_old_parts_under_the_new_version(alice,
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
             loading = pool.submit(load)
-            wait_for(
-                sessions_that_wait_for_a_lock, 20
+            wait_until(
+                sessions_that_wait_for_a_lock, "the reader waits for the table"
             )  # it has read the post, not what belongs to it
             edit_post(alice, post.pk, body="hello @carol")
         content = loading.result(20)

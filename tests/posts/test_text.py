@@ -241,15 +241,16 @@ PUMPS = ["@", "#", "a", "@a", "#a", "##", "http://", "https://x.", "https://x)",
 
 
 def seconds_for(text):
-    started = time.process_time()
+    started = time.thread_time()
     stored = normalise(text)
     length(stored), mentioned_handles(stored), tags(stored), html(stored, handles=KNOWN)
-    return time.process_time() - started
+    return time.thread_time() - started
 
 
+@pytest.mark.waits("regular expressions match in C, where no steps can be counted")
 @pytest.mark.parametrize("pump", PUMPS)
 def test_no_text_is_slow(pump):
-    """As long as the raw limit lets through. The bound is for a busy machine; most take about ten milliseconds."""
+    """As long as the raw limit lets through. Most take about ten milliseconds of the processor."""
     text = (pump * RAW_MAX_CHARACTERS)[:RAW_MAX_CHARACTERS]
     assert seconds_for(text) < 0.7
     assert seconds_for(text[::-1]) < 0.7

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from runner import identity
@@ -22,16 +20,6 @@ def processes_naming(path: Path) -> list[str]:
         if str(path) in line and identity.alive(int(entry.name)):
             found.append(line)
     return found
-
-
-def eventually(condition: Callable[[], bool], *, seconds: float = 5) -> bool:
-    """Whether the condition becomes true in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return condition()
 
 
 def held_by_another_process(path: Path, code: str = "input()") -> "subprocess.Popen[bytes]":

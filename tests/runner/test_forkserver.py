@@ -10,7 +10,7 @@ from runner import identity
 from runner.checkout import ROOT
 from runner.forkserver import LOST, ForkServer
 from runner.terminal import LaunchError
-from tests.runner.onlookers import eventually
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="./run forks on Linux only"),
@@ -89,7 +89,7 @@ def test_stop_asks_and_waits_and_a_kill_is_told(fork, place):
     assert child.popen.returncode == -signal.SIGTERM
     killed = fork(SLEEP)
     os.kill(killed.pid, signal.SIGKILL)
-    assert eventually(lambda: not killed.running())
+    wait_until(lambda: not killed.running(), "the killed one has ended")
     assert killed.popen.returncode == -signal.SIGKILL
 
 
@@ -115,12 +115,12 @@ def test_the_socket_is_the_programs_alone(fork, server):
 def test_with_the_fork_server_its_children_end_and_the_next_one_starts_another(fork, server, place):
     child, first = fork(SLEEP), server._child.pid
     deaf = fork(DEAF)
-    assert eventually(lambda: "deaf" in (place / "thing.log").read_text())
+    wait_until(lambda: "deaf" in (place / "thing.log").read_text(), "it ignores SIGTERM by now")
     os.kill(first, signal.SIGKILL)
     assert child.popen.wait(10) == deaf.popen.wait(10) == LOST
-    assert eventually(lambda: not identity.alive(child.pid))
+    wait_until(lambda: not identity.alive(child.pid), "the child has ended")
     deaf.kill()
-    assert eventually(lambda: not identity.alive(deaf.pid))
+    wait_until(lambda: not identity.alive(deaf.pid), "the deaf one has ended")
     assert fork(SLEEP).running()
     assert server._child.pid != first
 
@@ -155,7 +155,7 @@ def test_all_end_with_a_killed_launcher(place):
     os.kill(watchman, signal.SIGKILL)
     process.kill()
     process.communicate()
-    assert eventually(lambda: not any(map(identity.alive, (child, server))))
+    wait_until(lambda: not any(map(identity.alive, (child, server))), "child and server have ended")
 
 
 def test_what_is_started_ahead_is_what_forks(server, fork):

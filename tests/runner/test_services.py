@@ -15,7 +15,8 @@ from runner.services.postgres import Postgres
 from runner.services.redis import Redis, ask
 from runner.services.service import Service, restart
 from runner.terminal import LaunchError
-from tests.runner.onlookers import eventually, processes_naming
+from tests.runner.onlookers import processes_naming
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.flows
 
@@ -56,7 +57,7 @@ def test_all_servers_start_and_leave_no_process(place):
     with throwaway_services(place) as services:
         assert services.settings().keys() >= {"DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL"}
         assert len(processes_naming(place)) >= 2
-    assert eventually(lambda: processes_naming(place) == [])
+    wait_until(lambda: processes_naming(place) == [], "all servers have ended")
 
 
 def test_the_database_is_utf8_and_knows_chinese_trigrams(database):
@@ -265,5 +266,5 @@ def test_servers_die_with_a_killed_parent(place):
     assert parent.stdout.readline() == b"up\n"
     parent.kill()
     parent.communicate()
-    assert eventually(lambda: processes_naming(place) == [])
+    wait_until(lambda: processes_naming(place) == [], "all servers have ended")
     assert not identity.alive(parent.pid)

@@ -15,8 +15,9 @@ from runner import identity, packages
 from runner.checkout import ROOT
 from runner.processes import MARK, child_setup
 from runner.testing import SERVER_SETTINGS
-from tests.runner.onlookers import eventually, processes_naming
+from tests.runner.onlookers import processes_naming
 from tests.support.services import SETTINGS
+from tests.support.waiting import wait_until
 
 START_SECONDS = 120  # a bound, no promise: a busy machine migrates slowly
 
@@ -62,8 +63,10 @@ def start(place):
         output.close()
         started.append(process)
         text = place / "output"
-        assert eventually(lambda: "is ready" in text.read_text(), seconds=START_SECONDS), (
-            text.read_text()
+        wait_until(
+            lambda: "is ready" in text.read_text(),
+            lambda: f"the site is ready: {text.read_text()}",
+            seconds=START_SECONDS,
         )
         return process
 
@@ -71,7 +74,7 @@ def start(place):
     for process in started:
         process.kill()
         process.wait()
-    eventually(lambda: processes_naming(place) == [])
+    wait_until(lambda: processes_naming(place) == [], "everything has ended")
 
 
 def status(port, path="/healthz/ready"):
@@ -114,11 +117,11 @@ def test_the_site_starts_serves_survives_and_leaves_nothing(place, start):
 
     web = next(pid for pid in ours(place) if Path(f"/proc/{pid}/comm").read_text() == "web\n")
     os.kill(web, signal.SIGKILL)
-    assert eventually(lambda: status(port) == 200 and web not in ours(place), seconds=20)
+    wait_until(lambda: status(port) == 200 and web not in ours(place), "another web server answers")
 
     site.kill()
     site.wait()
-    assert eventually(lambda: ours(place) == [] and processes_naming(place) == [], seconds=8)
+    wait_until(lambda: ours(place) == [] and processes_naming(place) == [], "everything has ended")
     assert status(port) == 0
 
     again = start(port)

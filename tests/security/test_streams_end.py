@@ -18,8 +18,8 @@ from apps.accounts.actions import issue_token
 from apps.accounts.models import AccessToken, Login, User
 from apps.oauth.actions import end_access, issue_access, register_application
 from tests.support.factories import PASSWORD, suspend
-from tests.support.processes import wait_for
 from tests.support.streams import get, listening, streaming_server
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.flows]
 SOON = 2.0
@@ -175,7 +175,9 @@ def test_when_nobody_could_be_told_the_server_finds_out_by_itself(
         with both(server, ticket) as one, both(server, token) as two:
             Login.objects.filter(session_key=member.session.session_key).delete()
             AccessToken.objects.filter(user=alice).delete()
-            assert wait_for(lambda: all(each.ended.is_set() for each in (*one, *two)), LATE)
+            wait_until(
+                lambda: all(each.ended.is_set() for each in (*one, *two)), "all streams have ended"
+            )
         with listening(server, "user", elsewhere) as last:
             User.objects.filter(pk=alice.pk).update(is_active=False)
             assert last.ended.wait(LATE)

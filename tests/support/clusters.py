@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -15,10 +14,11 @@ import pytest
 import redis
 
 from feedcache import connections
+from tests.support.processes import freeze
 from tests.support.services import running
+from tests.support.waiting import wait_until
 
 SLOTS = 16_384
-PATIENCE_SECONDS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Server:
             return client.execute_command(*words)
 
     def freeze(self) -> None:
-        os.kill(self.process.pid, signal.SIGSTOP)
+        freeze(self.process.pid)
 
     def thaw(self) -> None:
         os.kill(self.process.pid, signal.SIGCONT)
@@ -67,7 +67,12 @@ def server(directory: Path, *options: str) -> Iterator[Server]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         found = Server(port, process)
-        if not until(lambda: answers(found) or process.poll() is not None) or process.poll():
+        if (
+            not wait_until(
+                lambda: answers(found) or process.poll() is not None, "the server answers"
+            )
+            or process.poll()
+        ):
             pytest.skip(f"no such server here: {(home / 'log').read_text()[-200:]}")
         yield found
     finally:
@@ -91,16 +96,6 @@ def free_port() -> int:
     raise RuntimeError("no free ports")
 
 
-def until(condition, seconds=PATIENCE_SECONDS) -> bool:
-    """Whether something came to hold in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return bool(condition())
-
-
 def answers(one: Server) -> bool:
     try:
         return bool(one.ask("PING"))
@@ -122,11 +117,12 @@ def cluster(directory: Path) -> Iterator[list[Server]]:
                 node.ask("CLUSTER", "MEET", "127.0.0.1", nodes[0].port)
         ready = b"cluster_state:ok"
         known = "cluster_known_nodes:3"
-        assert until(
+        wait_until(
             lambda: all(
                 ready in (said := node.ask("CLUSTER", "INFO")) and known.encode() in said
                 for node in nodes
-            )
+            ),
+            "the cluster is whole",
         )
         yield nodes
 
@@ -160,11 +156,13 @@ def sentinel(directory: Path, primary: Server) -> Iterator[Server]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         found = Server(port, process)
-        assert until(lambda: answers(found))
+        wait_until(lambda: answers(found), "the server answers")
         # ten seconds and two otherwise, which a failover waits for too
         for period in ("INFO-PERIOD", "PUBLISH-PERIOD"):
             found.ask("SENTINEL", "DEBUG", period, 200)
-        assert until(lambda: bool(found.ask("SENTINEL", "REPLICAS", NAME)))
+        wait_until(
+            lambda: bool(found.ask("SENTINEL", "REPLICAS", NAME)), "the Sentinel knows the copy"
+        )
         yield found
     finally:
         process.kill()
@@ -185,8 +183,8 @@ def fail_over(watcher: Server, copy: Server) -> None:
         except redis.ResponseError:  # it has not asked the copy yet
             return False
 
-    assert until(accepted)
-    assert until(lambda: primary_of(watcher) == copy.port)
+    wait_until(accepted, "the Sentinel takes the order")
+    wait_until(lambda: primary_of(watcher) == copy.port, "the copy is the primary")
 
 
 def sentinel_url(watcher: Server) -> str:
@@ -198,7 +196,7 @@ def link(primary: Server, copy: Server) -> None:
     """Let the copy follow the primary, and wait until it does."""
     copy.thaw()
     copy.ask("REPLICAOF", "127.0.0.1", primary.port)
-    assert until(lambda: is_linked(copy))
+    wait_until(lambda: is_linked(copy), "the copy follows the primary")
 
 
 def is_linked(copy: Server) -> bool:

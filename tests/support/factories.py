@@ -3,8 +3,11 @@
 Accounts and logins, of which every test needs some, are written as rows.
 """
 
+import time
+from contextlib import contextmanager
 from itertools import count
 
+import pytest
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.cached_db import SessionStore
@@ -73,6 +76,14 @@ def delivered(author, body="Hello.", *, to=(), **draft) -> Post:
     post = publish(author, body, **draft)
     deliver()
     return post
+
+
+@contextmanager
+def seconds_ago(number):
+    """What is published inside has an id of then. Ids of one second do not tell which of two authors was first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apps.posts.actions.publish.time", lambda: time.time() - number)
+        yield
 
 
 def show_to_author(post: Post) -> None:

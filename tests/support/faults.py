@@ -1,6 +1,5 @@
 """Servers that are really dead for a while."""
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from apps.events import actions as events
 from feedcache.connections import reset_breakers
 from runner.services.service import Service
 from tests.support.memory import forget
+from tests.support.processes import freeze
 from tests.support.services import running
 
 
@@ -56,10 +56,7 @@ def frozen(server: Service | None) -> Iterator[None]:
     if server is None:
         pytest.skip("the server was given from outside; it is not ours to freeze")
     assert server.child is not None
-    server.child.popen.send_signal(signal.SIGSTOP)
-    os.waitid(
-        os.P_PID, server.child.pid, os.WSTOPPED | os.WNOWAIT
-    )  # until then a thread may still answer
+    freeze(server.child.pid)
     try:
         yield
     finally:

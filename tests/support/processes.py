@@ -6,15 +6,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 
 from django.db import connection
 
 from runner import programs
 from runner.programs import QUEUES
-
-START_SECONDS = 30
+from tests.support.waiting import wait_until
 
 
 def start_worker(directory, app="feedsite"):
@@ -26,10 +24,7 @@ def start_worker(directory, app="feedsite"):
         process = subprocess.Popen(
             command, env=environment(), stdout=output, stderr=output, start_new_session=True
         )
-    wait_for(lambda: " ready." in log.read_text() or process.poll() is not None, START_SECONDS)
-    if " ready." not in log.read_text():
-        stop(process)
-        raise AssertionError(log.read_text())
+    _wait_for_start(process, lambda: " ready." in log.read_text(), log)
     return process
 
 
@@ -43,10 +38,17 @@ def start_web(directory, **settings):
         process = subprocess.Popen(
             command, env=env, stdout=output, stderr=output, start_new_session=True
         )
-    if not wait_for(lambda: _answers(address), START_SECONDS):
-        stop(process)
-        raise AssertionError(log.read_text())
+    _wait_for_start(process, lambda: _answers(address), log)
     return process, address
+
+
+def _wait_for_start(process, is_ready, log):
+    try:
+        wait_until(lambda: is_ready() or process.poll() is not None, log.read_text)
+        assert process.poll() is None, log.read_text()
+    except BaseException:
+        stop(process)
+        raise
 
 
 def free_port():
@@ -86,11 +88,7 @@ def stop(process, number=signal.SIGTERM):
         raise
 
 
-def wait_for(condition, seconds):
-    """Wait until something holds; whether it did in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return condition()
+def freeze(pid):
+    """Stop a child of this process. It has stopped when this returns; until then a thread of it may still answer."""
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)

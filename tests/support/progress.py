@@ -34,6 +34,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Progress(config))
 
 
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """After failures, also of a quiet run: how to have the same order and the same random choices again."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None and terminalreporter.stats.keys() & {"failed", "error"}:
+        terminalreporter.write_line(f"once more in this order: --randomly-seed={seed}")
+
+
 @dataclass
 class Estimate:
     """What is done of some tests, and how long the others will take on `workers` processes."""

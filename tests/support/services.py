@@ -37,7 +37,7 @@ SETTINGS = {
     "AUDIT_SAMPLE_RATE": "0",
     # A busy machine is no dead server: tests that need one stop it.
     "REDIS_TIMEOUT_SECONDS": "5",
-    "MEMCACHED_TIMEOUT_SECONDS": "2",
+    "MEMCACHED_TIMEOUT_SECONDS": "5",
     "MERGED_AUTHORS_SECONDS": "10",
     "DATABASE_POOL_TIMEOUT_SECONDS": "10",
     "REQUEST_BUDGET_SECONDS": "30",

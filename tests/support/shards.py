@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
@@ -13,6 +12,9 @@ from django.db import connection, connections
 
 from apps.graph.management import shards
 from runner.services.postgres import NAME
+from tests.support.waiting import wait_until
+
+GATE = 5_005  # an advisory lock
 
 
 def quiet(_line):
@@ -96,11 +98,11 @@ def _relations(node):
 
 @contextmanager
 def slow_commit(place, table):
-    """The server commits a second late."""
+    """The server does not end its commits while somebody has the lock `GATE`."""
     with closing(shards.connect(place)) as remote:
         remote.execute(
             "CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
-            " $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$"
+            f" $$ BEGIN PERFORM pg_advisory_xact_lock({GATE}); RETURN NULL; END $$"
         )
         remote.execute(
             f"CREATE CONSTRAINT TRIGGER slow AFTER INSERT OR UPDATE OR DELETE ON {table}"
@@ -121,21 +123,21 @@ def cut(change, remote):
         finally:
             connections.close_all()
 
-    asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    with ThreadPoolExecutor(1) as pool, closing(shards.connect()) as admin:
-        changing = pool.submit(run)
-        wait_until(lambda: remote.execute(asleep).fetchone() == (1,))
-        admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND pid <> pg_backend_pid() AND state = 'active' AND query = 'COMMIT'"
-        )
-        with pytest.raises(Exception, match="terminating connection"):
-            changing.result(30)
-    wait_until(lambda: remote.execute(asleep).fetchone() == (0,))
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event = 'advisory'"
+    )
+    remote.execute(f"SELECT pg_advisory_lock({GATE})")
+    try:
+        with ThreadPoolExecutor(1) as pool, closing(shards.connect()) as admin:
+            changing = pool.submit(run)
+            wait_until(lambda: remote.execute(waiting).fetchone() == (1,), "the server commits")
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND pid <> pg_backend_pid() AND state = 'active' AND query = 'COMMIT'"
+            )
+            with pytest.raises(Exception, match="terminating connection"):
+                changing.result(30)
+    finally:
+        remote.execute(f"SELECT pg_advisory_unlock({GATE})")
+    wait_until(lambda: remote.execute(waiting).fetchone() == (0,), "the server has committed")

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, connections
 
 from feedsite.databases import connection_limited_to
-from tests.support.clusters import until
+from tests.support.waiting import wait_until
 from tools.scale.servers import Standby
 
 TIMEOUT_SECONDS = 1.0  # as REPLICA_TIMEOUT_SECONDS
@@ -66,7 +66,7 @@ def position(alias: str) -> int:
 def catch_up(alias: str) -> None:
     """Wait until a replica has replayed what is written now."""
     written = position("default")
-    assert until(lambda: position(alias) >= written)
+    wait_until(lambda: position(alias) >= written, "the replica has replayed everything")
 
 
 @contextmanager
@@ -83,7 +83,10 @@ def frozen(server: Standby) -> Iterator[None]:
 def paused(alias: str) -> Iterator[None]:
     """It answers, and replays nothing."""
     ask(alias, "SELECT pg_wal_replay_pause()")
-    assert until(lambda: ask(alias, "SELECT pg_get_wal_replay_pause_state()") == "paused")
+    wait_until(
+        lambda: ask(alias, "SELECT pg_get_wal_replay_pause_state()") == "paused",
+        "the replica pauses",
+    )
     try:
         yield
     finally:

@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from runner import programs
-from tests.support.processes import START_SECONDS, environment, free_port, stop, wait_for
+from tests.support.processes import environment, free_port, stop
+from tests.support.waiting import wait_until
 
 # A client that hangs up waits in its own library until it hears something: the next heartbeat.
 OFTEN = {"STREAMING_HEARTBEAT_SECONDS": "1"}
@@ -25,7 +26,7 @@ def streaming_server(directory, **settings):
             command, env=environment() | OFTEN | settings, stdout=output, stderr=output, start_new_session=True
         )  # fmt: skip
     try:
-        assert wait_for(lambda: _is_healthy(port), START_SECONDS), log.read_text()
+        wait_until(lambda: _is_healthy(port), lambda: f"streams are served: {log.read_text()}")
         yield f"http://127.0.0.1:{port}"
     finally:
         stop(process)
@@ -94,9 +95,12 @@ class Listening:
             pass
         self.ended.set()
 
-    def wait(self, number, seconds=15):
+    def wait(self, number):
         """The first events, once there are so many."""
-        wait_for(lambda: len(self.events) >= number or self.ended.is_set(), seconds)
+        wait_until(
+            lambda: len(self.events) >= number or self.ended.is_set(),
+            lambda: f"{number} events: {self.events}",
+        )
         return self.events[:number]
 
     def close(self):

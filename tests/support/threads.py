@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connections
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 
 
 def together(number: int, work: Callable[[int], Any]) -> list[Any]:

@@ -9,8 +9,9 @@ import pytest
 
 from feedcache import connections
 from tests.support import clusters
-from tests.support.clusters import NAME, Server, until
+from tests.support.clusters import NAME, Server
 from tests.support.services import running
+from tests.support.waiting import wait_until
 from tools.scale.certificates import Certificates
 from tools.scale.redis_servers import has_tls
 
@@ -55,10 +56,11 @@ def cluster(directory: Path, files: Certificates) -> Iterator[str]:
             node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
             node.ask("CLUSTER", "MEET", "127.0.0.1", nodes[0][1])
         said = (b"cluster_state:ok", b"cluster_known_nodes:3")
-        assert until(
+        wait_until(
             lambda: all(
                 part in node.ask("CLUSTER", "INFO") for node, _port in nodes for part in said
-            )
+            ),
+            "the cluster is whole",
         )
         yield "rediss+cluster://" + ",".join(f"127.0.0.1:{port}" for _node, port in nodes)
 
@@ -80,7 +82,7 @@ def sentinel(directory: Path, files: Certificates, primary: int) -> Iterator[str
         command = [str(program.program), str(configuration), "--sentinel"]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
-        assert until(lambda: clusters.answers(Server(plain, process)))
+        wait_until(lambda: clusters.answers(Server(plain, process)), "the server answers")
         yield f"rediss+sentinel://127.0.0.1:{port}/{NAME}/0"
     finally:
         process.kill()

@@ -2,7 +2,6 @@
 settings, and what they do.
 """
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -11,6 +10,7 @@ from django.conf import settings
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
 from feedcache.connections import timelines
+from tests.support.waiting import wait_until
 
 DAY = 24 * 3600
 
@@ -23,16 +23,17 @@ def test_lives_by_default():
 
 @pytest.mark.long
 def test_a_short_life_ends_and_reads_begin_it_anew():
-    short = replace(HOME, ttl_seconds=1)
+    short = replace(HOME, ttl_seconds=900)
     token = short.begin(7)
     assert token is not None
     assert short.swap(7, token, [5, 4], complete=True)
-    for _ in range(3):
-        time.sleep(0.6)
-        assert short.read(7, newest=None, oldest=0, count=5) is not None
-    for _ in range(30):  # pushes keep nobody online
-        short.push([7], [6])
-        time.sleep(0.05)
-    assert not short.exists(7)
+    (key,) = timelines().keys("home:*")
+    timelines().expire(key, 50)
+    short.push([7], [6])  # keeps nobody online
+    assert timelines().ttl(key) <= 50
+    assert short.read(7, newest=None, oldest=0, count=5) is not None
+    assert 800 < timelines().ttl(key) <= 900
+    timelines().pexpire(key, 1)
+    wait_until(lambda: not short.exists(7), "its life is over")
     assert short.push([7], [8]) == (0, 1)
     assert timelines().keys("home:*") == [b"home:2:{0}:away"]

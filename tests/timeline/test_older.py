@@ -32,7 +32,7 @@ from feedcache.memcached_tiers import tiers
 from feedcache.structures import bloom
 from tests.support import pages
 from tests.support.factories import deliver, make_user, publish
-from tests.support.processes import wait_for
+from tests.support.waiting import wait_until
 from tests.support.waves import relayed
 from tests.support.windows import windows_of
 from tests.timeline.outboxes import crowd, follow_all, fresh, reader_of, write
@@ -81,7 +81,7 @@ def waves(settings):
     if not tiers().ping():
         pytest.skip("no memcached on this machine")
     with relayed(settings, apart=False) as found:
-        assert wait_for(_filters_built, 20)
+        wait_until(_filters_built, "the existence filters are built", seconds=60)
         yield found
 
 

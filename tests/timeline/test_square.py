@@ -187,7 +187,7 @@ def test_twenty_readers_of_a_lost_square_are_one_rebuild(transactional_db, asked
     snapshot = square._snapshot
 
     def slow(reader_id):
-        time.sleep(0.1)
+        time.sleep(0.05)
         return snapshot(reader_id)
 
     monkeypatch.setattr(square, "_snapshot", slow)

@@ -1,9 +1,10 @@
 """Unread is what came since the reader looked, whatever its id: a slow delivery hides nothing."""
 
-import time
-from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
+import time_machine
+from django.utils import timezone
 
 from apps.errors import BadRequest
 from apps.events.models import Event
@@ -11,7 +12,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.posts.actions.publish import delete_post
 from apps.timeline.home import ReadPosition, get_activity, may_have_unread
 from feedcache.connections import timelines
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, seconds_ago
 from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db
@@ -32,14 +33,6 @@ def place(bob, alice):
         publish(alice, "seen")
     deliver()
     return get_activity(bob).last_id
-
-
-@contextmanager
-def seconds_ago(number):
-    """What is published inside has an id of then."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("apps.posts.actions.publish.time", lambda: time.time() - number)
-        yield
 
 
 def late_post(author, other):
@@ -67,8 +60,9 @@ def test_a_post_that_comes_late_with_an_older_id_is_unread_once(bob, alice, dora
     again = get_activity(bob, looked.last_id)
     assert ids(again) == [slow.pk]
     # the clocks may differ by a second, so for a second it may be told twice; then never again
-    time.sleep(1.1)
-    assert ids(get_activity(bob, get_activity(bob, again.last_id).last_id)) == []
+    with time_machine.travel(timezone.now() + timedelta(seconds=2)):
+        later = get_activity(bob, again.last_id)
+        assert ids(get_activity(bob, later.last_id)) == []
 
 
 def test_the_pill_counts_what_came_late(page_of, bob, alice, dora, place):

@@ -17,7 +17,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.page import Links, _links, hydrate, hydrate_for
 from feedcache.structures import bloom
 from tests.support.factories import deliver, make_user, publish
-from tests.support.processes import wait_for
+from tests.support.waiting import wait_until
 from tests.support.waves import redis_commands, relayed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
@@ -35,8 +35,9 @@ def build_filters():
     with pytest.MonkeyPatch.context() as patch:
         # no other transaction marks anything: those of tests beside this one are in other databases
         patch.setattr(rebuild, "_wait_for_older", lambda _barrier: True)
-        built = wait_for(_built, 70)
-    assert built, [rebuild.maintain(marks, seconds=1) for marks in rebuild.MODELS]
+        wait_until(
+            _built, lambda: f"{[rebuild.maintain(marks, seconds=1) for marks in rebuild.MODELS]}"
+        )
 
 
 def _built():

@@ -9,8 +9,8 @@ from django.test import RequestFactory
 
 from apps.http.interfaces import InterfaceClass
 from feedsite.middleware.load_shedding import LoadSheddingMiddleware
-from tests.support.processes import wait_for
 from tests.support.threads import together
+from tests.support.waiting import wait_until
 
 PATH = "/public"
 
@@ -27,53 +27,65 @@ def small(settings):
     seats(settings, 2, 2)
 
 
-class Slow:
-    """A view that knows how many are in it at once."""
+class Counted:
+    """A view that knows how many are in it at once, and lets them go when it is told to."""
 
-    def __init__(self, seconds):
-        self.seconds, self.lock = seconds, threading.Lock()
+    def __init__(self):
+        self.lock, self.go = threading.Lock(), threading.Event()
         self.inside = self.maximum = self.served = 0
 
     def __call__(self, _request):
         with self.lock:
             self.inside += 1
             self.maximum = max(self.maximum, self.inside)
-        time.sleep(self.seconds)
+        assert self.go.wait(20)
         with self.lock:
             self.inside -= 1
             self.served += 1
         return HttpResponse("page")
 
 
-def test_beyond_the_seats_and_the_queue_everybody_is_refused(small):
-    view = Slow(0.3)
+def test_beyond_the_seats_and_the_queue_everybody_is_refused(settings):
+    seats(settings, 2, 2, 20)
+    view = Counted()
     site = LoadSheddingMiddleware(view)
-    answers = together(20, lambda _n: site(RequestFactory().get(PATH)))
-    codes = [answer.status_code for answer in answers]
+    refused = []
+
+    def ask(_n):
+        answer = site(RequestFactory().get(PATH))
+        if answer.status_code == 503:
+            refused.append(answer)
+        if len(refused) == 16:
+            view.go.set()
+        return answer.status_code
+
+    codes = together(20, ask)
     assert codes.count(200) == 4, "two in their seats and two in the queue"
     assert codes.count(503) == 16
     assert view.maximum == 2
-    refused = next(answer for answer in answers if answer.status_code == 503)
-    assert refused.headers["Retry-After"] == "1"
-    assert b"Too many people" in refused.content
+    assert refused[0].headers["Retry-After"] == "1"
+    assert b"Too many people" in refused[0].content
 
 
 def test_ten_times_too_many_take_nothing_from_what_is_served(small):
-    view, stop = Slow(0.01), threading.Event()
-    site = LoadSheddingMiddleware(view)
+    view = Counted()
+    view.go.set()
     codes = []
 
+    def slow(request):
+        time.sleep(0.01)
+        return view(request)
+
+    site = LoadSheddingMiddleware(slow)
+
     def insist(_n):
-        while not stop.is_set():
+        while view.served < 100:
             codes.append(site(RequestFactory().get(PATH)).status_code)
             time.sleep(0.001)
 
-    timer = threading.Timer(1.0, stop.set)
-    timer.start()
     together(20, insist)
-    timer.join()
-    assert view.maximum == 2
-    assert 0 < codes.count(200) == view.served
+    assert view.maximum <= 2
+    assert 100 <= codes.count(200) == view.served
     assert codes.count(503) > codes.count(200)
     assert set(codes) == {200, 503}
     assert site(RequestFactory().get(PATH)).status_code == 200, "recovered at once"
@@ -81,9 +93,19 @@ def test_ten_times_too_many_take_nothing_from_what_is_served(small):
 
 def test_who_waits_too_long_is_refused(settings):
     seats(settings, 1, 10, 0.05)
-    site = LoadSheddingMiddleware(Slow(0.5))
-    codes = [one.status_code for one in together(3, lambda _n: site(RequestFactory().get(PATH)))]
-    assert sorted(codes) == [200, 503, 503]
+    view = Counted()
+    site = LoadSheddingMiddleware(view)
+    refused = []
+
+    def ask(_n):
+        code = site(RequestFactory().get(PATH)).status_code
+        if code == 503:
+            refused.append(code)
+        if len(refused) == 2:
+            view.go.set()
+        return code
+
+    assert sorted(together(3, ask)) == [200, 503, 503]
 
 
 def test_programs_get_problem_json_and_health_is_never_refused(settings):
@@ -164,7 +186,7 @@ def test_a_flood_of_the_rest_leaves_core_reads_and_writes_served(settings):
     for one in flood:
         one.start()
     assert view.full.wait(20)
-    assert wait_for(lambda: len(codes) == 25, 20)
+    wait_until(lambda: len(codes) == 25, "all but five are answered")
     assert codes == [503] * 25, "two search, three wait"
     core = [site(RequestFactory().get(path)).status_code for path in ("/", "/home", "/@alice") * 10]
     writes = [site(RequestFactory().post("/posts")).status_code for _ in range(10)]

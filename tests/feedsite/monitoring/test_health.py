@@ -5,7 +5,6 @@ import json
 import logging
 import socket
 import threading
-import time
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -279,9 +278,7 @@ def test_ready_names_every_dependency(client):
 
 def test_a_dead_redis_is_degraded_and_still_ready(client):
     with dead_redis():
-        started = time.monotonic()
         answer = client.get("/healthz/ready")
-        assert time.monotonic() - started < 5
     body = answer.json()
     assert (answer.status_code, body["status"]) == (200, "degraded")
     assert {"redis", "broker"} <= set(body["degraded"])

@@ -36,8 +36,8 @@ from tests.support.shards import (
     quiet,
     slow_commit,
     split_and_spread,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clusters]
 FOLLOWS = ("graph_followee", "graph_follower")
@@ -232,7 +232,7 @@ class Crowd:
 
     def wait_for_more(self):
         wanted = sum(self.changes) + 4
-        wait_until(lambda: sum(self.changes) >= wanted)
+        wait_until(lambda: sum(self.changes) >= wanted, "people go on changing")
 
     def _change(self, worker):
         try:

@@ -39,8 +39,8 @@ from tests.support.shards import (
     quiet,
     slow_commit,
     split_and_spread,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clusters]
 TABLES = [table.name for table in shards.POSTS]
@@ -254,7 +254,9 @@ def test_a_count_that_is_being_written_is_no_drift(site):
             UserCounts.objects.select_for_update().get(pk=ann.pk)
             other.execute("UPDATE posts_post SET deleted_at = now() WHERE id = %s", [post.pk])
             comparing = pool.submit(compare)
-            wait_until(lambda: other.execute(waits).fetchone() == (1,))
+            wait_until(
+                lambda: other.execute(waits).fetchone() == (1,), "the comparison waits for the lock"
+            )
             UserCounts.objects.filter(pk=ann.pk).update(posts=0)
         assert comparing.result(30) == (0, 0)
     UserCounts.objects.filter(pk=ann.pk).update(posts=7)
@@ -363,7 +365,7 @@ class Author:
 
     def wait_for_more(self):
         wanted = self.changes + 3
-        wait_until(lambda: self.changes >= wanted)
+        wait_until(lambda: self.changes >= wanted, "people go on changing")
 
     def _act(self, chance, text):
         kind = (

@@ -22,8 +22,9 @@ from feedcache.redis_clients import CacheConnections, sentinel_parts, server_of
 from feedcache.servers.health import SERVERS, redis_statuses
 from feedsite.checks import REDIS_ROLES
 from tests.support import clusters
-from tests.support.clusters import NAME, addresses, fail_over, primary_of, sentinel_url, until
+from tests.support.clusters import NAME, addresses, fail_over, primary_of, sentinel_url
 from tests.support.factories import deliver, make_user, publish
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clusters]
 POSTS = 9
@@ -73,8 +74,8 @@ def test_a_failover_in_the_middle_of_pushes_loses_none(watched, readers, alice, 
             assert connections.timelines().execute_command("WAIT", 1, 5000) == 1
             primary.process.kill()
         if number == 2 * POSTS // 3:
-            assert until(lambda: primary_of(watcher) == copy.port)
-            assert until(takes_writes)
+            wait_until(lambda: primary_of(watcher) == copy.port, "the copy is the primary")
+            wait_until(takes_writes, "the new primary takes writes")
         ids.insert(0, publish(alice, f"Post {number}").pk)
         deliver()
     late()
@@ -92,8 +93,8 @@ def test_a_demoted_primary_is_left_at_its_first_refusal(watched):
     client = connections.timelines()
     assert client.set("x", 1)
     fail_over(watcher, copy)
-    assert until(
-        lambda: clusters.is_linked(primary)
+    wait_until(
+        lambda: clusters.is_linked(primary), "the former primary follows"
     )  # it is a replica, and the connection to it stands
     assert client.set("x", 2)  # READONLY, then another connection
     assert copy.ask("GET", "x") == b"2"
@@ -106,7 +107,7 @@ def test_every_class_of_data_leaves_a_demoted_primary_at_its_first_refusal(watch
         for name, client in clients.items():
             assert client.set(f"before:{name}", 1)
         fail_over(watcher, copy)
-        assert until(lambda: clusters.is_linked(primary))
+        wait_until(lambda: clusters.is_linked(primary), "the former primary follows")
         for name, client in clients.items():
             assert client.set(f"after:{name}", 1)
         assert len(copy.ask("KEYS", "after:*")) == len(SERVERS) == 7
@@ -118,13 +119,15 @@ def test_sessions_follow_the_primary_too(watched):
     cache = redis.Redis(connection_pool=pool)
     assert cache.set("session", "a")
     fail_over(watcher, copy)
-    assert until(lambda: clusters.is_linked(primary))  # until then it takes writes, which are lost
+    wait_until(
+        lambda: clusters.is_linked(primary), "the former primary follows"
+    )  # until then it takes writes, which are lost
 
     def is_written():
         with contextlib.suppress(redis.ConnectionError):
             return cache.set("session", "b")
 
-    assert until(is_written)
+    wait_until(is_written, "the write has arrived")
     assert copy.ask("GET", "session") == b"b"
 
 

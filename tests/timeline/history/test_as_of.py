@@ -1,6 +1,5 @@
 """Home as of a moment, after random histories: what a world of plain sets says that was written down beside them."""
 
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -410,12 +409,8 @@ def now():
     return timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def next_second():
-    time.sleep(1.05 - time.time() % 1)
-
-
 @pytest.fixture
-def unfollowed(alice, bob):
+def unfollowed(alice, bob, time_machine):
     """Bob followed alice, whose public and restricted posts were on his page, and does not any more."""
     posts = [
         publish(alice, "For everybody."),
@@ -423,7 +418,7 @@ def unfollowed(alice, bob):
     ]
     gone = publish(alice, "Soon to go.")
     moment = now()
-    next_second()
+    time_machine.move_to(timezone.now() + timedelta(seconds=2))  # the page knows whole seconds
     unfollow_user(bob, alice)
     delete_post(gone.pk, by=alice)
     return moment, posts

@@ -2,6 +2,8 @@ import time
 from collections import Counter
 from xml.etree import ElementTree
 
+import pytest
+
 from tools.bench.flamegraph import draw
 from tools.bench.site import flame
 
@@ -43,6 +45,7 @@ def spin(seconds):
         pass
 
 
+@pytest.mark.waits("that a wait is not sampled is what it is about")
 def test_samples_are_of_processor_time():
     with flame.samples() as stacks:
         spin(0.5)

@@ -15,6 +15,7 @@ from feedcache.structures.counters.service import get_in_batch, queue_in_batch
 from feedcache.topology import Range, Tenant, Topology, TopologyError, problems
 from tests.feedcache.structures.counters.rows import DAY, make_whole, post_id
 from tests.support import clusters
+from tests.support.waiting import wait_until
 
 OLD, NEW = post_id(3 * DAY), post_id(60, author=2)
 BOUNDARY = post_id(DAY)
@@ -263,10 +264,11 @@ class Readers:
     def wait(self):
         """Until each has counted some more."""
         wanted = [len(each) + 20 for each in self.values]
-        assert clusters.until(
+        wait_until(
             lambda: all(
                 len(each) > number for each, number in zip(self.values, wanted, strict=True)
-            )
+            ),
+            "every thread has read again",
         )
 
     def __exit__(self, *_exception):
