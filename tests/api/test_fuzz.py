@@ -1,6 +1,7 @@
 """Ids, cursors, texts and sizes that nobody thought of: a clear answer to each, and never a failure of ours."""
 
 import json
+from itertools import product
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from apps.posts.models import Post
 from tests.api.test_endpoints import ENDPOINTS, base
+from tests.support.cases import each
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -163,7 +165,7 @@ def test_bodies_of_any_shape(api, which, body):
     assert answer.status_code in {200, 400, 401, 403, 404, 409, 415, 422, 429}
 
 
-@pytest.mark.parametrize("depth", [10, 1000, 100_000])
+@each("depth", [10, 1000, 100_000])
 def test_depth(api, depth):
     for opening, closing in (("[", "]"), ('{"a":', "}")):
         middle = "1" if opening != "[" else ""
@@ -173,7 +175,7 @@ def test_depth(api, depth):
     assert not Post.objects.filter(author__handle="alice").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         ("status", "a" * 1_000_000),
@@ -202,10 +204,10 @@ def test_large_bodies_are_refused_whole(api, megabytes):
     assert is_clear(answer).status_code in {400, 413, 422}
 
 
-@pytest.mark.parametrize("number", [101, 20_000])
-@pytest.mark.parametrize(
-    "address", ["accounts/relationships", "accounts", "statuses", "accounts/familiar_followers"]
-)
+MANY = ["accounts/relationships", "accounts", "statuses", "accounts/familiar_followers"]
+
+
+@each("address, number", product(MANY, [101, 20_000]))
 def test_many_ids_at_once(api, address, number):
     query = "&".join(f"id[]={one}" for one in range(1, number + 1))
     assert is_clear(api.get(f"/api/v1/{address}?{query}")).status_code in {200, 400, 414}

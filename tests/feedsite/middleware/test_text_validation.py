@@ -1,8 +1,11 @@
 """What is not text never reaches a view, and odd requests never fail."""
 
+from itertools import product
+
 import pytest
 from django.test import Client
 
+from tests.support.cases import each
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -11,7 +14,7 @@ PUBLIC, STATUSES, LOOKUP = "/api/v1/timelines/public", "/api/v1/statuses", "/api
 BROKEN = ["%00", "%FF", "%ED%A0%80", "%C0%AF", "a%00b", "%F5%80%80%80", "%E4%BD"]
 
 
-@pytest.mark.parametrize("broken", BROKEN)
+@each("broken", BROKEN)
 def test_what_is_not_text_is_a_400_in_path_and_query(client, broken):
     for path in (f"{LOOKUP}?acct={broken}", f"{PUBLIC}?{broken}=1", f"/about?x={broken}"):
         assert (path, client.get(path).status_code) == (path, 400)
@@ -25,7 +28,7 @@ def test_what_is_not_text_is_a_400_in_path_and_query(client, broken):
         assert (path, client.get(path).status_code) == (path, 400 if "%00" in broken else 404)
 
 
-@pytest.mark.parametrize("broken", BROKEN)
+@each("broken", BROKEN)
 def test_what_is_not_text_is_a_400_in_a_form(alice, api_of, client, broken):
     api = api_of(alice)
     for body in (f"status={broken}", f"{broken}=x&status=hello"):
@@ -45,9 +48,7 @@ def multipart(value):
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "status"), [(b"hello", 200), (b"a\x00b", 400), (b"\xff\xfe", 200)]
-)
+@each(("value", "status"), [(b"hello", 200), (b"a\x00b", 400), (b"\xff\xfe", 200)])
 def test_multipart_forms_never_fail(alice, api_of, value, status):
     answer = api_of(alice).post(
         STATUSES, multipart(value), content_type="multipart/form-data; boundary=b"
@@ -55,7 +56,7 @@ def test_multipart_forms_never_fail(alice, api_of, value, status):
     assert answer.status_code == status  # Django puts replacement characters for what is not UTF-8
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "kind"),
     [(b"x", "multipart/form-data"), (b"x", "multipart/form-data; boundary="),
      (b"--b\r\n", "multipart/form-data; boundary=b"),
@@ -81,10 +82,11 @@ def test_ordinary_text_of_every_script_passes(client, alice):
         assert client.get(f"/nowhere/{text}").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["sessionid", "csrftoken", "lang", "theme", "messages", "x"])
-@pytest.mark.parametrize(
-    "value", ['"\\000aaaaaaaaaaaa"', '"\\377\\376aaaaaaaa"', "\xff" * 10, "x" * 4000, '"', ""]
-)
+NAMES = ["sessionid", "csrftoken", "lang", "theme", "messages", "x"]
+VALUES = ['"\\000aaaaaaaaaaaa"', '"\\377\\376aaaaaaaa"', "\xff" * 10, "x" * 4000, '"', ""]
+
+
+@each("name, value", product(NAMES, VALUES))
 def test_odd_cookies_never_fail(name, value):
     answer = Client(raise_request_exception=False).get(
         "/about", headers={"Cookie": f"{name}={value}"}
@@ -92,7 +94,7 @@ def test_odd_cookies_never_fail(name, value):
     assert answer.status_code in {200, 400}
 
 
-@pytest.mark.parametrize("name", ["Accept", "Accept-Language", "Accept-Encoding", "Referer", "User-Agent", "HX-Request",
+@each("name", ["Accept", "Accept-Language", "Accept-Encoding", "Referer", "User-Agent", "HX-Request",
                                   "HX-Current-URL",
                                   "Authorization", "Range", "If-None-Match", "X-Forwarded-For", "X-Forwarded-Host",
                                   "Idempotency-Key",
@@ -114,7 +116,7 @@ def test_odd_headers_never_fail(name):
             assert answer.status_code < 500, (name, value, path)
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "evil.example",

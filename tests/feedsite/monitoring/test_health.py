@@ -7,6 +7,7 @@ import socket
 import threading
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from django.db import connection
@@ -21,6 +22,7 @@ from apps.streaming.server import Server
 from feedcache import connections
 from feedcache.servers import topology_listener
 from feedsite.monitoring import health
+from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_memcached, dead_redis
 from tests.support.staff import make_staff
@@ -40,8 +42,10 @@ def found(client):
 # --- who asks, and what it costs -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [LIVE, READY])
-@pytest.mark.parametrize("host", ["10.0.3.7", "127.0.0.1:8000", "[::1]", "feed.internal", "a b"])
+HOSTS = ["10.0.3.7", "127.0.0.1:8000", "[::1]", "feed.internal", "a b"]
+
+
+@each("path, host", product([LIVE, READY], HOSTS))
 def test_probes_come_by_address(client, settings, path, host):
     settings.ALLOWED_HOSTS = ["feed.example.org"]
     assert client.get(path, HTTP_HOST=host).status_code == 200
@@ -76,9 +80,7 @@ def test_details_are_for_this_machine_and_for_staff(client, page_of):
     assert "checks" in page_of(make_staff()).get(READY, **OUTSIDE).json()
 
 
-@pytest.mark.parametrize(
-    "header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"]
-)
+@each("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"])
 def test_who_comes_through_a_proxy_on_this_machine_is_not_on_this_machine(client, header):
     assert client.get(READY, headers={header: "127.0.0.1"}).json() == {"status": "ready"}
 
