@@ -32,6 +32,7 @@ ALL = "--all"
 # What `./run test` leaves to `./run test --all`; pyproject.toml says what the markers mean.
 QUICK = "not (flows or browser or clusters or long)"
 GATE = f"gate or {QUICK}"
+THOROUGH = "--hypothesis-profile=thorough"  # tests/conftest.py: ten times as many examples
 CHOICES = (
     "-k",
     "-m",
@@ -78,7 +79,7 @@ def pytest_arguments(arguments: list[str]) -> list[str]:
         return [*others, *MATRIX_TESTS, *in_parallel(), "-p", "no:logging"]
     if any(map(_chooses, others)):
         return others
-    selection = [] if ALL in arguments else ["-m", QUICK]
+    selection = [THOROUGH] if ALL in arguments else ["-m", QUICK]
     processes = [] if any(one.startswith(ONE_PROCESS) for one in others) else in_parallel()
     return [*processes, "--progress", *selection, *others]
 

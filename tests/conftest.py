@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
@@ -41,8 +42,10 @@ from tests.support.services import running
 from tests.support.staff import browser_of, make_staff
 
 # Examples that come slowly say something about the machine, not about the code.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=20, **PATIENT)
+settings.register_profile("thorough", max_examples=200, **PATIENT)  # of ./run test --all
+settings.load_profile("quick")
 
 
 def pytest_addoption(parser):

@@ -19,7 +19,7 @@ from tests.support.factories import deliver, make_user, publish
 # Its times are of a second, and so are those in our ids; inside a second the id decides.
 ARTICLE = """
 SELECT id FROM posts_post WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s)
-ORDER BY date_trunc('second', created_at) DESC, id DESC LIMIT 20
+ORDER BY date_trunc('second', created_at) DESC, id DESC LIMIT 10
 """
 
 
@@ -29,8 +29,8 @@ def shown(viewer, **bounds):
 
 @pytest.fixture
 def reader(db):
-    """Follows five accounts who said four things each."""
-    reader, authors = make_user("reader"), [make_user() for _ in range(5)]
+    """Follows three accounts who said four things each."""
+    reader, authors = make_user("reader"), [make_user() for _ in range(3)]
     for author in authors:
         follow_user(reader, author)
     for number in range(4):
@@ -66,9 +66,9 @@ def _memory():
 def test_every_way_of_making_a_page_finds_what_the_articles_query_finds(reader, way):
     way(reader)
     found = [row["id"] for row in rows(ARTICLE, {"viewer": reader.pk})]
-    assert len(found) == 20
-    assert shown(reader, limit=20) == found
-    assert Oracle.of_viewer(reader.pk).home(reader.pk) == found
+    assert len(found) == 10
+    assert shown(reader, limit=10) == found
+    assert Oracle.of_viewer(reader.pk, maximum=10).home(reader.pk) == found
 
 
 def test_the_plan_of_the_articles_query_sorts_all_that_it_finds(reader):

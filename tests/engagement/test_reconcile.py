@@ -72,36 +72,44 @@ def test_what_the_actions_leave_is_right(life):
     assert (said.strip(), code) == ("12 rows compared, 0 counts wrong, 0 put right", 0)
 
 
-@pytest.mark.parametrize("field", ["replies", "reposts", "likes", "bookmarks", "quotes"])
-def test_a_wrong_count_of_a_post_is_found_and_repaired_everywhere(life, field):
-    pk = life[0].pk
-    PostCounts.objects.filter(pk=pk).update(**{field: 40})
-    should = 1 if field == "replies" else 0
-    assert drifts() == ({("PostgreSQL", f"posts.{field}"): {"id": str(pk), "has": 40, "should": should},
-                         ("Redis", f"posts.{field}"): {"id": str(pk), "has": should, "should": 40}}, 1)  # fmt: skip
-    assert getattr(PostCounts.objects.get(pk=pk), field) == 40
+def test_wrong_counts_of_a_post_are_found_and_repaired_everywhere(life):
+    pk, fields = life[0].pk, ("replies", "reposts", "likes", "bookmarks", "quotes")
+    right = dict.fromkeys(fields, 0) | {"replies": 1}
+    PostCounts.objects.filter(pk=pk).update(**dict.fromkeys(fields, 40))
+    wrong = {
+        (place, f"posts.{field}"): {"id": str(pk), "has": has, "should": should}
+        for field, count in right.items()
+        for place, has, should in (("PostgreSQL", 40, count), ("Redis", count, 40))
+    }
+    assert drifts() == (wrong, 1)
+    assert set(counted(PostCounts, pk, fields).values()) == {40}
     found, code = drifts("--fix")
-    assert ("PostgreSQL", f"posts.{field}") in found
+    assert {("PostgreSQL", f"posts.{field}") for field in fields} <= set(found)
     assert code == 0
     assert drifts() == ({}, 0)
-    assert (
-        getattr(post_counts([pk])[pk], field)
-        == getattr(PostCounts.objects.get(pk=pk), field)
-        == should
-    )
+    in_redis = post_counts([pk])[pk]
+    assert {field: getattr(in_redis, field) for field in fields} == right
+    assert counted(PostCounts, pk, fields) == right
 
 
-@pytest.mark.parametrize("field", ["followers", "following", "posts"])
-def test_a_wrong_count_of_an_account_is_found_and_repaired_everywhere(life, alice, field):
-    right = getattr(UserCounts.objects.get(pk=alice.pk), field)
-    UserCounts.objects.filter(pk=alice.pk).update(**{field: 77, "revision": 900})
+def test_wrong_counts_of_an_account_are_found_and_repaired_everywhere(life, alice):
+    fields = ("followers", "following", "posts")
+    right = counted(UserCounts, alice.pk, fields)
+    wrong = dict.fromkeys(fields, 77)
+    UserCounts.objects.filter(pk=alice.pk).update(**wrong, revision=900)
     maintenance.rebuild(USER_COUNTS)  # Redis has it, too
     assert drifts()[0] == {
-        ("PostgreSQL", f"users.{field}"): {"id": str(alice.pk), "has": 77, "should": right}
+        ("PostgreSQL", f"users.{field}"): {"id": str(alice.pk), "has": 77, "should": count}
+        for field, count in right.items()
     }
     drifts("--fix")
     assert drifts() == ({}, 0)
-    assert getattr(UserCounts.objects.get(pk=alice.pk), field) == right
+    assert counted(UserCounts, alice.pk, fields) == right
+
+
+def counted(model, pk, fields):
+    """Counts as the table has them."""
+    return model.objects.filter(pk=pk).values(*fields).get()
 
 
 def nine_of_everything():
@@ -109,7 +117,7 @@ def nine_of_everything():
     return tuple(9 for _field in POST_COUNTS.store.schema.fields)
 
 
-@pytest.mark.parametrize("revision", [0, 1, 2, 3, 30_000, 40_000])
+@pytest.mark.parametrize("revision", [0, 2, 40_000])
 def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(life, revision):
     pk = life[2].pk
     key, name = POST_COUNTS.store.places.place(pk)

@@ -8,7 +8,7 @@ from runner import testing
 def test_without_a_choice_the_quick_tests_run_and_with_all_every_test():
     quick, everything = testing.pytest_arguments([]), testing.pytest_arguments(["--all"])
     assert quick[-3:] == ["--progress", "-m", testing.QUICK]
-    assert everything[-1] == "--progress"
+    assert everything[-2:] == ["--progress", testing.THOROUGH]
     assert testing.pytest_arguments(["-x"])[-3:] == ["-m", testing.QUICK, "-x"]
     assert testing.pytest_arguments(["-n", "1"]) == ["--progress", "-m", testing.QUICK, "-n", "1"]
 

@@ -170,13 +170,18 @@ class TestNothingIsLeft:
 class TestDrawing:
     @pytest.mark.parametrize(
         "text",
-        ["", " ", "\n" * 600, "x" * 600, "山" * 600, "\u0000\u200d\ufe0f", "👩‍👩‍👧" * 100, "مرحبا " * 90,
+        ["", "\n" * 600, "x" * 600, "山" * 600, "\u0000\u200d\ufe0f", "👩‍👩‍👧" * 100, "مرحبا " * 90,
          "e" + "\u0301" * 500, "a b " * 150, "\U0010fffd" * 9],
     )  # fmt: skip
-    @pytest.mark.parametrize("name", ["Alice", "W" * 50, "👩‍👩‍👧", "\u202e"])
-    def test_any_text_gives_a_picture(self, text, name):
-        with Image.open(BytesIO(render(card_of(text, name=name)))) as picture:
+    def test_any_text_gives_a_picture(self, text):
+        with Image.open(BytesIO(render(card_of(text)))) as picture:
             assert picture.size == (1200, 630)
+
+    @pytest.mark.parametrize("name", ["W" * 50, "👩‍👩‍👧", "\u202e"])
+    def test_any_name_gives_a_picture(self, name):
+        for text in ("", "x" * 600):
+            with Image.open(BytesIO(render(card_of(text, name=name)))) as picture:
+                assert picture.size == (1200, 630)
 
     def test_lines_are_no_wider_than_there_is_room(self):
         font = font_of(36)

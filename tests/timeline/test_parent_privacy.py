@@ -47,10 +47,10 @@ def told(viewer, answer, api_of, page_of):
         found.add((exact.reply_to_id and str(exact.reply_to_id),
                    exact.reply_to_author_id and str(exact.reply_to_author_id)))  # fmt: skip
         assert len(found) == 1
-        [(parent, _account)] = found
-        for address in ("/", f"/@{answer.author.handle}/with_replies"):
-            card = page.get(address).text.partition(f'id="p{answer.pk}"')[2].split("</article>")[0]
-            assert ("Reply to" in card) == (parent is not None)
+    [(parent, _account)] = found
+    for address in ("/", f"/@{answer.author.handle}/with_replies"):
+        card = page.get(address).text.partition(f'id="p{answer.pk}"')[2].split("</article>")[0]
+        assert ("Reply to" in card) == (parent is not None)
     return found.pop()
 
 

@@ -51,7 +51,7 @@ def test_nonsense_is_not_found(client, text):
     assert client.get(f"/p/{text}").status_code == 404
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.text(st.sampled_from("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"), min_size=14, max_size=14))
 def test_no_text_of_fourteen_is_an_error(client, text):
     assert client.get(f"/p/{text}").status_code == 404

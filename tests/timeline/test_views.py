@@ -47,29 +47,32 @@ class TestHome:
         assert "/@alice/follow" in page
 
     def test_pages_joined_are_the_whole_list(self, alice, bob, page_of):
-        posts = [str(publish(alice, str(number)).pk) for number in range(45)]
+        posts = [str(publish(alice, str(number)).pk) for number in range(5)]
         deliver()
-        browser, address, seen = page_of(bob), "/", []
-        while address:
-            page = browser.get(address)
-            seen += _cards(page)
-            address = _older(page)
-        assert seen == posts[::-1]
+        browser, older, pages = page_of(bob), "/?", []
+        while older:
+            page = browser.get(f"{older}&limit=2")
+            pages.append(_cards(page))
+            older = _older(page)
+            assert len(pages) <= 3
+        assert pages == [posts[:2:-1], posts[2:0:-1], posts[:1]]
 
     def test_for_htmx_the_next_page_is_a_fragment(self, alice, bob, page_of):
-        for number in range(21):
+        for number in range(3):
             publish(alice, str(number))
         deliver()
         browser = page_of(bob)
-        fragment = browser.get(_older(browser.get("/")), headers=HTMX)
+        fragment = browser.get(_older(browser.get("/?limit=2")), headers=HTMX)
         assert len(_cards(fragment)) == 1
         assert "<html" not in fragment.text
         assert END in fragment.text
 
-    @pytest.mark.parametrize("address", ["/", "/public", "/@alice", "/bookmarks"])
-    @pytest.mark.parametrize("cursor", ["x", "-1", "1e9", "9" * 30, "%2B5"])
-    def test_a_bad_cursor(self, alice, page_of, address, cursor):
-        assert page_of(alice).get(f"{address}?max_id={cursor}").status_code == 400
+    def test_a_bad_cursor(self, alice, page_of):
+        browser = page_of(alice)
+        for address in ("/", "/public", "/@alice", "/bookmarks"):
+            for cursor in ("x", "-1", "1e9", "9" * 30, "%2B5"):
+                answer = browser.get(f"{address}?max_id={cursor}")
+                assert answer.status_code == 400, (address, cursor)
 
     def test_text_that_is_no_text(self, alice):
         assert Client().get("/public?max_id=%00").status_code == 400
@@ -138,9 +141,9 @@ class TestThread:
         response = Client().get(f"/@bob/{post.pk}")
         assert response["Location"] == f"/@alice/{post.pk}"
 
-    @pytest.mark.parametrize("post_id", ["1", "0", "01", "abc", "9" * 25, "%D9%A3"])
-    def test_no_post(self, alice, post_id):
-        assert Client().get(f"/@alice/{post_id}").status_code == 404
+    def test_no_post(self, alice):
+        for post_id in ("1", "0", "01", "abc", "9" * 25, "%D9%A3"):
+            assert Client().get(f"/@alice/{post_id}").status_code == 404, post_id
 
     def test_restricted_posts_are_for_those_they_are_for(self, alice, bob, carol, page_of):
         post = publish(alice, visibility="followers")
@@ -196,7 +199,7 @@ class TestCards:
 
 
 class TestQueries:
-    """The same number of queries for a page of one item and of twenty."""
+    """The same number of queries for a page of one item and of five."""
 
     @pytest.mark.parametrize("place", ["/", "/public", "/@alice", "/bookmarks", "thread"])
     def test_do_not_grow(self, alice, bob, page_of, django_assert_max_num_queries, place):
@@ -206,14 +209,14 @@ class TestQueries:
             else {"bob": page_of(bob), "a visitor": page_of(None)}
         )
         counts = {viewer: [] for viewer in browsers}
-        for number in (1, 19):
+        for number in (1, 4):
             address = self._add(alice, bob, number, place)
             for viewer, browser in browsers.items():
                 browser.get(address)
                 with django_assert_max_num_queries(QUERIES_AT_MOST) as seen:
                     shown = len(_cards(browser.get(address)))
                 counts[viewer].append(len(seen))
-                assert shown == {1: 1, 19: 20}[number] + (place == "thread"), viewer
+                assert shown == {1: 1, 4: 5}[number] + (place == "thread"), viewer
         assert all(one == many for one, many in counts.values()), counts
 
     def _add(self, alice, bob, number, place):

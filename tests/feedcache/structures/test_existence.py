@@ -4,7 +4,7 @@ import subprocess
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from feedcache import connections
@@ -117,7 +117,6 @@ def test_kinds_do_not_mix():
     assert (found[LOSSY].perhaps, found[other].perhaps) == ({post(1)}, set())
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     pairs=st.lists(
         st.tuples(st.integers(1, 50), st.integers(0, 40 * DAY), st.integers(0, 2**20)), max_size=60

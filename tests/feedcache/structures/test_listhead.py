@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from feedcache.connections import RedisError
@@ -109,7 +109,6 @@ steps = st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=14)
 
 
 @given(start=st.integers(0, 8), steps=steps, data=st.data())
-@settings(max_examples=100, deadline=None)
 def test_in_any_order_of_changes_and_loads_a_head_is_right_or_a_miss(start, steps, data):
     """A step adds a new entry (None) or removes the n-th; writes arrive late, twice, never, in any order."""
     own().flushdb()

@@ -6,7 +6,7 @@ import random
 import anycrc
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from feedcache.connections import RedisError
@@ -218,7 +218,6 @@ steps = st.lists(
     steps=steps,
     data=st.data(),
 )
-@settings(max_examples=150, deadline=None)
 def test_in_any_order_of_changes_and_loads_a_set_is_right_or_a_miss(start, steps, data):
     """Changes arrive late, twice, never, in any order; loads of any revision, between any of them."""
     own().flushdb()
@@ -242,7 +241,6 @@ def test_in_any_order_of_changes_and_loads_a_set_is_right_or_a_miss(start, steps
 
 
 @given(st.lists(st.tuples(small_ids, st.booleans()), max_size=40))
-@settings(max_examples=60, deadline=None)
 def test_changes_in_order_equal_a_python_set(steps):
     own().flushdb()
     truth: set[int] = set()
@@ -403,7 +401,6 @@ def in_common(*, mine=5, theirs=(3,), limit=100):
 
 
 @given(st.sets(st.integers(1, 40)), st.lists(st.sets(st.integers(1, 40)), max_size=4))
-@settings(max_examples=60, deadline=None)
 def test_what_is_in_common_equals_python(mine, theirs):
     own().flushdb()
     friends(mine, revision=3)  # equal revisions: the fence itself is in intersect

@@ -1,7 +1,7 @@
 """Two windows of one reader read as one, and the truth below their ends: always exactly the truth."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from feedcache.connections import timelines
@@ -35,7 +35,6 @@ def put(windows, truth):
     )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     wide=post_ids,
     narrow=post_ids,

@@ -200,7 +200,6 @@ def test_whatever_happens_a_window_is_a_contiguous_head_of_the_truth():
 
 
 @given(st.lists(st.lists(post_ids, min_size=1, max_size=4), min_size=1, max_size=6), st.randoms())
-@settings(max_examples=50, deadline=None)
 def test_pushes_are_idempotent_and_their_order_does_not_matter(pushes, random):
     outcomes = []
     for history in (pushes, random.sample(pushes + pushes, 2 * len(pushes))):
@@ -254,7 +253,6 @@ def test_an_empty_window_is_remembered_as_complete():
     st.integers(0, 60),
     st.integers(1, 7),
 )
-@settings(max_examples=150, deadline=None)
 def test_reads_answer_within_bounds_and_say_truly_whether_they_are_complete(
     ids, ended, newest, oldest, count
 ):

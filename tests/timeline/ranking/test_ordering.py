@@ -59,17 +59,18 @@ def test_pages_neither_repeat_nor_omit_while_everything_changes(alice, bob, caro
     choose_algorithm(bob, name)
     before = {post.pk for post in posts}
 
+    reader = make_user()
+
     def happens():
-        like_post(make_user(), posts[0].pk)
+        like_post(reader, posts[0].pk)
         delivered(alice, "news")
 
     ids = walk(bob, between=happens)
     assert (set(ids), len(ids)) == (before, len(before))
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_what_may_not_be_seen_any_more_is_left_out_at_the_next_page(alice, bob, carol, posts, name):
-    choose_algorithm(bob, name)
+def test_what_may_not_be_seen_any_more_is_left_out_at_the_next_page(alice, bob, carol, posts):
+    choose_algorithm(bob, "discussed")
     page = ranked_page(bob, limit=1)
     shown = page.items[0].id
     rest = {post.pk for post in posts} - {shown}
@@ -100,7 +101,7 @@ def test_a_page_is_filled_up_behind_what_is_gone(alice, bob, carol, posts):
     assert {item.id for item in later.items} == {post.pk for post in mine}
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", ["discussed", "chronological"])
 def test_the_end_says_where_the_home_page_goes_on(bob, posts, settings, name):
     settings.RANK_CANDIDATES = settings.RANK_TIMELINE_LENGTH = 4
     choose_algorithm(bob, name)
