@@ -13,10 +13,10 @@ import pytest
 from runner import identity, packages
 from runner.checkout import ROOT
 from runner.processes import MARK, child_setup
-from tests.runner.onlookers import eventually, processes_naming
+from tests.runner.onlookers import processes_naming
 from tests.runner.test_site import START_SECONDS, environment, free_port
+from tests.support.waiting import wait_until
 
-SEEN_SECONDS = 60  # a bound, no promise: a busy machine imports slowly
 PARTS = (
     "apps", "feedcache", "feedsite", "runner", "templates", "static", "locale", "manage.py", "serve.py", "run",
     "requirements.txt", "requirements-dev.txt",
@@ -52,12 +52,11 @@ def site(place, checkout):
             command, env=environment(place), cwd=place, stdout=file, stderr=file, start_new_session=True,
             preexec_fn=child_setup(signal.SIGTERM),  # noqa: PLW1509 -- no threads here
         )  # fmt: skip
-    ready = eventually(lambda: "is ready" in output.read_text(), seconds=START_SECONDS)
-    assert ready, output.read_text()
+    wait_until(lambda: "is ready" in output.read_text(), output.read_text, seconds=START_SECONDS)
     yield f"http://127.0.0.1:{port}", output
     process.send_signal(signal.SIGINT)
     process.wait(60)
-    assert eventually(lambda: processes_naming(place) == [])
+    wait_until(lambda: processes_naming(place) == [], "every process of the site ends")
 
 
 def edit(path, old, new):
@@ -95,22 +94,22 @@ def test_a_template_a_style_a_view_and_a_model_are_live(place, checkout, site):
     before = own_processes(place)
     view = checkout / "feedsite/files/static_pages.py"
     edit(view, '{"here": "about"}', '{"here": "about", "site_name": "Edited view"}')
-    assert eventually(lambda: "Edited view" in read(f"{url}/about"), seconds=SEEN_SECONDS)
-    assert eventually(lambda: "started again in" in output.read_text(), seconds=SEEN_SECONDS)
+    wait_until(lambda: "Edited view" in read(f"{url}/about"), "the view is live")
+    wait_until(lambda: "started again in" in output.read_text(), output.read_text)
     after = own_processes(place)
     assert set(after) == set(before) == {"web", "streaming", "worker", "beat"}
     assert [name for name in after if after[name] == before[name]] == []
 
     edit(view, "Edited view", "Never seen\n")  # the string does not end
     told = r"The old code goes on:(\n.*)+static_pages.py.*(\n.*)+SyntaxError: unterminated string"
-    assert eventually(lambda: bool(re.search(told, output.read_text())), seconds=SEEN_SECONDS)
+    wait_until(lambda: re.search(told, output.read_text()), output.read_text)
     assert "Edited view" in read(f"{url}/about")
     edit(view, '"Never seen\n"', "Tag.NICKNAME")
     edit(view, "\nfrom ", "\nfrom apps.tags.models import Tag\nfrom ")
     edit(checkout / "apps/tags/models.py", "class Tag(models.Model):", NEW_FIELD)
-    assert eventually(lambda: "Edited model" in read(f"{url}/about"), seconds=SEEN_SECONDS)
+    wait_until(lambda: "Edited model" in read(f"{url}/about"), "the model is live")
     told = "+ Add field nickname to tag\n./run manage makemigrations writes it\n"
-    assert eventually(lambda: told in output.read_text(), seconds=SEEN_SECONDS)
+    wait_until(lambda: told in output.read_text(), output.read_text)
 
 
 NEW_FIELD = """class Tag(models.Model):
