@@ -105,11 +105,11 @@ def digest():
 def due_again():
     """As if every message were delivered again, and every lease had run out."""
     Event.objects.update(
-        state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
+        state=State.PENDING, due_at=timezone.now() - timedelta(minutes=5), attempts=0
     )
     for model in (FanoutJob, FanoutChunk, Backfill, BackfillChunk):
         model.objects.update(
-            state=State.PENDING, due_at=timezone.now() - timedelta(seconds=1), attempts=0
+            state=State.PENDING, due_at=timezone.now() - timedelta(minutes=5), attempts=0
         )
 
 

@@ -138,7 +138,7 @@ def _password(alice, _program):
 
 
 def _expired(alice, _program):
-    AccessToken.objects.update(expires=timezone.now() - timedelta(seconds=1))  # as time does
+    AccessToken.objects.update(expires=timezone.now() - timedelta(minutes=5))  # as time does
     forget_viewers([alice.pk])
 
 

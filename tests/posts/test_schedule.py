@@ -29,7 +29,7 @@ def schedule(author, text="Later.", **more):
 
 def due(*rows):
     ScheduledPost.objects.filter(pk__in=[row.pk for row in rows]).update(
-        due_at=timezone.now() - timedelta(seconds=1)
+        due_at=timezone.now() - timedelta(minutes=5)
     )
 
 

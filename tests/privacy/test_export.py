@@ -152,7 +152,7 @@ def test_an_archive_that_is_given_up_meanwhile_leaves_no_file(alice, monkeypatch
 def test_the_work_renews_its_lease(alice, monkeypatch):
     row = export.request_export(alice)
     (mine,) = leases.claim(Export, limit=1)
-    Export.objects.filter(pk=row.pk).update(due_at=timezone.now() - timedelta(seconds=1))
+    Export.objects.filter(pk=row.pk).update(due_at=timezone.now() - timedelta(minutes=5))
     monkeypatch.setattr(export, "write_archive", lambda _user, _name, progress: progress(1) or 9)
     export._build(mine)
     row.refresh_from_db()
@@ -221,7 +221,7 @@ def test_an_archive_is_its_owners_only_and_for_a_while(alice, carol, page_of):
     assert page_of(None).get(address).headers["Location"].startswith("/login")
     assert page_of(carol).get(address).status_code == 404
     assert page_of(None).get(f"/media/{row.name}").status_code == 404
-    Export.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    Export.objects.update(expires_at=timezone.now() - timedelta(minutes=5))
     assert page_of(alice).get(address).status_code == 404
     assert b"Make an archive" in page_of(alice).get(PAGE).content
     assert export.purge() == 1

@@ -106,7 +106,7 @@ class TestLife:
         apply_time()
         deliver()
         assert (followees(fresher), promotions_of(fresher.pk)) == (set(), {})
-        Campaign.objects.update(starts_at=timezone.now() - timedelta(seconds=1))
+        Campaign.objects.update(starts_at=timezone.now() - timedelta(minutes=5))
         apply_time_task()
         apply_time()
         deliver()

@@ -59,7 +59,7 @@ def test_from_the_staffs_form_to_the_reader_and_back(chief, alice, bob, shop, pa
     start(campaign)
     readers = {"alice": page_of(alice), "bob": page_of(bob)}
     assert "New books" not in home_of(readers["alice"])
-    Campaign.objects.update(starts_at=timezone.now() - timedelta(seconds=1))
+    Campaign.objects.update(starts_at=timezone.now() - timedelta(minutes=5))
     apply_time()
     deliver()
     page = home_of(readers["alice"])

@@ -31,7 +31,7 @@ def wait(author, text="Too late.", **more):
 def try_all():
     for _try in range(5):
         ScheduledPost.objects.filter(state=State.PENDING).update(
-            due_at=timezone.now() - timedelta(seconds=1)
+            due_at=timezone.now() - timedelta(minutes=5)
         )
         publishing.publish_due(limit=20)
 

@@ -300,7 +300,7 @@ class TestWhatIsShown:
         campaign = make_campaign(shop, freshers, starts=timedelta(hours=1))
         start(campaign)
         assert equals_oracle(reader) == []
-        Campaign.objects.update(starts_at=timezone.now() - timedelta(seconds=1))
+        Campaign.objects.update(starts_at=timezone.now() - timedelta(minutes=5))
         apply_time()
         deliver()
         assert equals_oracle(reader) == [post.pk]
