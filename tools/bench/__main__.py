@@ -43,7 +43,6 @@ LONGEST_SECONDS = 3600  # of a part that does not say it
 def main(command_line: list[str]) -> int:
     """Run a suite; 1 when a line falls short of its bar."""
     options = _parser().parse_args(command_line)
-    options.write = options.write and not options.short
     console = Console()
     suite = SUITES[options.suite]
     parts = [*suite.PARTS, *getattr(suite, "MORE_PARTS", ())]
@@ -61,6 +60,7 @@ def main(command_line: list[str]) -> int:
             return 2
         if options.short:
             use_small_numbers(options.suite)
+            options.directory = directory / "figures"  # which goes away
         lines = _measured(console, suite, chosen, directory)
         report.show(console, lines)
         if options.write and options.only is None:
@@ -81,7 +81,7 @@ def _export(options: argparse.Namespace) -> None:
     for name, place in (
         (site.GRAPH, options.graph),
         (site.PEER, options.peer),
-        (site.FLAMES, options.directory if options.write else None),
+        (site.FLAMES, options.directory if options.write and not options.short else None),
     ):
         if place:
             os.environ[name] = str(place.resolve())

@@ -10,6 +10,7 @@ from tools.vitals.speed import Times
 KILOBYTE = 1024
 SCRIPT_KB, STYLE_KB, HTML_KB = 30.0, 8.0, 60.0
 REQUESTS = 12
+SHIFT = "layout shift (CLS)"
 COLD_MS, WARM_MS, FIRST_BYTE_MS, PRESS_MS = 1000.0, 300.0, 100.0, 50.0
 
 
@@ -28,6 +29,11 @@ class Line:
         """Whether the figure is inside: below the limit, or zero where there is none."""
         return self.found < self.limit if self.limit is not None else self.found == 0
 
+    @property
+    def needs_quiet(self) -> bool:
+        """Whether other work on the machine changes it: scripts that come late move what is painted already."""
+        return self.unit == "ms" or self.what == SHIFT
+
 
 def lines_of(looks: Sequence[Look]) -> list[Line]:
     return [
@@ -36,7 +42,7 @@ def lines_of(looks: Sequence[Look]) -> list[Line]:
         _total("complaints in the console", looks, lambda look: look.complaints),
         _total("pages of an unexpected status", looks, _wrong_status),
         _total("pages that allow inline code", looks, _unsafe),
-        _most("layout shift (CLS)", "", looks, lambda look: look.shift, None),
+        _most(SHIFT, "", looks, lambda look: look.shift, None),
         _most("scripts of a page", "KB gzip", looks, lambda look: look.script / KILOBYTE, SCRIPT_KB),
         _most("style sheets of a page", "KB gzip", looks, lambda look: look.style / KILOBYTE, STYLE_KB),
         _most("HTML of a page", "KB gzip", looks, lambda look: look.html / KILOBYTE, HTML_KB),
