@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -42,14 +43,18 @@ def refuse_syntax_errors() -> None:
 
 def syntax_errors() -> list[str]:
     """File, line and reason of each module that is no Python. Needs no packages; bytecode is made on the way."""
-    folders = [
-        compileall.compile_dir(ROOT / name, quiet=2, workers=0, maxlevels=20) for name in FOLDERS
-    ]
-    modules = [compileall.compile_file(ROOT / name, quiet=2) for name in MODULES]
-    if all([*folders, *modules]):
-        return []
-    paths = [path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py"))]
-    return [reason for path in [*paths, *map(ROOT.joinpath, MODULES)] if (reason := _wrong(path))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SyntaxWarning)  # such as "perhaps you missed a comma?"
+        folders = [
+            compileall.compile_dir(ROOT / name, quiet=2, workers=0, maxlevels=20)
+            for name in FOLDERS
+        ]
+        modules = [compileall.compile_file(ROOT / name, quiet=2) for name in MODULES]
+        if all([*folders, *modules]):
+            return []
+        paths = [path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py"))]
+        found = map(_wrong, [*paths, *map(ROOT.joinpath, MODULES)])
+        return [reason for reason in found if reason]
 
 
 def _wrong(path: Path) -> str:
@@ -145,14 +150,19 @@ def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str
         outcome = "failed" if result.returncode else "ok"
         with telling:
             say(f"{step.name:<14} {outcome:<7} {time.monotonic() - started:5.1f} s")
-            for text in (result.stdout.rstrip(), step.advice) if result.returncode else ():
-                if text:
-                    say(text)
+            if result.returncode:
+                say(_what_it_said(result.stdout.rstrip(), step))
         return result.returncode == 0
 
     with ThreadPoolExecutor(side_by_side) as pool:
         passed = list(pool.map(passes, chosen))
     return [step.name for step, is_right in zip(chosen, passed, strict=True) if not is_right]
+
+
+def _what_it_said(output: str, step: Step) -> str:
+    """The advice is for what the program has found, not for what stopped it."""
+    advice = "" if "Traceback (most recent call last)" in output else step.advice
+    return "\n".join(filter(None, [output, advice])) or "without a word"
 
 
 def _environment(step: Step) -> dict[str, str]:
