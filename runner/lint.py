@@ -68,7 +68,7 @@ def _wrong(path: Path) -> str:
     return ""
 
 
-QUICK = ("format", "lint", "imports", "generated", "templates", "translations")
+QUICK = ("format", "lint", "imports", "generated", "templates", "translations", "waits")
 SLOW = ("types", "schema", "migrations", "system")
 NAMES = (*QUICK, *SLOW)
 
@@ -108,6 +108,7 @@ def _every_step() -> list[Step]:
             _module("tools.lint.translations"),
             repair=[*_module("tools.lint.translations"), "--write"],
         ),
+        Step("waits", _module("tools.lint.waits")),
         Step("types", [*_module("mypy"), *FOLDERS, *MODULES[1:]]),
         Step(
             "schema",
