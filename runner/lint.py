@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runner import testing
 from runner.checkout import ROOT
 from runner.terminal import LaunchError, say
 
@@ -86,16 +87,20 @@ def _every_step() -> list[Step]:
     return [
         Step(
             "format",
-            [*_module("ruff"), "format", "--check"],
+            [*testing.module("ruff"), "format", "--check"],
             "./run lint --fix formats.",
-            [*_module("ruff"), "format"],
+            [*testing.module("ruff"), "format"],
         ),
-        Step("lint", [*_module("ruff"), "check"], repair=[*_module("ruff"), "check", "--fix"]),
-        Step("imports", _module("tools.lint.imports")),
+        Step(
+            "lint",
+            [*testing.module("ruff"), "check"],
+            repair=[*testing.module("ruff"), "check", "--fix"],
+        ),
+        Step("imports", testing.module("tools.lint.imports")),
         Step(
             "generated",
-            [*_module("runner.protobuf"), "--check"],
-            repair=_module("runner.protobuf"),
+            [*testing.module("runner.protobuf"), "--check"],
+            repair=testing.module("runner.protobuf"),
         ),
         Step(
             "templates",
@@ -105,11 +110,11 @@ def _every_step() -> list[Step]:
         ),
         Step(
             "translations",
-            _module("tools.lint.translations"),
-            repair=[*_module("tools.lint.translations"), "--write"],
+            testing.module("tools.lint.translations"),
+            repair=[*testing.module("tools.lint.translations"), "--write"],
         ),
-        Step("waits", _module("tools.lint.waits")),
-        Step("types", [*_module("mypy"), *FOLDERS, *MODULES[1:]]),
+        Step("waits", testing.module("tools.lint.waits")),
+        Step("types", [*testing.module("mypy"), *FOLDERS, *MODULES[1:]]),
         Step(
             "schema",
             [*manage, "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull],
@@ -118,7 +123,7 @@ def _every_step() -> list[Step]:
         ),
         Step(
             "migrations",
-            _module("tools.lint.migrations"),
+            testing.module("tools.lint.migrations"),
             "./run manage makemigrations writes what is missing; two last ones: makemigrations --merge.",
             environment=SETTINGS,
         ),
@@ -132,7 +137,12 @@ def lint(names: Sequence[str], *, quick: bool, fix: bool) -> int:
     if fix:
         for step in chosen:
             if step.repair:
-                subprocess.run(step.repair, cwd=ROOT, env=_environment(step), check=False)
+                subprocess.run(
+                    step.repair,
+                    cwd=ROOT,
+                    env={**testing.environment(), **step.environment},
+                    check=False,
+                )
     failed = run(chosen)
     say(f"Failed: {', '.join(failed)}" if failed else "All passed")
     return 1 if failed else 0
@@ -145,7 +155,7 @@ def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str
     def passes(step: Step) -> bool:
         started = time.monotonic()
         result = subprocess.run(
-            step.command, cwd=ROOT, env=_environment(step), stdin=subprocess.DEVNULL,
+            step.command, cwd=ROOT, env={**testing.environment(), **step.environment}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
         )  # fmt: skip
         outcome = "failed" if result.returncode else "ok"
@@ -164,13 +174,3 @@ def _what_it_said(output: str, step: Step) -> str:
     """The advice is for what the program has found, not for what stopped it."""
     advice = "" if "Traceback (most recent call last)" in output else step.advice
     return "\n".join(filter(None, [output, advice])) or "without a word"
-
-
-def _environment(step: Step) -> dict[str, str]:
-    """Bytecode is kept: without it every step compiles the whole site."""
-    inherited = {name: os.environ[name] for name in os.environ if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**inherited, "PYTHONPATH": str(ROOT), **step.environment}
-
-
-def _module(name: str) -> list[str]:
-    return [sys.executable, "-P", "-m", name]
