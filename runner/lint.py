@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runner import testing
 from runner.checkout import ROOT
 from runner.terminal import LaunchError, say
 
@@ -42,14 +44,18 @@ def refuse_syntax_errors() -> None:
 
 def syntax_errors() -> list[str]:
     """File, line and reason of each module that is no Python. Needs no packages; bytecode is made on the way."""
-    folders = [
-        compileall.compile_dir(ROOT / name, quiet=2, workers=0, maxlevels=20) for name in FOLDERS
-    ]
-    modules = [compileall.compile_file(ROOT / name, quiet=2) for name in MODULES]
-    if all([*folders, *modules]):
-        return []
-    paths = [path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py"))]
-    return [reason for path in [*paths, *map(ROOT.joinpath, MODULES)] if (reason := _wrong(path))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SyntaxWarning)  # such as "perhaps you missed a comma?"
+        folders = [
+            compileall.compile_dir(ROOT / name, quiet=2, workers=0, maxlevels=20)
+            for name in FOLDERS
+        ]
+        modules = [compileall.compile_file(ROOT / name, quiet=2) for name in MODULES]
+        if all([*folders, *modules]):
+            return []
+        paths = [path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py"))]
+        found = map(_wrong, [*paths, *map(ROOT.joinpath, MODULES)])
+        return [reason for reason in found if reason]
 
 
 def _wrong(path: Path) -> str:
@@ -63,7 +69,7 @@ def _wrong(path: Path) -> str:
     return ""
 
 
-QUICK = ("format", "lint", "imports", "generated", "templates", "translations")
+QUICK = ("format", "lint", "imports", "generated", "templates", "translations", "waits")
 SLOW = ("types", "schema", "migrations", "system")
 NAMES = (*QUICK, *SLOW)
 
@@ -81,16 +87,20 @@ def _every_step() -> list[Step]:
     return [
         Step(
             "format",
-            [*_module("ruff"), "format", "--check"],
+            [*testing.module("ruff"), "format", "--check"],
             "./run lint --fix formats.",
-            [*_module("ruff"), "format"],
+            [*testing.module("ruff"), "format"],
         ),
-        Step("lint", [*_module("ruff"), "check"], repair=[*_module("ruff"), "check", "--fix"]),
-        Step("imports", _module("tools.lint.imports")),
+        Step(
+            "lint",
+            [*testing.module("ruff"), "check"],
+            repair=[*testing.module("ruff"), "check", "--fix"],
+        ),
+        Step("imports", testing.module("tools.lint.imports")),
         Step(
             "generated",
-            [*_module("runner.protobuf"), "--check"],
-            repair=_module("runner.protobuf"),
+            [*testing.module("runner.protobuf"), "--check"],
+            repair=testing.module("runner.protobuf"),
         ),
         Step(
             "templates",
@@ -100,10 +110,11 @@ def _every_step() -> list[Step]:
         ),
         Step(
             "translations",
-            _module("tools.lint.translations"),
-            repair=[*_module("tools.lint.translations"), "--write"],
+            testing.module("tools.lint.translations"),
+            repair=[*testing.module("tools.lint.translations"), "--write"],
         ),
-        Step("types", [*_module("mypy"), *FOLDERS, *MODULES[1:]]),
+        Step("waits", testing.module("tools.lint.waits")),
+        Step("types", [*testing.module("mypy"), *FOLDERS, *MODULES[1:]]),
         Step(
             "schema",
             [*manage, "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull],
@@ -112,7 +123,7 @@ def _every_step() -> list[Step]:
         ),
         Step(
             "migrations",
-            _module("tools.lint.migrations"),
+            testing.module("tools.lint.migrations"),
             "./run manage makemigrations writes what is missing; two last ones: makemigrations --merge.",
             environment=SETTINGS,
         ),
@@ -126,7 +137,12 @@ def lint(names: Sequence[str], *, quick: bool, fix: bool) -> int:
     if fix:
         for step in chosen:
             if step.repair:
-                subprocess.run(step.repair, cwd=ROOT, env=_environment(step), check=False)
+                subprocess.run(
+                    step.repair,
+                    cwd=ROOT,
+                    env={**testing.environment(), **step.environment},
+                    check=False,
+                )
     failed = run(chosen)
     say(f"Failed: {', '.join(failed)}" if failed else "All passed")
     return 1 if failed else 0
@@ -139,15 +155,14 @@ def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str
     def passes(step: Step) -> bool:
         started = time.monotonic()
         result = subprocess.run(
-            step.command, cwd=ROOT, env=_environment(step), stdin=subprocess.DEVNULL,
+            step.command, cwd=ROOT, env={**testing.environment(), **step.environment}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
         )  # fmt: skip
         outcome = "failed" if result.returncode else "ok"
         with telling:
             say(f"{step.name:<14} {outcome:<7} {time.monotonic() - started:5.1f} s")
-            for text in (result.stdout.rstrip(), step.advice) if result.returncode else ():
-                if text:
-                    say(text)
+            if result.returncode:
+                say(_what_it_said(result.stdout.rstrip(), step))
         return result.returncode == 0
 
     with ThreadPoolExecutor(side_by_side) as pool:
@@ -155,11 +170,7 @@ def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str
     return [step.name for step, is_right in zip(chosen, passed, strict=True) if not is_right]
 
 
-def _environment(step: Step) -> dict[str, str]:
-    """Bytecode is kept: without it every step compiles the whole site."""
-    inherited = {name: os.environ[name] for name in os.environ if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**inherited, "PYTHONPATH": str(ROOT), **step.environment}
-
-
-def _module(name: str) -> list[str]:
-    return [sys.executable, "-P", "-m", name]
+def _what_it_said(output: str, step: Step) -> str:
+    """The advice is for what the program has found, not for what stopped it."""
+    advice = "" if "Traceback (most recent call last)" in output else step.advice
+    return "\n".join(filter(None, [output, advice])) or "without a word"

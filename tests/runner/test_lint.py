@@ -30,6 +30,13 @@ def test_what_a_failed_step_says_is_told_with_what_to_do(capsys):
     assert len(said) == 4
 
 
+def test_what_stopped_a_step_is_told_without_the_advice(capsys):
+    assert lint.run([lint.Step("wrong", python("raise ValueError"), "Make it even.")]) == ["wrong"]
+    said = capsys.readouterr().out
+    assert "ValueError" in said
+    assert "even" not in said
+
+
 def test_a_failed_step_is_told_while_others_run(capsys, tmp_path):
     """The slow one ends only when the failure of the other has been told."""
     told = tmp_path / "told"
@@ -46,7 +53,11 @@ def test_a_failed_step_is_told_while_others_run(capsys, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lint, "say", note)
         assert lint.run([slow, quick], side_by_side=2) == ["quick"]
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["quick", "slow"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "quick",
+        "without",
+        "slow",
+    ]
 
 
 @pytest.fixture
@@ -64,8 +75,10 @@ def test_what_is_no_python_is_told_by_file_line_and_reason(checkout):
     assert lint.syntax_errors() == []
     (checkout / "apps/inner/list.py").write_text("VALUES = [\n    1\n    2,\n]\n")
     (checkout / "serve.py").write_text("def main()\n    pass\n")
+    (checkout / "tools/inner/pairs.py").write_text("PAIRS = [\n    (1, 2)\n    (3, 4),\n]\n")
     assert lint.syntax_errors() == [
         "apps/inner/list.py:2: invalid syntax. Perhaps you forgot a comma?: 1",
+        "tools/inner/pairs.py:2: 'tuple' object is not callable; perhaps you missed a comma?: (1, 2)",
         "serve.py:1: expected ':': def main()",
     ]
 
