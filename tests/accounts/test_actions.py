@@ -23,6 +23,7 @@ from apps.accounts.models import RESERVED_HANDLES, AccessToken, User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.moderation.actions import restore_user, suspend_user
+from tests.support.cases import each
 from tests.support.factories import PASSWORD, make_user, user_of_token
 from tests.support.threads import together
 
@@ -52,16 +53,14 @@ def test_a_new_account_has_counts_of_zero_and_a_password_that_works():
     assert (counts.followers, counts.following, counts.posts, counts.last_post_id) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "written", ["Alice", "ALICE", "  alice ", "al\u0130ce".replace("\u0130", "i")]
-)
+@each("written", ["Alice", "ALICE", "  alice ", "al\u0130ce".replace("\u0130", "i")])
 def test_a_handle_is_one_identity_whatever_its_case(written):
     make_user("alice")
     assert refused(handle=written) == {"handle"}
     assert user_by_handle(written.strip()).handle == "alice"
 
 
-@pytest.mark.parametrize(
+@each(
     "handle",
     ["", "ab", "a" * 31, "al ice", "al-ice", "al.ice", "@alice", "алиса", "al\u0456ce", "alice\n", "\uff41lice",
      "ali\u0301ce",
@@ -81,7 +80,7 @@ def test_the_kelvin_sign_is_no_second_identity():
     assert refused(handle="\u212aate") == {"handle"}
 
 
-@pytest.mark.parametrize("handle", sorted(RESERVED_HANDLES))
+@each("handle", sorted(RESERVED_HANDLES))
 def test_reserved_handles_are_taken(handle):
     assert refused(handle=handle.title()) == {"handle"}
 
@@ -94,7 +93,7 @@ def test_an_address_belongs_to_one_account_and_nobody_is_told(email):
     assert User.objects.get(email="alice@example.org") == owner
 
 
-@pytest.mark.parametrize("email", ["alice", "a@b", "a b@example.org", "a@@example.org", "x" * 250 + "@example.org",
+@each("email", ["alice", "a@b", "a b@example.org", "a@@example.org", "x" * 250 + "@example.org",
                                    "a@" + ".".join(("b" * 60, "c" * 60, "d" * 60, "e" * 60, "f" * 30, "org"))
 ])  # fmt: skip
 def test_what_is_no_address_is_refused(email):
@@ -106,7 +105,7 @@ def test_accounts_without_an_address_do_not_collide():
         assert register(handle=handle + "x", email="", password=PASSWORD).email is None
 
 
-@pytest.mark.parametrize(
+@each(
     "password",
     ["", "short", "123456789012", "password1234", "somebody1234", "somebody@example.org"],
 )
@@ -136,7 +135,7 @@ def test_nobody_registers_twice_in_a_race(transactional_db):
     assert UserCounts.objects.count() == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "kept"),
     [("a\u202eb", "ab"), ("\u200b\u2060", ""), ("a\x00b\x1b", "ab"), ("  a \t b ", "a b"), ("\u3164", ""),
      ("👨‍👩‍👧", "👨‍👩‍👧"), ("नमस्ते", "नमस्ते")],
@@ -152,7 +151,7 @@ def test_a_name_or_bio_that_is_too_long_is_refused(alice):
         update_profile(alice, display_name="x", bio="x" * 501)
 
 
-@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF"])
+@each("form", ["PNG", "JPEG", "WEBP", "GIF"])
 def test_an_avatar_becomes_a_square_webp_under_a_random_name(alice, picture, form):
     update_profile(alice, display_name="", bio="", avatar=picture(form=form))
     with Image.open(alice.avatar.path) as stored:
@@ -208,7 +207,7 @@ def test_a_removed_avatar_leaves_the_account_without_one(alice, picture):
     assert user_by_handle("alice").avatar_url == ""
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"theme": "neon"},

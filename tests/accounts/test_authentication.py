@@ -5,6 +5,7 @@ from apps.accounts.actions import issue_token
 from apps.accounts.authentication.backends import HandleOrEmailBackend
 from apps.api.authentication import TOKEN_MAX_CHARACTERS
 from apps.moderation.actions import restore_user, suspend_user
+from tests.support.cases import each
 from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -12,14 +13,12 @@ pytestmark = pytest.mark.django_db
 ME = "/api/v1/accounts/verify_credentials"
 
 
-@pytest.mark.parametrize(
-    "name", ["alice", "@Alice", " ALICE ", "alice@example.org", "Alice@Example.ORG"]
-)
+@each("name", ["alice", "@Alice", " ALICE ", "alice@example.org", "Alice@Example.ORG"])
 def test_people_log_in_with_handle_or_address(alice, name):
     assert authenticate(username=name, password=PASSWORD) == alice
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "password"),
     [
         ("alice", "wrong"),
@@ -78,7 +77,7 @@ def test_a_bearer_token_is_a_login(alice, client):
     assert status_of(client, f"bearer {token}") == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "header",
     ["", "Bearer", "Bearer ", "Bearer x", "Basic YTpi", "Token x", "Bearer  x",
      "Bearer " + "x" * (TOKEN_MAX_CHARACTERS + 1),

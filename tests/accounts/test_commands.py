@@ -2,6 +2,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.accounts.models import User
+from tests.support.cases import each
 from tests.support.factories import user_of_token
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ def test_create_user_makes_staff():
     assert (user.is_staff, user.is_superuser) == (True, True)
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [["alice"], ["!!"], ["other", "--email", "alice@example.org"], ["other", "--email", "x"]],
 )

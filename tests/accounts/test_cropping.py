@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
+from tests.support.cases import each
 from tests.support.pages import ERROR
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ class TestCropping:
             edges = np.asarray(made.convert("RGB"))[200, [10, 390]].astype(int)
         return "".join("r" if red > blue else "b" for red, _green, blue in edges)
 
-    @pytest.mark.parametrize(
+    @each(
         ("box", "kept"),
         [
             ("", "rb"),

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from apps.graph.actions import follow_user
+from tests.support.cases import each
 from tests.support.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +67,7 @@ def test_what_is_not_sent_stays(alice, api_of):
     assert client.patch(UPDATE, {"fields_attributes": []}, format="json").json()["fields"] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"display_name": "x" * 51}, {"note": "x" * 501}, {"note": "a\x00b"}, {"bot": "perhaps"}, {"avatar": "text"},

@@ -11,6 +11,7 @@ from apps.accounts.queries import (
     users_by_id,
 )
 from apps.errors import NotFound
+from tests.support.cases import each
 from tests.support.factories import make_user, user_of_token
 
 pytestmark = pytest.mark.django_db
@@ -20,14 +21,12 @@ def suspend(user):
     User.objects.filter(pk=user.pk).update(suspended_at=timezone.now())
 
 
-@pytest.mark.parametrize("written", ["alice", "Alice", "@alice", "@ALICE"])
+@each("written", ["alice", "Alice", "@alice", "@ALICE"])
 def test_an_account_is_found_by_handle_in_any_case(alice, written):
     assert user_by_handle(written) == alice
 
 
-@pytest.mark.parametrize(
-    "written", ["", "@", "nobody", "alice ", "al%", "alice@example.org", "x" * 10_000]
-)
+@each("written", ["", "@", "nobody", "alice ", "al%", "alice@example.org", "x" * 10_000])
 def test_anything_else_is_not_found(alice, written):
     with pytest.raises(NotFound):
         user_by_handle(written)
@@ -44,7 +43,7 @@ def test_users_come_with_their_counts_in_one_query(alice, carol, django_assert_n
         assert users_by_id([]) == {}
 
 
-@pytest.mark.parametrize("user_id", [0, -1, 2**63, 2**64, 10**30])
+@each("user_id", [0, -1, 2**63, 2**64, 10**30])
 def test_an_id_that_cannot_be_is_not_found(db, user_id):
     with pytest.raises(NotFound):
         user_by_id(user_id)

@@ -22,6 +22,7 @@ from apps.accounts.models import AccessToken, Login
 from apps.errors import Invalid, NotAllowed, TooMany
 from apps.oauth.actions import issue_access, register_application
 from feedsite.environment import relying_party
+from tests.support.cases import each
 from tests.support.factories import PASSWORD, deliver, make_user, publish
 from tests.support.staff import browser_of, confirm, make_staff
 
@@ -556,7 +557,7 @@ class TestLockedOut:
 
 
 class TestWherePasskeysWork:
-    @pytest.mark.parametrize(
+    @each(
         ("site", "name", "origin"),
         [
             ("https://feed.example.org", "feed.example.org", "https://feed.example.org"),
@@ -577,7 +578,7 @@ class TestWherePasskeysWork:
         here = page_of(alice).get(SECURITY, headers={"Host": "localhost"}).text
         assert 'href="/settings/security/passkeys"' in here
 
-    @pytest.mark.parametrize(
+    @each(
         "answer", ["", "[]", "{}", "nonsense", '{"id": 1}', '{"id": "a", "rawId": "a", "response": {}}', "[" * 20_000,
                    ('{"id": "AA", "rawId": "AA", "type": "public-key", "response": {"clientDataJSON": "AA",'
                     ' "authenticatorData": "AA", "signature": "AA", "attestationObject": "AA"}}')]

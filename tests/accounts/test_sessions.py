@@ -13,6 +13,7 @@ from apps.accounts.authentication.sessions import device_of, sessions_of
 from apps.accounts.models import Login
 from apps.oauth.actions import issue_access, register_application
 from apps.oauth.queries import bearer_of
+from tests.support.cases import each
 from tests.support.factories import PASSWORD, deliver, user_of_token
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +28,7 @@ def logged_in(user_agent):
     return browser
 
 
-@pytest.mark.parametrize(
+@each(
     ("user_agent", "device"),
     [
         (FIREFOX, "Firefox on Linux"),

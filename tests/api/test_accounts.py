@@ -11,6 +11,7 @@ from apps.api.entities.account import (
     SourceJson,
 )
 from apps.graph.actions import follow_user
+from tests.support.cases import each
 from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +47,7 @@ def test_an_account_says_who_it_is(alice, bob, api_of):
     assert "example.org" not in str(body)
 
 
-@pytest.mark.parametrize("bio", ["<script>alert(1)</script>", "javascript:alert(1)", '"><img src=x onerror=alert(1)>',
+@each("bio", ["<script>alert(1)</script>", "javascript:alert(1)", '"><img src=x onerror=alert(1)>',
                                  "<a href='x'>",
                                  "https://example.org/\"onmouseover=alert(1)", "a\n\nb & c"])  # fmt: skip
 def test_a_bio_is_text_in_html(alice, api_of, bio):
@@ -70,9 +71,7 @@ def test_a_lookup_without_a_name_is_refused_and_of_nobody_not_found(alice, api_o
     assert api_of(None).get(f"{ACCOUNTS}/lookup?acct=alice@elsewhere.org").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "address", ["{0}", "lookup?acct=alice", "{0}/statuses", "{0}/followers", "{0}/following"]
-)
+@each("address", ["{0}", "lookup?acct=alice", "{0}/statuses", "{0}/followers", "{0}/following"])
 def test_a_suspended_account_answers_like_an_absent_one(alice, api_of, address):
     User.objects.filter(pk=alice.pk).update(suspended_at=timezone.now())
     answers = [
@@ -121,12 +120,12 @@ def test_relationships_come_in_the_order_asked_and_are_bounded(alice, bob, carol
     assert api.get(f"{ACCOUNTS}/relationships", {"id": bob.pk}).json()[0]["id"] == str(bob.pk)
 
 
-@pytest.mark.parametrize("number", ["abc", "-1", "0", "٣", "1e5", "9" * 30, ""])
+@each("number", ["abc", "-1", "0", "٣", "1e5", "9" * 30, ""])
 def test_relationships_to_what_is_no_id_are_refused(carol, api_of, number):
     assert api_of(carol).get(f"{ACCOUNTS}/relationships", {"id[]": number}).status_code == 400
 
 
-@pytest.mark.parametrize("word", ["1", "true", "True", "TRUE", "on"])
+@each("word", ["1", "true", "True", "TRUE", "on"])
 def test_replies_are_left_out_by_any_word_for_yes(alice, bob, api_of, word):
     root = publish(alice)
     publish(alice, reply_to_id=publish(bob).pk)

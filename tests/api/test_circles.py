@@ -5,6 +5,7 @@ import pytest
 from apps.graph.groups.actions import add_members, create_group, remove_members
 from apps.graph.models import Circle
 from apps.posts.models import Post
+from tests.support.cases import each
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -51,9 +52,7 @@ def test_other_posts_have_no_circle(alice, api_of):
     assert (body["feedsite"]["visibility"], body["feedsite"]["circle"]) == ("followers", None)
 
 
-@pytest.mark.parametrize(
-    "circle_id", [None, "", "0", "-1", "abc", "1.5", "٣", "9" * 30, [1], {"id": 1}]
-)
+@each("circle_id", [None, "", "0", "-1", "abc", "1.5", "٣", "9" * 30, [1], {"id": 1}])
 def test_a_circle_has_to_be_one(alice, api_of, circle_id):
     answer = post_to(api_of(alice), circle_id)
     fields = [error["field"] for error in answer.json()["errors"]]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -9,7 +10,7 @@ FROM = {"Origin": "https://elephant.example"}
 ALLOWED = "Access-Control-Allow-Origin"
 
 
-@pytest.mark.parametrize(
+@each(
     "path", ["/api/v1/timelines/home", "/api/v2/instance", "/oauth/token", "/oauth/revoke", "/.well-known/nodeinfo",
              "/nodeinfo/2.0"]
 )  # fmt: skip
@@ -40,7 +41,7 @@ def test_refusals_can_be_read(client):
     assert client.get("/api/v1/nothing", headers=FROM).headers[ALLOWED] == "*"
 
 
-@pytest.mark.parametrize("path", ["/", "/login", "/oauth/authorize?client_id=x", "/settings/applications", "/admin/",
+@each("path", ["/", "/login", "/oauth/authorize?client_id=x", "/settings/applications", "/admin/",
                                   "/apix", "/oauth/tokens"])  # fmt: skip
 def test_pages_are_nobody_elses(client, path):
     assert ALLOWED not in client.get(path, headers=FROM).headers

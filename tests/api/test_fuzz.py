@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from apps.posts.models import Post
 from tests.api.test_endpoints import ENDPOINTS, base
+from tests.support.cases import each
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -173,7 +174,7 @@ def test_depth(api, depth):
     assert not Post.objects.filter(author__handle="alice").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         ("status", "a" * 1_000_000),

@@ -12,6 +12,7 @@ from apps.api.entities.status import MediaAttachmentJson, PollJson
 from apps.posts.models import Attachment, Poll, Post, ScheduledPost
 from apps.timeline.pipeline.page import hydrate
 from apps.timeline.publishing import publish_due
+from tests.support.cases import each
 from tests.support.factories import publish
 from tests.support.pictures import picture
 
@@ -61,7 +62,7 @@ def test_a_picture_is_described_until_it_is_posted(api, bob, api_of):
     assert api.delete(f"{MEDIA}/{number}").status_code == 404
 
 
-@pytest.mark.parametrize(
+@each(
     "more", [{"focus": "1"}, {"focus": "a,b"}, {"focus": "2,0"}, {"focus": "nan,0"}, {"focus": "1,1,1"},
              {"description": "x" * 1501}, {"data": b"<svg/>"}, {"data": picture((5001, 5000), mode="1")}],
 )  # fmt: skip
@@ -176,7 +177,7 @@ def test_hidden_numbers_are_hidden_until_the_end(api, bob, api_of):
     assert [one["votes_count"] for one in edited["options"]] == [1, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     "choices", [None, [], ["x"], [5], [-1], "0,1", [0, 1], [10**30], [[0]], {"a": 1}, [None], list(range(300))]
 )  # fmt: skip
 def test_odd_choices_are_refused(api, bob, api_of, choices):
@@ -185,7 +186,7 @@ def test_odd_choices_are_refused(api, bob, api_of, choices):
     assert answer.status_code == 422, answer.content
 
 
-@pytest.mark.parametrize(
+@each(
     "poll", ["x", [], 5, {}, {"options": ["a", "b"]}, {"options": "ab", "expires_in": 300},
              {"options": ["a", "b"], "expires_in": 10**30}, {"options": ["a", {"b": 1}], "expires_in": 300},
              {"options": ["a", "b"] * 1000, "expires_in": 300}, {"options": ["a", "b"], "expires_in": "soon"}],

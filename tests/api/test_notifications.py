@@ -15,6 +15,7 @@ from apps.graph.actions import follow_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions.publish import repost
+from tests.support.cases import each
 from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +62,7 @@ def test_a_notification_has_the_fields_of_its_schema_and_a_follow_no_status(api)
         assert set(body) == (fields - {"status"} if body["type"] == "follow" else fields)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "expected"),
     [({"types[]": ["follow"]}, ["follow"]), ({"types[]": ["mention"]}, ["mention", "mention"]),
      ({"types[]": ["favourite", "reblog"]}, ["reblog", "favourite"]), ({"types[]": ["poll"]}, []),

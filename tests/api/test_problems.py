@@ -2,12 +2,14 @@
 
 import pytest
 
+from tests.support.cases import each
+
 pytestmark = pytest.mark.django_db
 ADDRESSES = ["/api/v1/accounts/1", "/api/v1/timelines/home", "/api/v1/nowhere", "/api/v1/timelines/public?max_id=x",
              "/api/v1/timelines/public?max_id=%00"]  # fmt: skip
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
+@each("address", ADDRESSES)
 def test_who_names_the_type_gets_it_and_nobody_else(client, address):
     usual = client.get(address, headers={"Accept": "application/json, */*"})
     named = client.get(address, headers={"Accept": "application/json, Application/Problem+JSON;q=0.9"})  # fmt: skip

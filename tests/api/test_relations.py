@@ -6,6 +6,7 @@ from apps.accounts.actions import set_locked
 from apps.api.entities.account import MutedAccountJson, RelationshipJson
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
 from apps.graph.models import Followee, Mute
+from tests.support.cases import each
 from tests.support.factories import make_user, suspend
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +74,7 @@ def test_a_mute_has_terms(act, form, alice, carol, api_of):
     assert (body["muting_notifications"], body["muting_expires_at"]) == (True, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "said"),
     [("mute", {"duration": -1}), ("mute", {"duration": "soon"}), ("mute", {"duration": 10**30}),
      ("mute", {"duration": [1]}),
@@ -164,7 +165,7 @@ def test_a_follow_can_be_of_some_languages(act, form):
     assert act("follow", form=form, **nothing).json()["languages"] is None
 
 
-@pytest.mark.parametrize("languages", [["nonsense!"], "x", [["en"]], ["en"] * 21, [None], {"a": 1}])
+@each("languages", [["nonsense!"], "x", [["en"]], ["en"] * 21, [None], {"a": 1}])
 def test_languages_that_cannot_be_are_refused(act, languages):
     assert act("follow", languages=languages).status_code == 422
 

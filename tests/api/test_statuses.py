@@ -12,6 +12,7 @@ from apps.posts.models import Post
 from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
+from tests.support.cases import each
 from tools.bench.site import trips
 
 STATUSES = "/api/v1/statuses"
@@ -68,14 +69,14 @@ OURS = {
 }  # Mastodon has no word for them: programs read "private"
 
 
-@pytest.mark.parametrize(("theirs", "ours"), sorted(set(VISIBILITIES.items()) - OURS))
+@each(("theirs", "ours"), sorted(set(VISIBILITIES.items()) - OURS))
 def test_visibilities_are_mastodons_words_both_ways(api, theirs, ours):
     body = post_json(api, {"status": "hello", "visibility": theirs}).json()
     assert body["visibility"] == theirs
     assert Post.objects.get(pk=body["id"]).visibility == ours
 
 
-@pytest.mark.parametrize("visibility", ["followers", "mentioned", "everybody", "", "PUBLIC", 5, []])
+@each("visibility", ["followers", "mentioned", "everybody", "", "PUBLIC", 5, []])
 def test_other_words_are_refused(api, visibility):
     answer = post_json(api, {"status": "hello", "visibility": visibility})
     assert answer.status_code == 422
@@ -123,7 +124,7 @@ def test_no_body_is_an_empty_one(api):
     assert post_json(api, b"").status_code == 422
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [{}, {"status": ""}, {"status": "  \n"}, {"status": None}, {"status": []}, {"status": {"a": 1}}, {"status": True},
      {"status": "x" * 501}, {"status": "x" * 100_000}, {"status": "ok", "spoiler_text": "x" * 201},
@@ -183,9 +184,7 @@ def test_an_edit_shows_at_once(alice, api):
     assert api.get(f"{STATUSES}/{post.pk}").json() == body
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"status": ""}, {"status": None}, {"status": "ok", "language": "x" * 30}]
-)
+@each("body", [{}, {"status": ""}, {"status": None}, {"status": "ok", "language": "x" * 30}])
 def test_an_edit_that_breaks_a_rule_is_refused(alice, api, body):
     post = publish(alice, "before")
     assert api.put(f"{STATUSES}/{post.pk}", body, format="json").status_code in {400, 422}

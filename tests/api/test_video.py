@@ -6,6 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from apps.posts.actions import transcoding
 from apps.posts.models import Attachment, Transcode
 from apps.posts.tasks import transcode
+from tests.support.cases import each
 from tests.support.videos import CAPTIONS, needs_ffmpeg, sound, video
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -99,7 +100,7 @@ def test_a_failure_is_422(api):
 
 
 @needs_ffmpeg
-@pytest.mark.parametrize("name", ["nothing", "text", "half", "playlist"])
+@each("name", ["nothing", "text", "half", "playlist"])
 def test_what_only_says_that_it_is_a_video_is_refused(api, name):
     data = {
         "nothing": b"",

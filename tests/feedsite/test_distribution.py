@@ -8,6 +8,7 @@ from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.models import Block, Followee, Follower
 from feedsite.management.commands import distribution
 from feedsite.management.commands.distribution import DISTRIBUTED, NOT_YET, REFERENCE, obstacles
+from tests.support.cases import each
 from tests.support.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +41,7 @@ def test_tables_on_every_server_refer_to_no_others():
     assert references == set()
 
 
-@pytest.mark.parametrize("table", sorted(NOT_YET))
+@each("table", sorted(NOT_YET))
 def test_what_cannot_be_spread_yet_cannot(table, prepared):
     """Whoever takes the last obstacle away moves the table from one list to the other."""
     with connection.cursor() as sql:

@@ -5,6 +5,7 @@ from django.test import Client, RequestFactory
 
 from apps.errors import BadRequest, Conflict, Invalid, NotAllowed, NotFound, TooMany, Unavailable
 from apps.http.errors import error_response
+from tests.support.cases import each
 
 pytestmark = pytest.mark.django_db
 
@@ -12,7 +13,7 @@ PUBLIC, STATUSES = "/api/v1/timelines/public", "/api/v1/statuses"
 MEMBERS = {"error", "type", "title", "status", "code", "detail", "instance", "request_id", "errors"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("refusal", "status", "code"),
     [(BadRequest("no"), 400, "bad_request"), (NotAllowed("no"), 403, "not_allowed"), (NotFound("no"), 404, "not_found"),
      (Conflict("no"), 409, "conflict"), (Invalid("no", errors={"x": "y"}), 422, "validation_failed"),

@@ -5,6 +5,7 @@ import pytest
 from apps.filters.actions import FilterChange, KeywordChange, add_keyword, create_filter
 from apps.filters.models import Filter
 from apps.web.forms.filters import KEEP_EXPIRY
+from tests.support.cases import each
 from tests.support.factories import publish
 from tests.support.pages import EMPTY, QUESTION
 
@@ -67,7 +68,7 @@ def test_forms_are_the_same(bob, api_of):
     assert (made["context"], made["keywords"][0]["whole_word"]) == (["home", "thread"], True)
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         {},

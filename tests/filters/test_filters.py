@@ -22,6 +22,7 @@ from apps.filters.models import Filter, FilterContext
 from apps.filters.queries import active_filters_of, filters_of, own_filter
 from apps.posts.actions.publish import repost
 from feedcache.read_through import pack
+from tests.support.cases import each
 from tests.support.factories import deliver, delivered, publish
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def make(owner, *words, places=EVERYWHERE, act="warn", **more):
     return create_filter(owner, FilterChange("Quiet", places, act, keywords=keywords, **more))
 
 
-@pytest.mark.parametrize(
+@each(
     "wanted",
     [
         FilterChange("", ["home"]),
@@ -218,7 +219,7 @@ def test_a_cached_filter_expires(alice, bob):
     assert len(FILTERS.get_many([(bob.pk, bob.counts.filters_revision)], lambda _owners: {})) == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"x", pack(b"{}1"), pack(b'[{"id": 1}]'), pack(b"[1]")])
+@each("data", [b"", b"x", pack(b"{}1"), pack(b'[{"id": 1}]'), pack(b"[1]")])
 def test_garbage_in_the_cache_is_a_miss(data):
     with pytest.raises(ValueError):  # noqa: PT011 -- any of them is a miss
         FILTERS.decode(data)

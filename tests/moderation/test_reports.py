@@ -8,6 +8,7 @@ from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.graph.actions import block_user
 from apps.moderation.actions import MAX_POSTS, file_report, reopen_report, resolve_report
 from apps.moderation.models import Report
+from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.staff import make_staff
 
@@ -91,7 +92,7 @@ def test_programs_report(alice, carol, api_of, form):
     assert body["target_account"]["acct"] == "alice"
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "status"),
     [({}, 422), ({"account_id": "x"}, 422), ({"account_id": "9" * 19}, 422), ({"account_id": "99999999"}, 404),
      ({"status_ids": "x"}, 422), ({"status_ids": ["x"]}, 422), ({"status_ids": [{}]}, 422), ({"category": "rude"}, 422),

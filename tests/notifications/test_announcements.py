@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.api.entities.instance import AnnouncementJson
 from apps.notifications.models import Announcement, AnnouncementReaction
+from tests.support.cases import each
 from tests.support.factories import make_user
 from tests.support.staff import make_staff
 
@@ -50,7 +51,7 @@ def test_what_was_read_is_told_only_when_asked_for(alice, bob, api_of, said):
     assert api.post(f"{ANNOUNCEMENTS}/{said.pk + 1}/dismiss").status_code == 404
 
 
-@pytest.mark.parametrize("emoji", ["👍", "👨‍👩‍👧‍👦", "🇨🇳", "❤️", "👍🏽", "1️⃣"])
+@each("emoji", ["👍", "👨‍👩‍👧‍👦", "🇨🇳", "❤️", "👍🏽", "1️⃣"])
 def test_an_emoji_is_counted_once_a_person_and_taken_back(alice, bob, api_of, said, emoji):
     path = f"{ANNOUNCEMENTS}/{said.pk}/reactions/{emoji}"
     for person in (alice, alice, bob):
@@ -63,7 +64,7 @@ def test_an_emoji_is_counted_once_a_person_and_taken_back(alice, bob, api_of, sa
     assert body["reactions"] == [{"name": emoji, "count": 1, "me": False}]
 
 
-@pytest.mark.parametrize("word", ["a", "1", "yes", "👍👍", "👍a", " ", "<", "👍" * 40, "a" * 5000])
+@each("word", ["a", "1", "yes", "👍👍", "👍a", " ", "<", "👍" * 40, "a" * 5000])
 def test_what_is_no_emoji_is_refused(alice, api_of, said, word):
     assert api_of(alice).put(f"{ANNOUNCEMENTS}/{said.pk}/reactions/{word}").status_code == 422
     assert not AnnouncementReaction.objects.exists()

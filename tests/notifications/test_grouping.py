@@ -14,6 +14,7 @@ from apps.notifications.grouping import BATCH, get_group, groups_page, unread_gr
 from apps.notifications.models import Notification
 from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
+from tests.support.cases import each
 from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -127,7 +128,7 @@ def test_a_group_is_found_by_its_key_and_only_by_its_owner(alice, bob, busy):
             get_group(bob, group.key)
 
 
-@pytest.mark.parametrize("key", ["", "x", "favourite-1", "favourite-0-1", "follow-", "follow-9999999999", "ungrouped-0",
+@each("key", ["", "x", "favourite-1", "favourite-0-1", "follow-", "follow-9999999999", "ungrouped-0",
                                  "ungrouped-" + "9" * 19,
                                  "favourite-" + "9" * 19 + "-1", "follow-999999999", "mention-1-1", "follow-1\n",
                                  "follow-٣"])  # fmt: skip

@@ -9,6 +9,7 @@ from apps.notifications.models import Notification
 from apps.notifications.queries import MAX_UNREAD, notifications_page, unread_count
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
+from tests.support.cases import each
 from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +29,7 @@ def actors(page):
     return [item.actor.pk for item in page.items]
 
 
-@pytest.mark.parametrize("limit", [1, 4, 9, 10])
+@each("limit", [1, 4, 9, 10])
 def test_notifications_are_walked_newest_first_without_loss(alice, fans, limit):
     seen, cursor = [], Cursor(limit=limit)
     while True:

@@ -15,6 +15,7 @@ from feedcache.connections import timelines
 from feedcache.read_through import ReadThrough
 from feedcache.servers.flush import delete_keys as forget_in_redis
 from feedcache.topology import CLASSES, Topology
+from tests.support.cases import each
 from tests.support.factories import deliver, publish
 from tests.support.memory import flush, forget
 
@@ -42,7 +43,7 @@ def test_every_class_in_memcached_asks_for_its_epoch(name):
     assert re.search(rf"family=\"{name}\"|epoch_of\(\"{name}\"\)", source)
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each("name", CLASSES)
 @pytest.mark.django_db
 def test_a_flush_forgets_one_class_in_redis_and_pages_stay_the_same(name, alice, bob, api_of):
     post = publish(alice, "for all")

@@ -11,6 +11,7 @@ from apps.operations.queries import topology_in_force
 from feedcache.connections import timelines
 from feedcache.servers import topology_listener
 from feedcache.topology import Place, Pool
+from tests.support.cases import each
 from tests.support.faults import stopped
 from tests.support.services import running
 
@@ -68,7 +69,7 @@ def test_every_change(settled, spare):
     assert TopologyVersion.objects.filter(made_by__startswith="command line (").count() == 6
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "named"),
     [
         (("add-l1", "nowhere"), "nowhere"),

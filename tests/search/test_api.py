@@ -5,6 +5,7 @@ import pytest
 from apps.engagement.actions import like_post
 from apps.search.indexing import index_new_people
 from apps.search.trends import rank_posts
+from tests.support.cases import each
 from tests.support.factories import deliver, publish
 from tests.support.pages import EMPTY
 
@@ -50,7 +51,7 @@ def test_trends_and_suggestions(alice, carol, said, api_of):
     assert client.get("/api/v2/suggestions").json() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "status"),
     [
         ("", 200),

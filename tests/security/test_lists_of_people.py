@@ -6,6 +6,7 @@ from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, endorse_user, follow_user, unblock_user
 from apps.graph.familiar_followers import common_followers
 from feedcache.connections import graph
+from tests.support.cases import each
 from tests.support.factories import deliver, make_user
 from tests.support.faults import dead_redis
 from tests.support.pages import EMPTY
@@ -33,7 +34,7 @@ def by_api(program, alice, name, **more):
     return answer.status_code, [one["acct"] for one in answer.json()], answer.headers.get("Link")
 
 
-@pytest.mark.parametrize("name", LISTS)
+@each("name", LISTS)
 def test_programs_of_the_blocked_get_an_empty_list(alice, carol, people, api_of, name):
     everybody = ["friend_two", "friend_one"]
     program = api_of(carol)
@@ -46,7 +47,7 @@ def test_programs_of_the_blocked_get_an_empty_list(alice, carol, people, api_of,
     assert by_api(program, alice, name)[:2] == (200, everybody)
 
 
-@pytest.mark.parametrize("name", LISTS)
+@each("name", LISTS)
 def test_who_blocks_goes_on_reading(alice, carol, people, api_of, name):
     block_user(carol, alice)
     assert len(by_api(api_of(carol), alice, name)[1]) == 2

@@ -6,11 +6,12 @@ from django.core.files.base import ContentFile
 from apps.accounts.models import User
 from apps.posts.models import Attachment, Medium
 from feedsite.files.media import PART_BYTES
+from tests.support.cases import each
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("name", ["../settings.py", "..%2f..%2fetc/passwd.png", "/etc/passwd.png", "x.svg", "x.html",
+@each("name", ["../settings.py", "..%2f..%2fetc/passwd.png", "/etc/passwd.png", "x.svg", "x.html",
                                   "x.png/", "pictures", "%2e%2e/x.png",
                                   "x.PNG.html", "a" * 5000 + ".png", "nowhere.png"])  # fmt: skip
 def test_nothing_but_stored_pictures_is_served(client, name):
@@ -43,7 +44,7 @@ def stored(alice, settings, tmp_path):
     return f"/media/{row.file.name}", data
 
 
-@pytest.mark.parametrize(
+@each(
     ("header", "start", "stop"),
     [("bytes=0-99", 0, 100), ("bytes=100-100", 100, 101), ("bytes=0-", 0, PART_BYTES),
      ("bytes=5-99999999", 5, 5 + PART_BYTES), ("bytes=-100", -100, None), ("bytes=3145727-", -1, None),
@@ -66,7 +67,7 @@ def test_a_part_beyond_the_end_is_refused(client, stored, header):
     assert (answer.status_code, answer["Content-Range"]) == (416, f"bytes */{len(stored[1])}")
 
 
-@pytest.mark.parametrize(
+@each(
     "headers",
     [{}, {"Range": "bytes=5-2"}, {"Range": "bytes=0-1,4-5"}, {"Range": "lines=0-1"}, {"Range": "bytes=-"},
      {"Range": "bytes=a-b"}, {"Range": "bytes=0-9", "If-Range": '"another"'}, {"Range": "bytes=" + "9" * 50 + "-"}],

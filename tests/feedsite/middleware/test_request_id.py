@@ -4,14 +4,14 @@ import re
 
 import pytest
 
+from tests.support.cases import each
+
 pytestmark = pytest.mark.django_db
 
 PUBLIC = "/api/v1/timelines/public"
 
 
-@pytest.mark.parametrize(
-    "path", [PUBLIC, "/healthz/live", "/api/v1/nowhere", "/nowhere", "/x%00", "/about/"]
-)
+@each("path", [PUBLIC, "/healthz/live", "/api/v1/nowhere", "/nowhere", "/x%00", "/about/"])
 def test_every_answer_has_a_request_id_of_its_own(client, path):
     first, second = (
         client.get(path, headers={"X-Request-Id": "mine"}).headers["X-Request-Id"] for _ in range(2)

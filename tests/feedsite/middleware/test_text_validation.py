@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from tests.support.cases import each
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
@@ -11,7 +12,7 @@ PUBLIC, STATUSES, LOOKUP = "/api/v1/timelines/public", "/api/v1/statuses", "/api
 BROKEN = ["%00", "%FF", "%ED%A0%80", "%C0%AF", "a%00b", "%F5%80%80%80", "%E4%BD"]
 
 
-@pytest.mark.parametrize("broken", BROKEN)
+@each("broken", BROKEN)
 def test_what_is_not_text_is_a_400_in_path_and_query(client, broken):
     for path in (f"{LOOKUP}?acct={broken}", f"{PUBLIC}?{broken}=1", f"/about?x={broken}"):
         assert (path, client.get(path).status_code) == (path, 400)
@@ -25,7 +26,7 @@ def test_what_is_not_text_is_a_400_in_path_and_query(client, broken):
         assert (path, client.get(path).status_code) == (path, 400 if "%00" in broken else 404)
 
 
-@pytest.mark.parametrize("broken", BROKEN)
+@each("broken", BROKEN)
 def test_what_is_not_text_is_a_400_in_a_form(alice, api_of, client, broken):
     api = api_of(alice)
     for body in (f"status={broken}", f"{broken}=x&status=hello"):
@@ -55,7 +56,7 @@ def test_multipart_forms_never_fail(alice, api_of, value, status):
     assert answer.status_code == status  # Django puts replacement characters for what is not UTF-8
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "kind"),
     [(b"x", "multipart/form-data"), (b"x", "multipart/form-data; boundary="),
      (b"--b\r\n", "multipart/form-data; boundary=b"),
@@ -92,7 +93,7 @@ def test_odd_cookies_never_fail(name, value):
     assert answer.status_code in {200, 400}
 
 
-@pytest.mark.parametrize("name", ["Accept", "Accept-Language", "Accept-Encoding", "Referer", "User-Agent", "HX-Request",
+@each("name", ["Accept", "Accept-Language", "Accept-Encoding", "Referer", "User-Agent", "HX-Request",
                                   "HX-Current-URL",
                                   "Authorization", "Range", "If-None-Match", "X-Forwarded-For", "X-Forwarded-Host",
                                   "Idempotency-Key",
@@ -114,7 +115,7 @@ def test_odd_headers_never_fail(name):
             assert answer.status_code < 500, (name, value, path)
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "evil.example",

@@ -22,6 +22,7 @@ from apps.streaming.server import Server
 from feedcache import connections
 from feedcache.servers import topology_listener
 from feedsite.monitoring import health
+from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_memcached, dead_redis
 from tests.support.staff import make_staff
@@ -77,9 +78,7 @@ def test_details_are_for_this_machine_and_for_staff(client, page_of):
     assert "checks" in page_of(make_staff()).get(READY, **OUTSIDE).json()
 
 
-@pytest.mark.parametrize(
-    "header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"]
-)
+@each("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"])
 def test_who_comes_through_a_proxy_on_this_machine_is_not_on_this_machine(client, header):
     assert client.get(READY, headers={header: "127.0.0.1"}).json() == {"status": "ready"}
 
