@@ -181,9 +181,7 @@ class TestLoggingIn:
         assert browser.session.session_key != before
         assert TOTPDevice.objects.get().last_used_at is not None
 
-    @pytest.mark.parametrize(
-        "elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"]
-    )
+    @each("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
     def test_nobody_is_sent_elsewhere(self, guarded, elsewhere):
         _alice, device, _codes = guarded
         browser = half_in(next=elsewhere)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from apps.web.templatetags.keyboard import PROFILE, SHORTCUTS, key_actions
+from tests.support.cases import each
 
 SCRIPT = (Path(__file__).parents[2] / "static/js/app.js").read_text()
 pytestmark = pytest.mark.django_db
@@ -68,7 +69,7 @@ def test_switched_off_and_swapped(alice, page_of):
     assert (alice.post_visibility, alice.asks_for_alt, alice.keys) == ("unlisted", True, "off")
 
 
-@pytest.mark.parametrize("wrong", [{"keys": "x"}, {"post_visibility": "mentioned"}, {}])
+@each("wrong", [{"keys": "x"}, {"post_visibility": "mentioned"}, {}])
 def test_what_is_no_choice(alice, page_of, wrong):
     said = (
         {"post_visibility": "public", "keys": "on", **wrong} if wrong else {"post_sensitive": "1"}

@@ -61,7 +61,7 @@ class TestLoggingIn:
     def _log_in(self, browser, **fields):
         return browser.post("/login", {"username": "alice", "password": PASSWORD, **fields})
 
-    @pytest.mark.parametrize("name", ["alice", "@Alice", "alice@example.org"])
+    @each("name", ["alice", "@Alice", "alice@example.org"])
     def test_takes_handle_or_address(self, alice, name):
         assert self._log_in(Client(), username=name).status_code == 303
 

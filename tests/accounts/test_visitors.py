@@ -4,6 +4,7 @@ import pytest
 from django.test import RequestFactory
 
 from apps.http.requests import client_address, return_url
+from tests.support.cases import each
 
 
 def _address(settings, *, hops, peer="203.0.113.9", chain=None):
@@ -16,9 +17,7 @@ def test_without_proxies_the_header_is_not_believed(settings):
     assert _address(settings, hops=0, chain="198.51.100.1") == "203.0.113.9"
 
 
-@pytest.mark.parametrize(
-    ("hops", "address"), [(1, "198.51.100.2"), (2, "198.51.100.1"), (3, "203.0.113.9")]
-)
+@each(("hops", "address"), [(1, "198.51.100.2"), (2, "198.51.100.1"), (3, "203.0.113.9")])
 def test_each_trusted_proxy_reads_one_further(settings, hops, address):
     assert _address(settings, hops=hops, chain="198.51.100.1, 198.51.100.2") == address
 

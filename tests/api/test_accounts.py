@@ -60,7 +60,7 @@ def test_a_bio_is_text_in_html(alice, api_of, bio):
     assert api_of(alice).get(f"{ACCOUNTS}/verify_credentials").json()["source"]["note"] == bio
 
 
-@pytest.mark.parametrize("acct", ["alice", "ALICE", "@alice"])
+@each("acct", ["alice", "ALICE", "@alice"])
 def test_an_account_is_looked_up_in_any_form(alice, api_of, acct):
     assert api_of(None).get(f"{ACCOUNTS}/lookup", {"acct": acct}).json()["id"] == str(alice.pk)
 

@@ -60,7 +60,7 @@ def test_a_circle_has_to_be_one(alice, api_of, circle_id):
     assert not Post.objects.exists()
 
 
-@pytest.mark.parametrize("visibility", ["public", "private", "direct"])
+@each("visibility", ["public", "private", "direct"])
 def test_a_circle_beside_another_visibility_is_a_mistake(alice, band, api_of, visibility):
     answer = post_to(api_of(alice), str(band.pk), visibility=visibility)
     assert answer.status_code == 422

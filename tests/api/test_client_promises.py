@@ -13,6 +13,7 @@ from apps.moderation.rules import RULES
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from tests.api.test_endpoints import application_client, in_an_hour
+from tests.support.cases import each
 from tests.support.factories import PASSWORD, deliver, make_user, publish, show_to_author
 from tests.support.pages import answered_ids as ids
 from tests.support.pictures import picture
@@ -97,7 +98,7 @@ def test_nobody_is_allowed_but_oneself(alice, api_of):
     assert api_of(alice).post(STATUSES, asked, format="json").status_code == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "follower", "stranger"),
     [("public", 200, 200), ("followers", 200, 403), ("nobody", 403, 403)],
 )

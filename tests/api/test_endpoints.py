@@ -26,6 +26,7 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
+from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.pictures import picture
 
@@ -360,7 +361,7 @@ def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(alice, carol,
                 assert bare(call(client, method, address, post.pk)) == absent
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "address"),
     [
         ("PUT", "statuses/<int:status_id>"),

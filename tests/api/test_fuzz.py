@@ -164,7 +164,7 @@ def test_bodies_of_any_shape(api, which, body):
     assert answer.status_code in {200, 400, 401, 403, 404, 409, 415, 422, 429}
 
 
-@pytest.mark.parametrize("depth", [10, 1000, 100_000])
+@each("depth", [10, 1000, 100_000])
 def test_depth(api, depth):
     for opening, closing in (("[", "]"), ('{"a":', "}")):
         middle = "1" if opening != "[" else ""

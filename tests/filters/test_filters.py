@@ -111,7 +111,7 @@ def places_of(alice, post):
     }
 
 
-@pytest.mark.parametrize("place", ["home", "public", "account"])
+@each("place", ["home", "public", "account"])
 def test_hiding_acts_in_its_place_only(alice, bob, api_of, page_of, place):
     post, other = delivered(alice, "A cup of tea"), publish(alice, "coffee")
     make(bob, "tea", places=[place], act="hide")

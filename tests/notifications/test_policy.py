@@ -18,7 +18,8 @@ from apps.notifications.queries import (
 )
 from apps.pagination import Cursor
 from apps.streaming.queries import events_of_notifications
-from tests.support.factories import delivered, make_user, publish
+from tests.support.cases import each
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 POLICY, REQUESTS = "/api/v2/notifications/policy", "/api/v1/notifications/requests"
@@ -123,7 +124,7 @@ def test_what_is_held_back_is_no_news_on_streams(life, alice, carol):
     assert news == []
 
 
-@pytest.mark.parametrize("body", [{"for_not_following": "maybe"}, {"for_new_accounts": None},
+@each("body", [{"for_not_following": "maybe"}, {"for_new_accounts": None},
                                   {"for_not_followers": ["drop"]}])  # fmt: skip
 def test_what_is_no_verdict_is_refused(alice, api_of, body):
     assert api_of(alice).patch(POLICY, body, format="json").status_code == 422

@@ -6,6 +6,7 @@ from django.test import Client
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.notifications.queries import unread_count
+from tests.support.cases import each
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import EMPTY
 
@@ -55,7 +56,7 @@ def test_likes_of_two_posts_are_two_lines(alice, page_of):
     assert "and 1 other liked your post" in page
 
 
-@pytest.mark.parametrize(
+@each(
     "kind", ["reply", "mention", "quote"]
 )  # fmt: skip
 def test_what_is_said_to_the_viewer(alice, bob, page_of, kind):

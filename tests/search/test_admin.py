@@ -9,7 +9,8 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import ListMember, UserList
 from apps.search.models import IndexWalk, TrendingPost
 from apps.tags.models import TagFollow
-from tests.support.factories import delivered
+from tests.support.cases import each
+from tests.support.factories import deliver, delivered, publish
 from tests.support.staff import MAX_QUERIES
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +50,7 @@ def test_lists_in_few_queries_and_nothing_is_added_changed_or_deleted(
     assert chief.post(f"/admin/{table}/1/delete/", {"post": "yes"}).status_code in {302, 403}
 
 
-@pytest.mark.parametrize(("table", "there", "elsewhere"),
+@each(("table", "there", "elsewhere"),
                          [("tags/tag", "TEA", "coffee"), ("graph/userlist", "bob", "alice"),
                           ("filters/filter", "@bob", "nobody")])  # fmt: skip
 def test_rows_are_searched_by_the_whole_name(chief, life, table, there, elsewhere):

@@ -11,6 +11,7 @@ from django.utils.module_loading import import_string
 
 from apps.oauth.actions import register_application
 from feedcache.connections import limits
+from tests.support.cases import each
 from tests.support.clusters import addresses
 from tests.support.factories import PASSWORD, make_user
 from tests.support.faults import dead_redis, frozen
@@ -92,7 +93,7 @@ def test_what_is_refused_uses_up_no_other_limit(alice, settings):
     assert log_in(address=from_elsewhere(1)) == 422
 
 
-@pytest.mark.parametrize("limit", ["log_in", "guess_address", "guess_account", "guess_site"])
+@each("limit", ["log_in", "guess_address", "guess_account", "guess_site"])
 def test_nobody_locks_out_whoever_has_been_here_before(alice, settings, limit):
     browser = Client()
     assert log_in(browser, password=PASSWORD) == 303
@@ -152,7 +153,7 @@ IN_A_SESSION = {
 }
 
 
-@pytest.mark.parametrize("where", IN_A_SESSION)
+@each("where", IN_A_SESSION)
 def test_a_password_cannot_be_guessed_inside_a_session(alice, page_of, settings, where):
     narrow(settings, guess_device=4)
     browser = page_of(alice)

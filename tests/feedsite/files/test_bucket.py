@@ -15,6 +15,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment
 from apps.privacy.export import request_export, run_due
 from feedsite.files.storage import storages_of
+from tests.support.cases import each
 from tests.support.factories import publish
 from tests.support.pictures import picture
 
@@ -108,7 +109,7 @@ def test_archives_and_drawn_pictures_are_where_no_address_leads(alice, bucket):
         assert Client().get(f"/media/../{name}").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["pictures/nothing.webp", "pictures/", "../private/x.webp"])
+@each("name", ["pictures/nothing.webp", "pictures/", "../private/x.webp"])
 def test_what_is_not_there(db, name):
     assert Client().get(f"/media/{name}").status_code == 404
     assert not storages["default"].exists("pictures/nothing.webp")

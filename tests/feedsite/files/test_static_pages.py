@@ -6,13 +6,14 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.search.trends import rank_posts
 from apps.tags.trends import count_days
+from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "english", "chinese"),
     [
         ("/about", "About Rill", "关于"),

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 PUBLIC = "/api/v1/timelines/public"
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "canonical"),
     [("/about/", "/about"), ("/about//", "/about"), ("/about/?a=1&b=/", "/about?a=1&b=/")],
 )

@@ -5,6 +5,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from feedcache import stats
 from feedcache.servers import totals
+from tests.support.cases import each
 from tests.support.faults import dead_redis
 from tests.support.staff import browser_of, make_staff
 
@@ -43,7 +44,7 @@ def test_a_program_with_the_token(client, settings):
         assert client.get(PATH, headers={"Authorization": wrong}).status_code == 403, wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "hops", "forwarded", "status"),
     [
         ("10.1.0.9", 0, None, 200),
