@@ -103,15 +103,13 @@ def test_json_form_and_multipart_bodies_are_the_same(api):
     assert shapes[0] == shapes[1] == shapes[2]
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [b"{", b"null", b"[]", b'"x"', b"5", b"NaN", b'{"status": NaN}', b'{"status": "\\ud800"}', b'{"status": "\\u0000"}',
      b'{"status": "\xff"}', b'{"\\u0000": "x", "status": "hello"}',
      b'{"status": "hello", "poll": {"options": ["\\u0000"]}}',
      b"\xef\xbb\xbf{}", b'{"status": "hello"} trailing', b"{" * 100_000, b'{"a":' * 5000 + b"1" + b"}" * 5000,
      b"[" * 100_000 + b"]" * 100_000, b'{"status": "' + b"x" * (1024 * 1024) + b'"}'],
-    ids=["half", "null", "list", "text", "number", "nan", "nan-inside", "surrogate", "nul", "not-utf8", "nul-key",
-         "nul-deep", "bom", "trailing", "open", "deep", "deep-list", "huge"],
 )  # fmt: skip
 def test_what_is_no_sound_json_object_is_refused(api, body):
     answer = post_json(api, body)

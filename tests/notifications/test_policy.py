@@ -19,7 +19,7 @@ from apps.notifications.queries import (
 from apps.pagination import Cursor
 from apps.streaming.queries import events_of_notifications
 from tests.support.cases import each
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 POLICY, REQUESTS = "/api/v2/notifications/policy", "/api/v1/notifications/requests"

@@ -10,7 +10,7 @@ from apps.graph.models import ListMember, UserList
 from apps.search.models import IndexWalk, TrendingPost
 from apps.tags.models import TagFollow
 from tests.support.cases import each
-from tests.support.factories import deliver, delivered, publish
+from tests.support.factories import delivered
 from tests.support.staff import MAX_QUERIES
 
 pytestmark = pytest.mark.django_db

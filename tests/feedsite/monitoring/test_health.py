@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from django.db import connection
@@ -42,8 +43,10 @@ def found(client):
 # --- who asks, and what it costs -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [LIVE, READY])
-@pytest.mark.parametrize("host", ["10.0.3.7", "127.0.0.1:8000", "[::1]", "feed.internal", "a b"])
+HOSTS = ["10.0.3.7", "127.0.0.1:8000", "[::1]", "feed.internal", "a b"]
+
+
+@each("path, host", product([LIVE, READY], HOSTS))
 def test_probes_come_by_address(client, settings, path, host):
     settings.ALLOWED_HOSTS = ["feed.example.org"]
     assert client.get(path, HTTP_HOST=host).status_code == 200
