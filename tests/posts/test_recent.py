@@ -3,6 +3,7 @@
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -351,12 +352,16 @@ def publish_over_weeks(author, committed, each=3, weeks=4):
     return posts
 
 
-@pytest.mark.parametrize("replies", [True, False])
-@pytest.mark.parametrize("limit", [1, 2, 5, 40])
 def test_pages_from_recent_posts_and_from_below_join_without_hole_or_repetition(
-    alice, committed, limit, replies
+    alice, committed, subtests
 ):
     publish_over_weeks(alice, committed)
+    for limit, replies in product((1, 2, 5, 40), (True, False)):
+        with subtests.test(limit=limit, replies=replies):
+            assert_pages_join(alice, limit, replies)
+
+
+def assert_pages_join(alice, limit, replies):
     everything = [post for post in truth(alice) if replies or post.reply_to_id is None]
     with at(SATURDAY + timedelta(hours=1)):
         for cursor in (ALL, Cursor(since_id=everything[6].id), Cursor(max_id=everything[1].id)):

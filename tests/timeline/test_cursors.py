@@ -44,7 +44,7 @@ def test_a_cursor_needs_no_post_behind_it(alice, bob):
     assert page(bob, min_id=second[0], limit=2)[0] == posts[:2]  # and upwards
 
 
-@pytest.mark.parametrize("per_second", [1, 16])
+@pytest.mark.parametrize("per_second", [pytest.param(1, marks=pytest.mark.long), 16])
 @pytest.mark.parametrize("upwards", [False, True])
 def test_no_cursor_names_a_post_that_was_left_out(alice, bob, upwards, per_second):
     """Not even where a page ends within many of them: their ids in an address would tell that they are there."""

@@ -57,20 +57,22 @@ def paths(alice, bob):
     }
 
 
-@pytest.mark.parametrize("place", ["home", "list", "tag", "public", "profile", "quotes", "ranked"])
-def test_a_page_is_full_while_there_is_more(api_of, bob, paths, place):
+def test_a_page_is_full_while_there_is_more(api_of, bob, paths, subtests):
     wanted, addresses = paths
-    client, address, shown = api_of(bob), f"{addresses[place]}?limit=2", []
-    while address:
-        answer = client.get(address)
-        page = [status["id"] for status in answer.json()]
-        assert page, "an empty page with a link to the next one"
-        shown.append(page)
-        link = re.search(r'<([^>]+)>; rel="next"', answer.headers.get("Link", ""))
-        address = link[1] if link and sum(map(len, shown)) < len(wanted) else ""
-    assert [post for page in shown for post in page] == wanted or place == "ranked"
-    assert {post for page in shown for post in page} == set(wanted)
-    assert [len(page) for page in shown] == [2, 2, 1] or place == "ranked"
+    client = api_of(bob)
+    for place in ("home", "list", "tag", "public", "profile", "quotes", "ranked"):
+        with subtests.test(place=place):
+            address, shown = f"{addresses[place]}?limit=2", []
+            while address:
+                answer = client.get(address)
+                page = [status["id"] for status in answer.json()]
+                assert page, "an empty page with a link to the next one"
+                shown.append(page)
+                link = re.search(r'<([^>]+)>; rel="next"', answer.headers.get("Link", ""))
+                address = link[1] if link and sum(map(len, shown)) < len(wanted) else ""
+            assert [post for page in shown for post in page] == wanted or place == "ranked"
+            assert {post for page in shown for post in page} == set(wanted)
+            assert [len(page) for page in shown] == [2, 2, 1] or place == "ranked"
 
 
 def test_a_word_in_what_is_shared_hides_the_repost(alice, bob, carol):
@@ -85,8 +87,7 @@ def test_a_word_in_what_is_shared_hides_the_repost(alice, bob, carol):
     assert ids(home_timeline(bob, Cursor())) == [plain.pk] == Oracle().home(bob.pk)
 
 
-@pytest.mark.parametrize("limit", [2, 5])
-@pytest.mark.parametrize("rounds", [2, 8])
+@pytest.mark.parametrize(("limit", "rounds"), [(2, 2), (5, 8)])
 def test_a_walk_through_long_hidden_runs_meets_everything_once(
     alice, bob, monkeypatch, limit, rounds
 ):
@@ -160,25 +161,33 @@ def test_bookmarks_of_posts_that_are_gone_make_no_page_shorter(alice, bob, monke
 
 
 # What is said, what is hidden, and whether a whole word.
-@pytest.mark.parametrize(
-    ("body", "word", "whole"),
-    [
+WORDS = [
         ("A cup of tea", "tea", True), ("steam", "tea", True), ("steam", "tea", False), ("TEA!", "tea", True),
         ("喝茶吗", "茶", True), ("茶tea茶", "tea", True), ("snake_tea", "tea", True), ("ＴＥＡ", "tea", True),
         ("tea-time", "tea", True), ("c++ is", "c++", True), ("a.b", "a+b", False), ("Straße", "STRASSE", True),
         ("tea5", "tea", True), ("no", "tea", True), ("thé", "th", True),
-    ],
-)  # fmt: skip
-def test_the_oracle_reads_words_as_the_site_does(alice, bob, body, word, whole):
-    publish(alice, body)
-    publish(alice, "with a poll", poll=PollDraft([body, "other"], 3600))
-    publish(alice, "quoting", quote_of_id=publish(make_user(), body).pk)
-    publish(alice, "warned", content_warning=body)
+]  # fmt: skip
+
+
+def test_the_oracle_reads_words_as_the_site_does(alice, bob, case):
+    for body, word, whole in WORDS:
+        with case(body=body, word=word):
+            publish(alice, body)
+            hide(bob, word, whole=whole)
+            page = ids(home_timeline(bob, Cursor()))
+            assert page == Oracle().home(bob.pk) == Oracle.of_viewer(bob.pk).home(bob.pk)
+
+
+def test_the_oracle_reads_words_where_the_site_does(alice, bob):
+    publish(alice, "tea")
+    publish(alice, "with a poll", poll=PollDraft(["tea", "other"], 3600))
+    publish(alice, "quoting", quote_of_id=publish(make_user(), "tea").pk)
+    publish(alice, "warned", content_warning="tea")
+    kept = publish(alice, "coffee").pk
     deliver()
-    hide(bob, word, whole=whole)
+    hide(bob, "tea", whole=True)
     page = ids(home_timeline(bob, Cursor()))
-    assert page == Oracle().home(bob.pk) == Oracle.of_viewer(bob.pk).home(bob.pk)
-    assert len(page) in {0, 4}
+    assert page == Oracle().home(bob.pk) == Oracle.of_viewer(bob.pk).home(bob.pk) == [kept]
 
 
 def test_the_oracle_knows_posts_places_and_whose_words_they_are(alice, bob, carol):

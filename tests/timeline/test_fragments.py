@@ -37,7 +37,7 @@ def tokens_of(page):
     return set(re.findall(r'(?:csrfmiddlewaretoken|idempotency_key)" value="([^"]+)"', page))
 
 
-@pytest.mark.parametrize("path", ["/", "/@carol", "/@carol/{post}", "/about"])
+@pytest.mark.parametrize("path", ["/", "/@carol", "/@carol/{post}"])
 def test_nothing_of_one_reader_is_on_the_page_of_another(path, post, alice, bob, page_of):
     path = path.format(post=post.pk)
     alice_page, bob_page = page_of(alice), page_of(bob)

@@ -163,13 +163,13 @@ def bulk_posts(author, number, *, start=1_750_000_000, per_second=1):
     return [post.pk for post in reversed(made)]
 
 
-@pytest.mark.parametrize("length", [5, 8, 20, 21, 50])
+@pytest.mark.parametrize("length", [3, 10, 11])
 def test_walking_below_the_window_reaches_the_first_post_ever(alice, bob, monkeypatch, length):
     monkeypatch.setattr(home, "HOME", short := type(HOME)("home:t", length=length, ttl_seconds=60))
     monkeypatch.setattr("apps.timeline.sources.home_cache.HOME", short)
-    expected = bulk_posts(alice, 20)
-    assert walk(bob) == expected
-    assert walk_up(bob) == expected
+    expected = bulk_posts(alice, 10)
+    assert walk(bob, limit=4) == expected
+    assert walk_up(bob, limit=4) == expected
     assert walk(bob, limit=1) == expected
 
 
@@ -253,8 +253,8 @@ def test_an_empty_timeline_is_remembered_as_empty(carol, django_assert_num_queri
         assert home.home_ids(carol.pk, Cursor(), 21) == []
 
 
-@pytest.mark.parametrize("number", [1, 20])
-def test_a_warm_home_page_costs_the_same_queries_for_one_post_and_twenty(
+@pytest.mark.parametrize("number", [1, 5])
+def test_a_warm_home_page_costs_the_same_queries_for_one_post_and_five(
     alice, bob, number, django_assert_num_queries, django_capture_on_commit_callbacks
 ):
     bulk_posts(alice, number)

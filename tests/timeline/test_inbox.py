@@ -221,7 +221,7 @@ class TestChanges:
         deliver()
         assert INBOX.ids(bob.pk) == []
 
-    @pytest.mark.parametrize("number", [2, 3, 4, 7])
+    @pytest.mark.parametrize("number", [2, 3, 7])
     def test_a_join_keeps_the_inbox_contiguous(self, cast, monkeypatch, number):
         short = replace(INBOX, length=4)
         shorten(monkeypatch, INBOX=short)
@@ -326,8 +326,8 @@ class TestReading:
             assert home.home_ids(cast["bob"].pk, Cursor(), 21) == posts[::-1]
         assert len(trips) == 1
 
-    @pytest.mark.parametrize("number", [1, 20])
-    def test_a_warm_page_of_circle_posts_costs_the_same_for_one_and_twenty(
+    @pytest.mark.parametrize("number", [1, 5])
+    def test_a_warm_page_of_circle_posts_costs_the_same_for_one_and_five(
         self, alice, bob, number, django_assert_num_queries
     ):
         for n in range(number):

@@ -96,8 +96,7 @@ def plant(author, data):
 # --- two lengths ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ascending", [False, True])
-@pytest.mark.parametrize("replies", [True, False])
+@pytest.mark.parametrize(("ascending", "replies"), [(False, True), (True, False)])
 def test_pages_come_from_the_short_vector_then_the_long_one_then_postgresql(
     levels, ascending, replies
 ):
@@ -483,7 +482,9 @@ def test_a_reader_sees_themselves():
     assert outbox.newest_ids_of_followees(alice.pk, 800) == [post.pk]
 
 
-@pytest.mark.parametrize(("number", "groups"), [(20, 1), (500, 1), (501, 2), (1_001, 3)])
+@pytest.mark.parametrize(
+    ("number", "groups"), [(500, 1), (501, 2), pytest.param(1_001, 3, marks=pytest.mark.long)]
+)
 def test_the_vectors_of_a_group_are_one_multi_get(monkeypatch, number, groups):
     authors = crowd(number)
     revisions = outbox.revisions_of([one.pk for one in authors])

@@ -107,7 +107,14 @@ def test_who_writes_for_the_first_time_comes_in_later(crowd):
     assert silent.pk not in members()
 
 
-@pytest.mark.parametrize("policy", [Policy.PUSH, Policy.PULL, Policy.AUTO])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy.PULL,
+        pytest.param(Policy.PUSH, marks=pytest.mark.long),
+        pytest.param(Policy.AUTO, marks=pytest.mark.long),
+    ],
+)
 def test_there_and_back_loses_and_repeats_nothing(crowd, policy):
     reader, late = make_user(), make_user()
     for author in (crowd[0], crowd[99]):
