@@ -33,11 +33,7 @@ def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Any], A
 
         kept = [one for name, one in signature.parameters.items() if name not in {*named, "case"}]
         case = inspect.Parameter("case", inspect.Parameter.KEYWORD_ONLY)
-<<<<<<< HEAD
         run.__signature__ = signature.replace(parameters=[*kept, case])  # type: ignore[attr-defined]  # as inspect says
-=======
-        run.__signature__ = signature.replace(parameters=[*kept, case])  # type: ignore[attr-defined]
->>>>>>> meaning
         return run
 
     return decorate
