@@ -36,8 +36,8 @@ SETTINGS = {
     "SECURE_COOKIES": "0",
     "AUDIT_SAMPLE_RATE": "0",
     # A busy machine is no dead server: tests that need one stop it.
-    "REDIS_TIMEOUT_SECONDS": "5",
-    "MEMCACHED_TIMEOUT_SECONDS": "5",
+    "REDIS_TIMEOUT_SECONDS": "15",
+    "MEMCACHED_TIMEOUT_SECONDS": "15",
     "MERGED_AUTHORS_SECONDS": "10",
     "DATABASE_POOL_TIMEOUT_SECONDS": "10",
     "REQUEST_BUDGET_SECONDS": "30",
