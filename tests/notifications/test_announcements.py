@@ -78,15 +78,6 @@ def test_at_most_eight_different_emoji(alice, api_of, said):
     assert api_of(make_user()).put(f"{ANNOUNCEMENTS}/{said.pk}/reactions/😀").status_code == 200
 
 
-@pytest.mark.parametrize("number", [1, 5])
-def test_the_cost_does_not_grow(alice, api_of, number, django_assert_num_queries):
-    for index in range(number):
-        Announcement.objects.create(text=f"number {index}")
-    api = api_of(alice)
-    with django_assert_num_queries(4):  # the token, announcements, reads, reactions
-        assert len(ids(api)) == number
-
-
 def test_members_find_them_above_their_notifications_until_read(alice, page_of, said):
     browser = page_of(alice)
     assert "We move &lt;tonight&gt;." in browser.get("/notifications").text

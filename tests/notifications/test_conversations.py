@@ -9,7 +9,7 @@ from apps.graph.actions import block_user, mute_user
 from apps.notifications.models import Conversation
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -130,19 +130,6 @@ def test_events_that_run_again_or_late_change_nothing(alice, bob, listed, api_of
     api_of(bob).post(f"{CONVERSATIONS}/{number}/read")
     Event.objects.update(state=State.PENDING, attempts=0)
     assert listed(bob) == [(answer.pk, ["alice"], False)]
-
-
-@pytest.mark.parametrize("number", [1, 8])
-def test_a_page_costs_the_same_queries_for_one_and_for_many(
-    alice, bob, api_of, number, django_assert_max_num_queries
-):
-    for _ in range(number):
-        talk(make_user(), ["bob"])
-    deliver()
-    api = api_of(bob)
-    api.get(CONVERSATIONS)
-    with django_assert_max_num_queries(12):
-        assert len(api.get(CONVERSATIONS).json()) == number
 
 
 def test_a_cursor_names_nothing_that_is_hidden(alice, bob, carol, api_of, listed):

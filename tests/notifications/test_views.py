@@ -1,6 +1,5 @@
 """The page of notifications."""
 
-import pytest
 from django.test import Client
 
 from apps.engagement.actions import like_post
@@ -83,16 +82,6 @@ def test_older_ones_are_behind_a_link(alice, page_of):
     fragment = browser.get(address, headers={"HX-Request": "true"}).text
     assert "<html" not in fragment
     assert 'hx-swap-oob="true"' in fragment
-
-
-@pytest.mark.parametrize("number", [1, 20])
-def test_queries_do_not_grow_with_the_lines(alice, page_of, django_assert_num_queries, number):
-    for index in range(number):
-        _likes(publish(alice, str(index)), 1)
-    browser = page_of(alice)
-    browser.get("/notifications")
-    with django_assert_num_queries(7):  # one of them for announcements
-        assert browser.get("/notifications").text.count('<article class="news') == number
 
 
 def test_a_bad_cursor(alice, page_of):

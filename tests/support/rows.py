@@ -30,7 +30,7 @@ from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange
-from tests.promotions.conftest import make_campaign, make_segment
+from tests.promotions.conftest import make_campaign, make_segment, trait
 from tests.support.factories import deliver, make_user, publish
 from tests.support.pictures import each_decoded_once, picture
 
@@ -150,7 +150,7 @@ class Rows:
         fan, friend = self.fans[-1], self.friends[-1]
         AuthorPolicy.objects.create(author=fan, policy=Policy.PULL)
         PolicyChange.objects.create(author=fan, before="site", after="pull", made_by=fan.handle)
-        make_campaign(friend, make_segment(f"segment{n}"))
+        make_campaign(friend, make_segment(f"segment{n}", "", ("trait", trait())))
         Export.objects.create(user=friend, name=f"archive{n}")
         Erasure.objects.create(user_id=friend.pk)
         run = AuditRun.objects.create(pages=n)
