@@ -235,23 +235,22 @@ class TestOembed:
         assert "<script" not in html
         assert html.count(">") == 2
 
-    @pytest.mark.parametrize(
-        ("asked", "given"), [("300", 300), ("9999999", 540), ("1", 200), ("0", 200)]
-    )
-    def test_it_fits_into_what_was_asked_for(self, alice, settings, asked, given):
+    def test_it_fits_into_what_was_asked_for(self, alice, settings):
         url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
-        assert self.ask(url, maxwidth=asked).json()["width"] == given
-        assert self.ask(url, maxheight=asked).json()["height"] == min(given, 400)
+        for asked, given in (("300", 300), ("9999999", 540), ("1", 200), ("0", 200)):
+            assert self.ask(url, maxwidth=asked).json()["width"] == given
+            assert self.ask(url, maxheight=asked).json()["height"] == min(given, 400)
 
-    @pytest.mark.parametrize("size", ["x", "-1", "1.5", "٣"])
-    def test_a_size_that_is_none(self, alice, settings, size):
+    def test_a_size_that_is_none(self, alice, settings):
         url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
-        assert self.ask(url, maxwidth=size).status_code == 400
+        for size in ("x", "-1", "1.5", "٣"):
+            assert self.ask(url, maxwidth=size).status_code == 400, size
 
-    @pytest.mark.parametrize("visibility", ["unlisted", "followers", "mentioned"])
-    def test_only_public_posts(self, alice, bob, settings, visibility):
-        post = publish(alice, "@bob hello", visibility=visibility)
-        assert self.ask(f"{settings.SITE_URL}/@alice/{post.pk}").status_code == 404
+    def test_only_public_posts(self, alice, bob, settings):
+        for visibility in ("unlisted", "followers", "mentioned"):
+            post = publish(alice, "@bob hello", visibility=visibility)
+            asked = f"{settings.SITE_URL}/@alice/{post.pk}"
+            assert self.ask(asked).status_code == 404, visibility
 
     def test_what_is_no_address_of_a_post_here(self, alice, bob, settings):
         post, site = publish(alice), settings.SITE_URL
