@@ -111,7 +111,7 @@ def test_a_refusal_is_told_to_the_program(alice, page_of, program):
     assert not Grant.objects.exists()
 
 
-MISLEADING = [
+MISLEADING: list[dict[str, str | None]] = [
         {"client_id": "nobody"}, {"client_id": None}, {"client_id": "a\x00b"},
         *({"redirect_uri": to} for to in (
             "https://evil.example/back", "https://elephant.example/back/more", "https://elephant.example/back?x=1",

@@ -97,7 +97,7 @@ def test_a_publication_asks_redis_twice_and_does_not_wait_for_memcached(warm, bo
     assert counts.values == (0, 0, 2)
 
 
-ANSWERED = [
+ANSWERED: list[dict[str, object]] = [
     {"status": "hello @bob, #tag"},
     {"status": "hello", "spoiler_text": "careful", "language": "de", "sensitive": True},
     {"status": "hello", "visibility": "unlisted"},
