@@ -113,7 +113,7 @@ def places_of(alice, post):
 
 @each("place", ["home", "public", "account"])
 def test_hiding_acts_in_its_place_only(alice, bob, api_of, page_of, place):
-    post, other = delivered(alice, "A cup of tea"), publish(alice, "coffee")
+    post, other = publish(alice, "A cup of tea"), delivered(alice, "coffee")
     make(bob, "tea", places=[place], act="hide")
     client, browser = api_of(bob), page_of(bob)
     pages = {"home": "/", "public": "/public", "account": "/@alice"}

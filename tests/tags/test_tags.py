@@ -134,7 +134,7 @@ def home(reader, **cursor):
 
 
 def test_posts_with_a_followed_tag_are_on_the_home_page_at_once(alice, bob, carol):
-    theirs, hers = delivered(alice, "#tea"), publish(carol, "before #Tea")
+    theirs, hers = publish(alice, "#tea"), delivered(carol, "before #Tea")
     assert home(bob) == [theirs.pk]
     follow_tag(bob, "tea")
     expected = [hers.pk, theirs.pk]

@@ -62,7 +62,7 @@ def home(user):
 def test_what_is_in_the_windows_is_shown_and_the_rest_comes_later_in_order(
     alice, bob, star, hanging, monkeypatch
 ):
-    first, hot, last = delivered(alice, "a"), publish(star, "hot"), publish(alice, "b")
+    first, hot, last = publish(alice, "a"), publish(star, "hot"), delivered(alice, "b")
     for _reader in range(10):  # the first waits a moment, the others not at all
         ids, lacking = home(bob)
         assert ids == [post.pk for post in sorted([first, last], key=lambda post: -post.pk)]

@@ -91,7 +91,7 @@ def test_unfollow_and_follow_that_arrive_in_the_wrong_order_leave_no_hole(alice,
 
 
 def test_deletes_blocks_and_mutes_act_on_the_next_read(alice, bob):
-    kept, deleted = delivered(alice, "kept"), publish(alice, "deleted")
+    kept, deleted = publish(alice, "kept"), delivered(alice, "deleted")
     home_timeline(bob, Cursor())
     delete_post(deleted.pk, by=alice)
     assert ids(home_timeline(bob, Cursor())) == [kept.pk]

@@ -103,7 +103,7 @@ def test_the_score_is_what_the_explanation_adds_up_to(alice, bob):
 
 
 def test_staff_change_a_weight_and_the_next_order_has_it(alice, bob, client):
-    first, second = delivered(alice, "older"), publish(alice, "newer")
+    first, second = publish(alice, "older"), delivered(alice, "newer")
     before = ranked_page(bob, limit=1)
     client.force_login(moderator())
     address = "/admin/ranking/factorweight/add/"
