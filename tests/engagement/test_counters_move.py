@@ -16,6 +16,7 @@ from feedcache.structures.counters import maintenance, moves
 from feedcache.topology import Range, Tenant, Topology
 from tests.support import clusters
 from tests.support.factories import publish
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -135,5 +136,5 @@ def test_what_is_refused():
     with pytest.raises(CommandError, match="are there already"):
         call_command("counters", "move", "posts", "settings")
     with pytest.raises(CommandError, match="does not answer"):
-        call_command("counters", "move", "posts", f"redis://127.0.0.1:{clusters.free_port()}/0")
+        call_command("counters", "move", "posts", f"redis://127.0.0.1:{free_port()}/0")
     assert topology_in_force().counters == {}

@@ -27,7 +27,8 @@ from feedcache.structures.longset import Change, LongSets, intersect
 from feedcache.topology import Node, Topology
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests
-from tests.support.clusters import addresses, cluster_url, free_port
+from tests.support.clusters import addresses, cluster_url
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.clusters

@@ -23,7 +23,8 @@ from feedcache.structures.home_window import HomeWindows
 from feedcache.topology import is_redis_address
 from feedsite.checks import REDIS_ROLES, stop_if_refused
 from feedsite.environment import Environment, tls_files
-from tests.support import clusters, tls
+from tests.support import tls
+from tests.support.ports import free_port
 from tools.scale.certificates import make_certificates
 
 pytestmark = pytest.mark.clusters
@@ -234,7 +235,7 @@ def test_a_server_that_asks_for_a_certificate(one, files, settings):
 
 
 def test_a_server_that_is_away_is_not_refused(files, settings):
-    port = clusters.free_port()
+    port = free_port()
     with tls.trusting(settings, files, REDIS_URL=f"rediss://127.0.0.1:{port}/0"):
         assert refusals() == {}
 

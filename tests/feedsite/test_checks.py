@@ -12,7 +12,7 @@ from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
 
 from feedsite.checks import stop_if_refused
-from tests.support.processes import free_port
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "kD7fJ2mQ9xW4vB8nT1sL6pR3yH5cZ0gA-eUiOoXbNqKdMwVjFt"

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.processes import child_setup
-from tests.support.processes import free_port, stop
+from tests.support.ports import free_port
+from tests.support.processes import stop
 from tests.support.waiting import wait_until
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

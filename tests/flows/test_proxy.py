@@ -13,7 +13,8 @@ import requests
 from apps.accounts.actions import issue_token
 from tests.flows import proxies
 from tests.support.factories import PASSWORD, deliver, delivered, make_user, publish
-from tests.support.processes import free_port, start_web, stop
+from tests.support.ports import free_port
+from tests.support.processes import start_web, stop
 from tests.support.streams import listening, streaming_server
 
 pytestmark = [

@@ -14,7 +14,7 @@ import pytest
 from runner import privileges
 from runner.services.postgres import NAME, THROWAWAY, Postgres
 from tests.support import tls
-from tests.support.clusters import free_port
+from tests.support.ports import free_port
 from tools.scale import cassandra as cassandra_servers
 from tools.scale.certificates import make_certificates
 from tools.scale.servers import RABBITMQ, rabbitmq

@@ -17,6 +17,7 @@ from feedcache.servers.topology_listener import Listener
 from feedcache.topology import Tenant
 from tests.support import clusters
 from tests.support.faults import dead_redis
+from tests.support.ports import free_port
 from tests.support.staff import browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
@@ -119,7 +120,7 @@ def test_what_cannot_move_is_refused_in_words(other):
         with pytest.raises(Invalid):
             actions.join_server("graph", url, by=CHIEF)
     with pytest.raises(Invalid, match="127.0.0.1"):
-        actions.join_server("graph", f"redis://127.0.0.1:{clusters.free_port()}/0", by=CHIEF)
+        actions.join_server("graph", f"redis://127.0.0.1:{free_port()}/0", by=CHIEF)
     with pytest.raises(Conflict, match="already"):
         actions.join_server("graph", "", by=CHIEF)
     actions.join_server("graph", other.url, by=CHIEF)

@@ -15,7 +15,8 @@ from runner import identity, packages
 from runner.checkout import ROOT
 from runner.processes import MARK, child_setup
 from tests.runner.onlookers import processes_naming
-from tests.runner.test_site import START_SECONDS, environment, free_port
+from tests.runner.test_site import START_SECONDS, environment
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 PARTS = (
@@ -46,7 +47,7 @@ def checkout(place):
 @pytest.fixture
 def site(place, checkout):
     """The address of `./run dev` there, and the file of its output."""
-    port, output = free_port(), place / "output"
+    port, output = str(free_port()), place / "output"
     command = [str(checkout / "run"), "dev", "--demo", "none", "--workers", "1", "--port", port]
     with output.open("wb") as file:
         process = subprocess.Popen(

@@ -16,6 +16,7 @@ from runner.checkout import ROOT
 from runner.processes import MARK, child_setup
 from runner.testing import SERVER_SETTINGS
 from tests.runner.onlookers import processes_naming
+from tests.support.ports import free_port
 from tests.support.services import SETTINGS
 from tests.support.waiting import wait_until
 
@@ -42,11 +43,6 @@ def run(place, *arguments, **options):
         [str(ROOT / "run"), *arguments],
         env=environment(place), cwd=place, capture_output=True, text=True, check=False, timeout=180, **options,
     )  # fmt: skip
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return str(server.getsockname()[1])
 
 
 @pytest.fixture
@@ -93,11 +89,11 @@ def ours(place):
 
 
 def test_the_site_starts_serves_survives_and_leaves_nothing(place, start):
-    port = free_port()
+    port = str(free_port())
     site = start(port)
     assert status(port) == 200
 
-    second = run(place, "--port", free_port())
+    second = run(place, "--port", str(free_port()))
     assert (second.returncode, second.stdout) == (1, "")
     assert (
         second.stderr

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,6 +13,7 @@ import pytest
 import redis
 
 from feedcache import connections
+from tests.support.ports import free_port
 from tests.support.processes import freeze
 from tests.support.services import running
 from tests.support.waiting import wait_until
@@ -58,7 +58,7 @@ def server(directory: Path, *options: str) -> Iterator[Server]:
     own = running().redis
     if own is None:
         pytest.skip("Redis was given from outside; there is no program to start")
-    port = free_port()
+    port = free_port(of_cluster=True)
     home = directory / str(port)
     home.mkdir(parents=True)
     command = [str(own.program), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(home),
@@ -67,12 +67,8 @@ def server(directory: Path, *options: str) -> Iterator[Server]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         found = Server(port, process)
-        if (
-            not wait_until(
-                lambda: answers(found) or process.poll() is not None, "the server answers"
-            )
-            or process.poll()
-        ):
+        wait_until(lambda: answers(found) or process.poll() is not None, "the server answers")
+        if process.poll() is not None:
             pytest.skip(f"no such server here: {(home / 'log').read_text()[-200:]}")
         yield found
     finally:
@@ -80,20 +76,6 @@ def server(directory: Path, *options: str) -> Iterator[Server]:
         process.kill()
         process.wait(20)
         shutil.rmtree(home, ignore_errors=True)
-
-
-def free_port() -> int:
-    """A port of ours whose cluster port (10,000 above) is free, too."""
-    for _ in range(100):
-        with socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", 0))
-            port: int = one.getsockname()[1]
-            try:
-                other.bind(("127.0.0.1", port + 10_000))
-            except (OSError, OverflowError):
-                continue
-            return port
-    raise RuntimeError("no free ports")
 
 
 def answers(one: Server) -> bool:

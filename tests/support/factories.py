@@ -4,10 +4,11 @@ Accounts and logins, of which every test needs some, are written as rows.
 """
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from unittest import mock
 
-import pytest
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.cached_db import SessionStore
@@ -79,10 +80,13 @@ def delivered(author, body="Hello.", *, to=(), **draft) -> Post:
 
 
 @contextmanager
-def seconds_ago(number):
+def seconds_ago(number: float) -> Iterator[None]:
     """What is published inside has an id of then. Ids of one second do not tell which of two authors was first."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("apps.posts.actions.publish.time", lambda: time.time() - number)
+
+    def clock() -> float:
+        return time.time() - number
+
+    with mock.patch("apps.posts.actions.publish.time", clock):
         yield
 
 

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -12,6 +11,7 @@ from django.db import connection
 
 from runner import programs
 from runner.programs import QUEUES
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 
@@ -49,12 +49,6 @@ def _wait_for_start(process, is_ready, log):
     except BaseException:
         stop(process)
         raise
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _answers(address):

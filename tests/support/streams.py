@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from runner import programs
-from tests.support.processes import environment, free_port, stop
+from tests.support.ports import free_port
+from tests.support.processes import environment, stop
 from tests.support.waiting import wait_until
 
 # A client that hangs up waits in its own library until it hears something: the next heartbeat.

@@ -10,6 +10,7 @@ import pytest
 from feedcache import connections
 from tests.support import clusters
 from tests.support.clusters import NAME, Server
+from tests.support.ports import free_port
 from tests.support.services import running
 from tests.support.waiting import wait_until
 from tools.scale.certificates import Certificates
@@ -39,7 +40,7 @@ def server(directory: Path, files: Certificates, *more: str) -> Iterator[tuple[S
     own = running().redis
     if own is not None and not has_tls(own.program):
         pytest.skip(f"this {own.program.name} was built without TLS")
-    port = clusters.free_port()
+    port = free_port()
     with clusters.server(directory, *options(files, port), *more) as started:
         yield started, port
 
@@ -70,7 +71,7 @@ def sentinel(directory: Path, files: Certificates, primary: int) -> Iterator[str
     """A Sentinel of a primary, both with TLS; the address of the primary."""
     program = running().redis
     assert program is not None
-    port, plain = clusters.free_port(), clusters.free_port()
+    port, plain = free_port(), free_port()
     configuration = directory / f"sentinel-{port}"
     lines = " ".join(options(files, port)).split(" --")
     configuration.write_text(
