@@ -72,7 +72,7 @@ def test_what_the_actions_leave_is_right(life):
     assert (said.strip(), code) == ("12 rows compared, 0 counts wrong, 0 put right", 0)
 
 
-def test_wrong_counts_of_a_post_are_found_and_repaired_everywhere(life):
+def test_a_wrong_count_of_a_post_is_found_and_repaired_everywhere(life):
     pk, fields = life[0].pk, ("replies", "reposts", "likes", "bookmarks", "quotes")
     right = dict.fromkeys(fields, 0) | {"replies": 1}
     PostCounts.objects.filter(pk=pk).update(**dict.fromkeys(fields, 40))
@@ -92,7 +92,7 @@ def test_wrong_counts_of_a_post_are_found_and_repaired_everywhere(life):
     assert counted(PostCounts, pk, fields) == right
 
 
-def test_wrong_counts_of_an_account_are_found_and_repaired_everywhere(life, alice):
+def test_a_wrong_count_of_an_account_is_found_and_repaired_everywhere(life, alice):
     fields = ("followers", "following", "posts")
     right = counted(UserCounts, alice.pk, fields)
     wrong = dict.fromkeys(fields, 77)

@@ -86,30 +86,32 @@ def test_the_inbox_is_filled_by_one_chunk_and_rebuilt_alike(alice, everybody, fr
         assert rebuild_inbox(friend.pk)
 
 
-@pytest.mark.parametrize("end", ["unfollow", "is unfollowed", "remove", "block", "is blocked"])
 def test_the_end_of_a_friendship_hides_at_once_and_its_return_shows_again(
-    alice, everybody, friend, end
+    alice, everybody, friend, subtests
 ):
     post = to_friends(alice)
-    {
+    for end, act in {
         "unfollow": lambda: unfollow_user(friend, alice),
         "is unfollowed": lambda: unfollow_user(alice, friend),
         "remove": lambda: remove_follower(alice, friend),
         "block": lambda: block_user(friend, alice),
         "is blocked": lambda: block_user(alice, friend),
-    }[end]()
-    assert readers(post, everybody) == {"alice"}  # before any worker has run
-    deliver()
-    assert readers(post, everybody) == {"alice"}
-    assert INBOX.ids(friend.pk) == []
-    unblock_user(alice, friend)
-    unblock_user(friend, alice)
-    follow_user(alice, friend)
-    follow_user(friend, alice)
-    assert post.pk in visible_posts(friend.pk, [post.pk]).posts
-    deliver()
-    assert readers(post, everybody) == {"alice", "dora"}
-    assert INBOX.ids(friend.pk) == [post.pk]
+    }.items():
+        with subtests.test(end=end):
+            assert readers(post, everybody) == {"alice", "dora"}
+            act()
+            assert readers(post, everybody) == {"alice"}  # before any worker has run
+            deliver()
+            assert readers(post, everybody) == {"alice"}
+            assert INBOX.ids(friend.pk) == []
+            unblock_user(alice, friend)
+            unblock_user(friend, alice)
+            follow_user(alice, friend)
+            follow_user(friend, alice)
+            assert post.pk in visible_posts(friend.pk, [post.pk]).posts
+            deliver()
+            assert readers(post, everybody) == {"alice", "dora"}
+            assert INBOX.ids(friend.pk) == [post.pk]
 
 
 def test_who_is_followed_in_return_finds_what_was_said_to_friends(alice, bob, everybody):

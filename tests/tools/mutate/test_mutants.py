@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 import pytest
 
@@ -14,18 +15,24 @@ ROWS = dict(
 )
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.row} {mutant.what}")
-def test_a_mutant_changes_one_place_and_its_row_names_the_test(mutant):
-    assert (ROOT / mutant.file).read_text().count(mutant.old) == 1
-    assert mutant.old != mutant.new
-    path, *classes, name = mutant.test.split("::")
-    assert f"`{path}::{name}`" in ROWS[mutant.row]
-    assert name in functions(ROOT / path, classes)
+def test_a_mutant_changes_one_place_and_its_row_names_the_test(subtests):
+    for mutant in MUTANTS:
+        with subtests.test(row=mutant.row, what=mutant.what):
+            assert (ROOT / mutant.file).read_text().count(mutant.old) == 1
+            assert mutant.old != mutant.new
+            path, *classes, name = mutant.test.split("::")
+            assert f"`{path}::{name}`" in ROWS[mutant.row]
+            assert name in functions(ROOT / path, classes)
+
+
+@cache
+def parsed(path):
+    return ast.parse(path.read_text())
 
 
 def functions(path, classes):
     """The names of the functions of a module, or of a class in it."""
-    body = ast.parse(path.read_text()).body
+    body = parsed(path).body
     for wanted in classes:
         [body] = [one.body for one in body if isinstance(one, ast.ClassDef) and one.name == wanted]
     return {one.name for one in body if isinstance(one, ast.FunctionDef)}
