@@ -134,7 +134,7 @@ def _of(files, **wanted):
     raise AssertionError(wanted)
 
 
-CHANGES = [
+CHANGES: list[tuple[dict[str, object], dict[str, object], str]] = [
     ({"row": "mute"}, {"on": 1}, "does not"),
     ({"row": "reply"}, {"on": 1}, "is missing on the page"),
     (
