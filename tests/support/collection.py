@@ -5,6 +5,7 @@ ten seconds of a core for all of them. Processes that begin at the same place wo
 finds most of what it needs done by the others.
 """
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def _has_tests(path: Path) -> bool:
     return path.match("test_*.py") or any(path.rglob("test_*.py"))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All processes must have the same items in the same order."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """All processes must have the same items in the same order, before other plugins choose among and order them."""
     items.sort(key=lambda item: item.path)
+    return (yield)
