@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from select import select
 from typing import Any
 
 import psycopg
@@ -10,6 +11,7 @@ from django.db import connection
 from psycopg_pool import ConnectionPool
 
 from feedsite.postgresql.base import DatabaseWrapper
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -66,7 +68,12 @@ def test_a_connection_that_works_is_not_asked_whether_it_does(database, tested):
 
 
 def test_a_connection_with_news_to_read_is_asked_and_lent(database, tested):
-    process = ask(database, "LISTEN something")
+    with database.cursor() as cursor:
+        cursor.execute("LISTEN something")
+        lent = database.connection
+    process = lent.info.backend_pid
+    database.close()
     from_elsewhere("NOTIFY something")
+    wait_until(lambda: select([lent], [], [], 0)[0], "the news has come to the connection")
     assert ask(database) == process
     assert tested == [process]
