@@ -31,10 +31,6 @@ def check(*, nightly: bool = False, since: str = "") -> int:
     return 1 if failed else 0
 
 
-def _minutes(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
-
-
 # The gate
 
 
@@ -53,8 +49,8 @@ def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
         if failed := lint.run([step]):
             _end(tests)
             return failed
-    forms = [(f"run {' '.join(form)}", form) for form in SHORT_FORMS]
-    return [name for name, form in forms if not _step(name, _run(*form), testing.environment())]
+    forms = [lint.Step(f"run {' '.join(form)}", _run(*form)) for form in SHORT_FORMS]
+    return lint.run(forms, side_by_side=1)
 
 
 @contextmanager
@@ -159,7 +155,9 @@ def _logged(job: Job, log: Path) -> bool:
             job.command, cwd=ROOT, env=dict(job.environment), stdin=subprocess.DEVNULL,
             stdout=output, stderr=subprocess.STDOUT, check=False,
         ).returncode  # fmt: skip
-    say(f"{job.name:<28} {'failed' if code else 'ok':<7} {_minutes(time.monotonic() - started)}")
+    say(
+        f"{job.name:<28} {'failed' if code else 'ok':<7} {testing.minutes(time.monotonic() - started)}"
+    )
     if code:
         say("\n".join(log.read_text(errors="replace").splitlines()[-LAST_LINES:]))
     return code == 0
@@ -182,17 +180,3 @@ def _succeeds(command: list[str]) -> bool:
 def _run(*arguments: str) -> list[str]:
     """The command of `./run` with this interpreter."""
     return [*testing.module("runner"), *arguments]
-
-
-def _step(name: str, command: list[str], environment: Mapping[str, str]) -> bool:
-    """Run one check; print its output only when it fails."""
-    started = time.monotonic()
-    result = subprocess.run(
-        command, cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-    )  # fmt: skip
-    outcome = "failed" if result.returncode else "ok"
-    say(f"{name:<24} {outcome:<7} {time.monotonic() - started:5.1f} s")
-    if result.returncode:
-        say(result.stdout.rstrip())
-    return result.returncode == 0

@@ -160,7 +160,7 @@ def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str
         )  # fmt: skip
         outcome = "failed" if result.returncode else "ok"
         with telling:
-            say(f"{step.name:<14} {outcome:<7} {time.monotonic() - started:5.1f} s")
+            say(f"{step.name:<24} {outcome:<7} {time.monotonic() - started:5.1f} s")
             if result.returncode:
                 say(_what_it_said(result.stdout.rstrip(), step))
         return result.returncode == 0

@@ -75,7 +75,7 @@ class Supervisor:
                 self._start_again(unit)
 
     def restart(self, unit: Unit) -> None:
-        """Stop a unit and start it anew, whatever became of it before."""
+        """Stop a unit and start it again, whatever became of it before."""
         unit.stop()
         unit.quick_deaths = 0
         self._start_again(unit)

@@ -111,6 +111,10 @@ def module(name: str) -> list[str]:
 
 
 def time_since_start() -> str:
-    """Minutes and seconds since `./run` was called, the installation of packages included."""
-    seconds = int(time.monotonic() - float(os.environ[STARTED]))
-    return f"{seconds // 60}:{seconds % 60:02}"
+    """Since `./run` was called, the installation of packages included."""
+    return minutes(time.monotonic() - float(os.environ[STARTED]))
+
+
+def minutes(seconds: float) -> str:
+    """Minutes and seconds: 4:07."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -104,7 +104,7 @@ class AuditFinding(models.Model):
 
     @cached_property
     def handles(self) -> dict[int, str]:
-        """Of the accounts that it is about; whoever has many findings reads them for all at once, and sets them."""
+        """Of the accounts that it is about; a list of many findings reads them for all at once, and sets them."""
         return handles_of(accounts_of([self]))
 
 

@@ -54,7 +54,7 @@ def test_a_thread_that_starts_again_may_have_missed_some(listener, heard):
         listener.start()
         assert subscribed("news")
         listener.stop()
-    wait_until(lambda: heard == [None, None], "it has begun anew")
+    wait_until(lambda: heard == [None, None], "it has begun again")
 
 
 def test_other_news_do_not_keep_the_topology_waiting(listener, heard):
@@ -77,7 +77,7 @@ def test_a_callback_that_fails_does_not_end_the_thread(listener, heard, caplog):
     assert subscribed("broken")
     timelines().publish("broken", "one")
     wait_until(lambda: "stumbled" in caplog.text, "the listener has stumbled")
-    wait_until(lambda: heard == [None, None], "it has begun anew")  # it began anew
+    wait_until(lambda: heard == [None, None], "it has begun again")  # it began again
     assert subscribed("news")
     timelines().publish("news", "two")
     wait_until(lambda: heard[-1] == b"two", "the next message is heard")

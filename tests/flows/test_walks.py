@@ -46,7 +46,7 @@ SEED = int(os.environ.get("WALKS_SEED", "1"))
 ENOUGH_FOR_RARE_ACTS = 2_000
 PEOPLE, AT_ONCE, WALKS_PER_WORLD, MAX_POSTS = 8, 10, 500, 40
 LIMITS = [5, 10, 20, 40]
-PATIENCE_SECONDS = 30
+TIMEOUT_SECONDS = 30
 ON_THE_WAY = r"^apps\.(accounts|graph|posts|timeline)\."  # the subscribers that a page depends on
 SHORT_HOME, SHORT_INBOX = 12, 6  # so that every walk leaves the windows
 
@@ -83,11 +83,11 @@ class FollowerScan:
 
         def whole_page():
             as_now = user_by_id(self.viewer.pk)  # as a request reads the account
-            with budget(PATIENCE_SECONDS) as spent:
+            with budget(TIMEOUT_SECONDS) as spent:
                 page = home_timeline(as_now, Cursor(**at, limit=self.limit))
             return None if spent.missing else page
 
-        return wait_until(whole_page, "a page lacks no source", seconds=PATIENCE_SECONDS)
+        return wait_until(whole_page, "a page lacks no source", seconds=TIMEOUT_SECONDS)
 
     def is_sure(self, oracle, post_id):
         """Whether nothing happened to a post, its author, or the source it shares, since the walk began."""

@@ -31,9 +31,9 @@ def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Any], A
                         **{name: wanted[name] for name in signature.parameters if name in wanted},
                     )
 
-        kept = [one for name, one in signature.parameters.items() if name not in {*named, "case"}]
+        others = [one for name, one in signature.parameters.items() if name not in {*named, "case"}]
         case = inspect.Parameter("case", inspect.Parameter.KEYWORD_ONLY)
-        run.__signature__ = signature.replace(parameters=[*kept, case])  # type: ignore[attr-defined]  # as inspect says
+        run.__signature__ = signature.replace(parameters=[*others, case])  # type: ignore[attr-defined]  # as inspect says
         return run
 
     return decorate

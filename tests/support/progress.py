@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from runner.testing import STARTED, time_since_start
+from runner.testing import STARTED, minutes, time_since_start
 
 DURATIONS = "feedsite/durations"  # seconds by test, in pytest's cache
 SECONDS_BETWEEN_LINES = 15.0  # in a log; a terminal has one line that changes
@@ -126,8 +126,8 @@ class _Progress:
         done, tests = len(self.estimate.done), len(self.estimate.tests)
         left = self.estimate.seconds_left(elapsed)
         parts = [
-            f"{done:,} of {tests:,} tests after {_minutes(elapsed)}",
-            f"about {_minutes(left)} left" if left is not None else "",
+            f"{done:,} of {tests:,} tests after {minutes(elapsed)}",
+            f"about {minutes(left)} left" if left is not None else "",
             f"{self.failed} failed" if self.failed else "",
         ]
         return ", ".join(filter(None, parts))
@@ -145,7 +145,3 @@ class _Progress:
 
     def pytest_sessionfinish(self) -> None:
         self.cache.set(DURATIONS, {**self.known, **{k: round(v, 3) for k, v in self.took.items()}})
-
-
-def _minutes(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 STEP_SECONDS = 0.02
 
 
@@ -14,7 +14,7 @@ def wait_until(
     condition: Callable[[], T],
     what: str | Callable[[], str],
     *,
-    seconds: float = PATIENCE_SECONDS,
+    seconds: float = TIMEOUT_SECONDS,
 ) -> T:
     """What the condition says once it holds. `what` says in a failure what was waited for: "the worker is ready".
 

@@ -20,7 +20,7 @@ from runner.checkout import ROOT
 
 CATALOGUES = sorted(ROOT.glob("locale/*/LC_MESSAGES/*.po"))
 ADVICE = "`make messages` brings the texts of the code into the catalogue; then fill in each empty msgstr there."
-NOT_KEPT = ("POT-Creation-Date", "PO-Revision-Date", "Report-Msgid-Bugs-To")
+DROPPED_HEADERS = ("POT-Creation-Date", "PO-Revision-Date", "Report-Msgid-Bugs-To")
 # Where gettext's functions have context, text and plural, as Babel counts.
 _TEXT, _PLURAL = (1,), (1, 2)
 _CONTEXT, _CONTEXT_PLURAL = ((1, "c"), 2), ((1, "c"), 2, 3)
@@ -90,7 +90,7 @@ def updated(catalogue: polib.POFile, texts: set[Text]) -> polib.POFile:
     result = polib.POFile(wrapwidth=0)
     result.header = catalogue.header
     result.metadata = {
-        name: value for name, value in catalogue.metadata.items() if name not in NOT_KEPT
+        name: value for name, value in catalogue.metadata.items() if name not in DROPPED_HEADERS
     }
     forms = int(re.findall(r"nplurals=(\d+)", catalogue.metadata["Plural-Forms"])[0])
     for text in sorted(texts, key=lambda one: (one.text, one.context, one.plural)):
