@@ -35,7 +35,14 @@ const locale = language === "en" ? "en-GB" : language; // the day before the mon
 const formatted = (options) => new Intl.DateTimeFormat(locale, options);
 const day = formatted({ day: "numeric", month: "short" });
 const dayOfYear = formatted({ day: "numeric", month: "short", year: "numeric" });
-const whole = formatted({ day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const minute = formatted({ day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const zone = formatted({ timeZoneName: "short" });
+
+// As the `full_time` filter writes it, so that no line breaks at another place when the page has been drawn.
+function fullTime(time) {
+  const name = zone.formatToParts(time).find((part) => part.type === "timeZoneName").value;
+  return `${minute.format(time).replace(" at ", ", ")} ${name}`;
+}
 
 function age(time) {
   const seconds = Math.floor((Date.now() - time) / 1000);
@@ -49,10 +56,10 @@ function age(time) {
 function setClocks(root) {
   for (const element of root.querySelectorAll("time[datetime]")) {
     const time = new Date(element.dateTime);
-    const text = "full" in element.dataset ? whole.format(time) : element.closest(".when") ? age(time) : null;
+    const text = "full" in element.dataset ? fullTime(time) : element.closest(".when") ? age(time) : null;
     if (text && text !== element.textContent) element.textContent = text;
     const titled = element.closest(".when[title], time[title]");
-    if (titled) titled.title = whole.format(time);
+    if (titled) titled.title = fullTime(time);
   }
 }
 
