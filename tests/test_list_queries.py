@@ -237,6 +237,8 @@ def many(ids):
     return "&".join(f"id[]={one}" for one in ids)
 
 
+@pytest.mark.gate
+@pytest.mark.long
 def test_a_list_costs_the_same_whatever_its_length(page_of, api_of, case, settings):
     """Of users and of staff in one test: to make the rows takes as long as half of the asking."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))

@@ -125,6 +125,8 @@ FAULTS = [
 ]
 
 
+@pytest.mark.gate
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("break_it", "kind", "words", "is_repaired"), FAULTS, ids=[f[0].__name__ for f in FAULTS]
 )

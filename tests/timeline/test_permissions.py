@@ -220,6 +220,8 @@ def test_the_rules_leave_both_kinds_of_answers(visibility):
     assert cells == {True, False}
 
 
+@pytest.mark.gate
+@pytest.mark.long
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 def test_the_raw_cache_never_holds_a_restricted_body(visibility, page_of, api_of):
     if not tiers().ping():
