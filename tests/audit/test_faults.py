@@ -150,6 +150,7 @@ def test_a_healthy_site_is_compared_and_nothing_is_made_up(posts):
     run = auditor.run_once()
     assert (run.violations, run.deliveries, run.receipts) == (0, 10, 40)
     assert (run.follows, run.windows) == (8 + 8, 1)  # the rows of both lists
+    assert run.counts >= 2  # of posts and of people, from a random one on
     FanoutChunk.objects.all().delete()
     FanoutJob.objects.all().delete()
     assert auditor.run_once().deliveries == 0

@@ -1,5 +1,5 @@
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -114,7 +114,21 @@ def test_an_endless_error_text_is_cut():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_rows_are_shared_out_among_claimers_without_waiting():
+def test_a_claimer_does_not_wait_for_the_rows_of_another():
+    events = make_events(3)
+
+    def claim_without_waiting(_index):
+        with transaction.atomic(), connection.cursor() as sql:
+            sql.execute("SET LOCAL lock_timeout = '1ms'")
+            return leases.claim(Event, limit=3)
+
+    with transaction.atomic():
+        assert leases.claim(Event, limit=1) == events[:1]
+        assert together(1, claim_without_waiting) == [events[1:]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_are_shared_out_among_claimers():
     make_events(40)
     claimed = together(8, lambda _index: [row.pk for row in leases.claim(Event, limit=5)])
     pks = [pk for share in claimed for pk in share]

@@ -23,7 +23,7 @@ from apps.privacy.models import Export
 from tests.privacy.conftest import CANARY
 from tests.support.factories import make_user, publish
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.gate]
 PAGE = "/settings/export"
 
 

@@ -13,7 +13,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.tags import actions
 from apps.tags.actions import add_tags, follow_tag, unfollow_tag
-from apps.tags.models import Tag, TagUse
+from apps.tags.models import PastTagFollow, Tag, TagFollow, TagUse
 from apps.tags.queries import followed_page, tag_named, tag_usages
 from apps.tags.trends import count_days, trending_tags
 from apps.timeline.home import home_timeline, newer_count
@@ -55,6 +55,15 @@ def test_the_work_does_not_grow_with_the_tags(alice, django_assert_num_queries):
         actions.write_tags(1, ["a"], is_public=True)
     with django_assert_num_queries(2):
         actions.write_tags(2, ["a", "b", "c"], is_public=True)
+
+
+def test_when_a_tag_was_followed_is_known_after_its_end(alice):
+    tag = follow_tag(alice, "tea")
+    began = TagFollow.objects.get(user=alice).created_at
+    unfollow_tag(alice, "tea")
+    (past,) = PastTagFollow.objects.filter(user=alice)
+    assert (past.tag.name, past.began_at) == (tag.name, began)
+    assert past.ended_at >= began
 
 
 def test_the_timeline_of_a_tag(alice, bob, carol):

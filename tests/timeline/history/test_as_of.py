@@ -335,8 +335,13 @@ def walk(reader, moment, limit):
         cursor = Cursor(max_id=past.page.older, limit=limit)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("pairs", [60, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param(60, marks=[pytest.mark.long, pytest.mark.gate]),
+        pytest.param(1000, marks=pytest.mark.long),
+    ],
+)
 def test_pages_of_the_past_are_what_the_history_says(pairs, generous, monkeypatch):
     history = History(17, monkeypatch).run()
     random, compared, different_from_today, with_deleted = Random(18), 0, 0, 0
