@@ -23,6 +23,7 @@ from apps.accounts.models import (
     TextSize,
     Theme,
 )
+from apps.addresses import local_handle
 from apps.errors import DomainError
 from apps.media.avatars import Cropped, parse_box
 from apps.scopes import ALL
@@ -108,7 +109,7 @@ class HandlesField(forms.CharField):
 
     def clean(self, value: Any) -> list[str]:
         words = super().clean(value).replace(",", " ").replace("，", " ").split()
-        return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
+        return list(dict.fromkeys(local_handle(word).lower() for word in words))
 
 
 class SignUpForm(forms.Form):
