@@ -9,6 +9,7 @@ const ADDRESS = /(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:(?:[^\x00
 const EMPHASIS = "*_~";
 const ADDRESS_LENGTH = 23;
 const MOST_PICTURES = 4;
+const PHONES = /\.(heic|heif|avif)$/i; // whose type some browsers do not know
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
 const SAVE_AFTER = 500; // milliseconds without a key
 const LOOK_AFTER = 2000; // milliseconds, whether a video is ready
@@ -248,7 +249,7 @@ class Composer {
     const room = MOST_PICTURES - this.uploads.children.length;
     const details = this.form.querySelector(".add-pictures");
     const played = details?.dataset.accept.includes("video/") ? /^(image|video|audio)\// : /^image\//;
-    const pictures = [...files].filter((file) => played.test(file.type));
+    const pictures = [...files].filter((file) => played.test(file.type) || PHONES.test(file.name));
     for (const file of pictures.slice(0, room)) this.send(file);
     if (details) details.open = true; // whether they are hidden is asked there
   }
