@@ -30,7 +30,7 @@ Handler = Callable[[Payload], None]
 # name -> payload. Payloads carry ids only, never texts.
 EVENTS = {
     "post_published": "post_id",
-    "post_edited": "post_id",
+    "post_edited": "post_id, mentioned (user ids that the edit mentions and the version before did not)",
     "post_pinned": "post_id (or unpinned: only its place on the profile changed)",
     "poll_ended": "post_id",
     "post_deleted": "post_id",

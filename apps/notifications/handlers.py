@@ -3,6 +3,8 @@
 Each happening creates one notification, however often its event is handled.
 """
 
+from collections.abc import Mapping
+
 from django.db import connection
 
 from apps.events.actions import Payload, handles
@@ -70,13 +72,8 @@ def notify_of_published_post(payload: Payload) -> None:
     """The accounts that a new post answers, quotes, reposts or mentions, if they may see it; once each."""
     if not concerns_others(payload["post_id"]):
         return
-    post = _post(payload["post_id"])
-    if post is None:
-        return
-    for user_id, (kind, about) in _concerned(post).items():
-        visible = visible_posts(user_id, [about]).posts.get(about)
-        if visible is not None and not who_muted(visible.thread_id, [user_id]):
-            _notify(user_id, kind, actor_id=post.author_id, post_id=about)
+    if (post := _post(payload["post_id"])) is not None:
+        _notify_concerned(post, _concerned(post))
 
 
 @handles("post_published")
@@ -97,6 +94,19 @@ def notify_of_edited_post(payload: Payload) -> None:
     """The reposters, of the first edit."""
     if (post := _post(payload["post_id"])) is not None:
         _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
+
+
+@handles("post_edited")
+def notify_whom_an_edit_mentions(payload: Payload) -> None:
+    """The accounts that the version before did not mention; who has a notification of the post gets no other."""
+    added = payload.get("mentioned")  # missing in events of 0.1
+    post = _post(payload["post_id"]) if added else None
+    if post is not None:
+        concerned = _concerned(post).items()
+        mentioned = {
+            pk: why for pk, why in concerned if pk in added and why[0] == NotificationKind.MENTION
+        }
+        _notify_concerned(post, mentioned)
 
 
 @handles("poll_ended")
@@ -171,6 +181,16 @@ def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
     if post.reply_to_id is not None:
         reasons[author_of(post.reply_to_id)] = (NotificationKind.REPLY, post.id)
     return reasons
+
+
+def _notify_concerned(
+    post: PostContent, concerned: Mapping[int, tuple[NotificationKind, int]]
+) -> None:
+    """Those of them who may see what it is about."""
+    for user_id, (kind, about) in concerned.items():
+        visible = visible_posts(user_id, [about]).posts.get(about)
+        if visible is not None and not who_muted(visible.thread_id, [user_id]):
+            _notify(user_id, kind, actor_id=post.author_id, post_id=about)
 
 
 def _notify(

@@ -275,6 +275,36 @@ def test_who_reposted_is_told_of_an_edit_once(alice, bob, carol):
         assert told(carol) == told(deaf) == []
 
 
+@pytest.mark.parametrize("visibility", ["public", "mentioned"])
+def test_who_is_mentioned_by_an_edit_is_told_once(alice, bob, carol, visibility):
+    deaf = make_user("deaf")
+    block_user(deaf, alice)
+    deliver()
+    Notification.objects.all().delete()
+    post = publish(alice, "hi @bob", visibility=visibility)
+    assert told(bob) == [("mention", "alice", post.pk)]
+    edit_post(alice, post.pk, body="hi @bob @carol @deaf")
+    assert told(carol) == told(bob) == [("mention", "alice", post.pk)]
+    assert told(deaf) == []
+    for user in (bob, carol):
+        dismiss(user, Notification.objects.get(user=user).pk)
+    edit_post(alice, post.pk, body="hi @bob @carol!")
+    assert told(bob) == told(carol) == []
+
+
+def test_whom_a_post_answers_is_not_told_again_by_an_edit(alice, carol):
+    post = publish(carol, "So?", reply_to_id=publish(alice).pk)
+    edit_post(carol, post.pk, body="So, @alice?")
+    assert [kind for kind, _actor, _post in told(alice)].count("mention") == 0
+
+
+def test_two_edits_before_anybody_is_told(alice, carol):
+    post = delivered(alice, "hi")
+    edit_post(alice, post.pk, body="hi @carol")
+    edit_post(alice, post.pk, body="hi again @carol")
+    assert told(carol) == [("mention", "alice", post.pk)]
+
+
 def test_a_mute_may_leave_notifications(alice, carol):
     mute_user(alice, carol, notifications=False)
     publish(carol, "hello @alice")
