@@ -42,6 +42,7 @@ EVENTS = {
     "blocked": "owner_id, blocked_id",
     "circle_changed": "circle_id, user_ids (added or removed, at most 1,001)",
     "post_liked": "user_id, post_id",
+    "post_unliked": "user_id, post_id",
     "mark_missed": "kind, user_id, post_id",
     "filter_outdated": "kind",
     "relations_moved": "user_ids (whose graph revision grew without an event of its own)",

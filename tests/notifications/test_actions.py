@@ -81,12 +81,11 @@ def test_doing_it_again_is_told_once(alice, carol):
         follow_user(carol, alice)
         like_post(carol, post.pk)
         repost(carol, post.pk)
-        deliver()
+        assert sorted(kind for kind, _actor, _post in told(alice)) == ["follow", "like", "repost"]
         unfollow_user(carol, alice)
         unlike_post(carol, post.pk)
         undo_repost(carol, post.pk)
-        deliver()
-    assert sorted(kind for kind, _actor, _post in told(alice)) == ["follow", "like", "repost"]
+        assert told(alice) == []
 
 
 def test_an_event_that_runs_twice_tells_once(alice, carol):
@@ -312,6 +311,45 @@ def test_a_mute_may_leave_notifications(alice, carol):
     assert unread_count(alice) == len(notifications_page(alice, Cursor()).items) == 1
     mute_user(alice, carol)
     assert unread_count(alice) == len(notifications_page(alice, Cursor()).items) == 0
+
+
+# --- taken back -----------------------------------------------------------------------------------
+
+
+def test_what_is_taken_back_is_told_no_more(alice, bob, carol):
+    post = publish(alice)
+    follow_user(carol, alice)
+    for person in (bob, carol):
+        like_post(person, post.pk)
+        repost(person, post.pk)
+    told_first = set(told(alice))
+    assert {
+        ("like", "carol", post.pk),
+        ("repost", "carol", post.pk),
+        ("follow", "carol", None),
+    } <= told_first
+    unlike_post(carol, post.pk)
+    undo_repost(carol, post.pk)
+    unfollow_user(carol, alice)
+    left = told(alice)
+    assert [what for what in left if what[1] == "carol"] == []
+    assert {("like", "bob", post.pk), ("repost", "bob", post.pk)} <= set(left)
+
+
+def test_what_is_done_taken_back_and_done_again_is_told_once(alice, carol):
+    post = delivered(alice)
+    for _time in range(2):
+        like_post(carol, post.pk)
+        repost(carol, post.pk)
+        follow_user(carol, alice)
+        unlike_post(carol, post.pk)
+        undo_repost(carol, post.pk)
+        unfollow_user(carol, alice)
+    assert [what for what in told(alice) if what[1] == "carol"] == []
+    like_post(carol, post.pk)
+    unlike_post(carol, post.pk)
+    like_post(carol, post.pk)
+    assert [what for what in told(alice) if what[1] == "carol"] == [("like", "carol", post.pk)]
 
 
 # --- forgetting -----------------------------------------------------------------------------------
