@@ -50,8 +50,10 @@ def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Named values as nested objects and lists; the last value of a repeated name counts."""
     result: dict[str, Any] = {}
     for name, value in fields:
-        if is_malformed(text for text in (name, value) if isinstance(text, str)):
+        if is_malformed([name]):
             raise ParseError("The form contains characters that are not text.")
+        if isinstance(value, str) and is_malformed([value]):
+            raise ParseError(f"The field {name} is not text. A file needs a name (filename).")
         _put(result, _path(name), carriable(value) if isinstance(value, str) else value)
     return {name: _lists(value) for name, value in result.items()}
 
