@@ -291,13 +291,47 @@ def test_an_edit_adds_drops_and_reorders_pictures(alice, bob, uploaded):
     post = publish(alice, "", media_ids=ids[:2])
     edit_post(alice, post.pk, body="", media_ids=[ids[2], ids[0]])
     assert [one.id for one in seen(bob, post)] == [ids[2], ids[0]]
-    assert not Attachment.objects.filter(pk=ids[1]).exists()
     edit_post(alice, post.pk, body="Text alone.", media_ids=[])
     assert seen(bob, post) == ()
     assert Post.objects.get().kind == "text"
+
+
+def history_of(viewer, post):
+    """The ids and descriptions of the pictures of each version."""
+    versions = versions_of(visible_posts(viewer.pk, [post.pk]).posts[post.pk])
+    return [[(picture.id, picture.alt) for picture in one.pictures] for one in versions]
+
+
+def test_the_history_keeps_what_was_taken_out(alice, bob, client, uploaded):
+    other = upload_picture(alice, BytesIO(picture()), alt="Another")
+    post = publish(alice, "", media_ids=[uploaded.pk, other.pk])
+    edit_post(alice, post.pk, body="One.", media_ids=[other.pk])
+    edit_post(alice, post.pk, body="None.", media_ids=[])
+    first, second = (uploaded.pk, "A wall"), (other.pk, "Another")
+    assert history_of(bob, post) == [[first, second], [second], []]
+    uploaded.refresh_from_db()
+    assert client.get(uploaded.file.url).getvalue()
+    edit_post(alice, post.pk, body="Back.", media_ids=[uploaded.pk])
+    assert history_of(bob, post) == [[first, second], [second], [], [first]]
+    assert [one.id for one in seen(bob, post)] == [uploaded.pk]
+
+
+def test_what_was_taken_out_is_no_upload_and_goes_with_its_post(alice, client, uploaded):
+    post = publish(alice, "One.", media_ids=[uploaded.pk])
+    edit_post(alice, post.pk, body="None.", media_ids=[])
+    Attachment.objects.update(created_at=timezone.now() - timedelta(days=2))
+    purge_unused_uploads()
+    uploaded.refresh_from_db()
+    for call in (withdraw_picture, describe_picture):
+        with pytest.raises(NotFound):
+            call(alice, uploaded.pk)
+    with pytest.raises(Invalid):
+        publish(alice, "Two.", media_ids=[uploaded.pk])
+    assert all(path.exists() for path in files(uploaded))
+    delete_post(post.pk, by=alice, keep_pictures=True)
+    assert client.get(uploaded.file.url).status_code == 404
+    assert not Attachment.objects.exists()
     assert not any(path.exists() for path in files(uploaded))
-    history = versions_of(visible_posts(bob.pk, [post.pk]).posts[post.pk])
-    assert [one.pictures for one in history] == [(), (), ()]  # what was taken out is nowhere
 
 
 def test_a_refused_edit_leaves_the_pictures(alice, uploaded):
