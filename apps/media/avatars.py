@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.utils.translation import gettext as _
 
-from apps.media.crop import Box
 from apps.media.sandbox import bad_picture, run_decoder
+from apps.media.sizes import Box
 
 AVATAR_SIZE = (400, 400)
 HEADER_SIZE = (1500, 500)

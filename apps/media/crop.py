@@ -10,9 +10,9 @@ from functools import partial
 from PIL import ImageOps
 
 from apps.media.pixels import flat, opened, samples, serve, webp
+from apps.media.sizes import Box
 
 SIDE = 2048  # pixels: larger pictures are reduced before they are cropped
-Box = tuple[float, float, float, float]
 
 
 def main() -> int:

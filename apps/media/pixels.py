@@ -16,22 +16,18 @@ from itertools import product
 import pi_heif
 from PIL import AvifImagePlugin, ExifTags, Image, ImageMath, ImageOps, ImageSequence
 
+from apps.media.sizes import MAX_PIXELS, TOO_LARGE, UNFIT
+
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF", "HEIF")
-MOVING = {
-    "PNG",
-    "WEBP",
-    "GIF",
-    "AVIF",
-}  # other files of several pictures show their first: stereo, previews, gain maps
+# Other files of several pictures show their first: those hold stereo, previews or gain maps.
+MOVING = {"PNG", "WEBP", "GIF", "AVIF"}
 COPIED = {"WEBP", "AVIF"}
-MAX_PIXELS = 25_000_000
 # Of all frames together, where the decoder holds several copies: `COPIED` and animations.
 MAX_COPIED_PIXELS = 12_500_000
 MAX_FRAMES = 600
 TILE = 1024  # pixels: the side of what is converted at once
 MEMORY_BYTES = 1024**3  # of address space; resident memory stays below 300 MB
 CPU_SECONDS = 15
-UNFIT, TOO_LARGE = 3, 4  # exit codes
 ORIENTATION, UPRIGHT = ExifTags.Base.Orientation, 1
 UNREADABLE = (
     OSError,

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from apps.errors import Invalid, invalid
-from apps.media.pixels import TOO_LARGE
+from apps.media.sizes import TOO_LARGE
 
 PICTURE_TYPES = [
     "image/jpeg",

@@ -1,7 +1,10 @@
-"""Sizes of pictures. Pure, because the decoding process imports it too."""
+"""Sizes of pictures, and what decoding programs answer. For them and for the site, which imports no decoder."""
 
 SIDE = 2048  # the longer side of a picture, in pixels
 PREVIEW_SIDE = 640  # the longer side of its preview
+MAX_PIXELS = 25_000_000  # of an upload
+Box = tuple[float, float, float, float]  # left, upper, right, lower edge as fractions of a picture
+UNFIT, TOO_LARGE = 3, 4  # exit codes of the decoding programs
 
 
 def fitted_size(width: int, height: int, side: int) -> tuple[int, int]:

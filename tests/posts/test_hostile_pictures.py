@@ -13,8 +13,9 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from apps.media.pixels import MAX_COPIED_PIXELS, MAX_PIXELS
+from apps.media.pixels import MAX_COPIED_PIXELS
 from apps.media.sandbox import ENVIRONMENT
+from apps.media.sizes import MAX_PIXELS
 from tests.support.pictures import moving, picture, stereo, with_place, with_words
 
 pytestmark = pytest.mark.long

@@ -1,5 +1,8 @@
 """Uploaded pictures: nothing survives but pixels, and nobody has anybody else's."""
 
+import os
+import subprocess
+import sys
 import time
 from datetime import timedelta
 from io import BytesIO
@@ -418,3 +421,13 @@ def test_a_picture_that_is_posted_anew_for_everybody_is_public(alice, bob, clien
     again = publish(alice, "For all.", media_ids=[uploaded.pk])
     assert all("?" not in url for url in addresses(bob, again))
     assert [fetched(client, url)[0] for url in addresses(bob, again)] == [200, 200]
+
+
+def test_the_site_imports_no_decoder():
+    """Libraries that read what strangers send are loaded by the restricted programs alone."""
+    program = "import sys, django; django.setup(); import apps.api.urls, apps.web.urls; print(*sys.modules, sep='\\n')"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "feedsite.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
+    assert not {"pi_heif", "apps.media.pixels", "PIL.AvifImagePlugin"} & set(done.stdout.split())

@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 
 from apps.addresses import absolute, picture_address
 from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
-from apps.media.pixels import MAX_PIXELS
 from apps.media.sandbox import PICTURE_TYPES
+from apps.media.sizes import MAX_PIXELS
 from apps.media.video import AUDIO_TYPES, MAX_FRAME_RATE, VIDEO_TYPES, is_available
 from apps.moderation.rules import RuleJson, rules_json
 from apps.notifications.announcements import VisibleAnnouncement
