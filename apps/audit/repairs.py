@@ -1,7 +1,7 @@
 """Repairs of what the auditor finds: drop or rebuild derived data, and deliver again. They never edit a post."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,14 +142,42 @@ class AuditPass:
     findings: list[AuditFinding] = field(default_factory=list)
 
     def found(self, kind: Kind, repair: Callable[[], object], **about: Any) -> None:
-        """Record a violation, try to repair it, and record whether that helped: unless it raised or returned False."""
-        self.run.violations += 1
+        """Record a violation, try to repair it, and record whether that helped: unless it raised or returned False.
+
+        One that could not be repaired before either is only counted once more.
+        """
         fixed = _attempt(repair)
+        if not fixed and _found_again(kind, **about):
+            return
+        self.run.violations += 1
         self.run.repaired += fixed
         if len(self.findings) < MAX_FINDINGS:
             when = timezone.now() if fixed else None
             self.findings.append(AuditFinding(kind=kind, repaired_at=when, **about))
         logger.error("audit: %s %s, %s", kind, about, "repaired" if fixed else "not repaired")
+
+
+def _found_again(
+    kind: Kind,
+    *,
+    viewer_id: int | None = None,
+    post_id: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> bool:
+    """Count an unrepaired finding that is on record once more; False for a new one."""
+    open_ones = AuditFinding.objects.filter(
+        kind=kind, viewer_id=viewer_id, post_id=post_id, repaired_at=None
+    )
+    for name in (
+        "id",
+        "cache",
+        "counts",
+        "follower",
+        "followee",
+    ):  # which of several about one post or person
+        if details and name in details:
+            open_ones = open_ones.filter(**{f"details__{name}": details[name]})
+    return bool(open_ones.update(times=F("times") + 1, last_found_at=timezone.now()))
 
 
 def _attempt(repair: Callable[[], object]) -> bool:

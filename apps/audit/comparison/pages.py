@@ -17,7 +17,6 @@ from apps.engagement.cache import READS
 from apps.pagination import Cursor, Page
 from apps.timeline import policy
 from apps.timeline.sources.home_cache import HOME, INBOX
-from feedcache.connections import timelines
 from feedcache.ids import EPOCH, author_of, first_id_at
 from feedcache.structures.bloom import check_many
 from feedcache.structures.home_window import WindowRange
@@ -210,18 +209,6 @@ def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Differ
     if any(when < sample.at - SLACK_SECONDS for when in whens):
         return Difference(Kind.EXTRA, post_id, certain=True)
     return None if whens else Difference(Kind.EXTRA, post_id)
-
-
-KEY = "audit:scan"  # the cursor of the scan through all windows
-KEYS_PER_SCAN = 500
-
-
-def next_readers(maximum: int) -> list[int]:
-    """The next readers with a home window, round-robin; none in a cluster."""
-    after = int(timelines().get(KEY) or 0)
-    position, readers = HOME.scan_owners(after, KEYS_PER_SCAN)
-    timelines().set(KEY, position, ex=3600)
-    return readers[:maximum]
 
 
 def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
