@@ -527,6 +527,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.accounts.tasks.sweep_mail": 5,
     "apps.graph.tasks.end_due_mutes": 5,
     "apps.operations.tasks.publish": 5,
+    "apps.operations.tasks.watch_database": 5,
     "apps.posts.tasks.end_polls": 5,
     "apps.posts.tasks.maintain_counts": 5,
     "apps.posts.tasks.sweep_transcodes": 5,

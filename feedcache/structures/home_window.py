@@ -78,12 +78,14 @@ class HomeWindows:
     length: int
     ttl_seconds: int
     generation: Callable[[], int] = int  # of all windows of this kind; part of the key
+    epoch: Callable[[], int] = int  # the same, of all caches
 
     @property
     def name(self) -> str:
-        """The prefix of the keys in the present generation."""
-        generation = self.generation()
-        return f"{self.prefix}.{generation}" if generation else self.prefix
+        """The prefix of the keys in the present epoch and generation."""
+        epoch, generation = self.epoch(), self.generation()
+        prefix = f"{self.prefix}-{epoch:x}" if epoch else self.prefix
+        return f"{prefix}.{generation}" if generation else prefix
 
     def of(self, generation: int) -> "HomeWindows":
         """The windows of a given generation."""
