@@ -14,6 +14,7 @@ from feedsite import __version__
 from feedsite.databases import connection_limited_to
 from feedsite.environment import Environment, postgresql_options, relying_party, tls_files
 from feedsite.files.storage import storages_of
+from feedsite.server.schedules import every
 
 VERSION = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -560,7 +561,11 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.timeline.tasks.purge_history": 3600,
 }
 CELERY_BEAT_SCHEDULE = {
-    task: {"task": task, "schedule": seconds, "options": {"expires": min(max(seconds, 5), 600)}}
+    task: {
+        "task": task,
+        "schedule": every(seconds),
+        "options": {"expires": min(max(seconds, 5), 600)},
+    }
     for task, seconds in PERIODIC_TASKS.items()
 }
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.audit import checks, repairs
-from apps.audit.cached import CACHES, Cache
+from apps.audit.comparison.cached import CACHES, Cache
 from apps.audit.comparison.pages import (
     Difference,
     Sample,

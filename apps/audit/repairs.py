@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts.models import UserCounts
@@ -46,7 +47,7 @@ def redeliver(post_id: int) -> None:
     dispatch.start_job(post_id)
     pending = FanoutChunk.objects.filter(job=post_id, state=State.PENDING)
     chunk_ids = list(pending.order_by("pk").values_list("pk", flat=True))
-    pending.update(due_at=timezone.now())
+    pending.update(due_at=Now())
     dispatch.run_due(limit=IMMEDIATE_CHUNKS, only=chunk_ids[:IMMEDIATE_CHUNKS])
     enqueue_now(chunk_ids[IMMEDIATE_CHUNKS:])
 
@@ -55,7 +56,7 @@ def restore_chunks(post_id: int) -> bool:
     """Create the chunks again that a delivery has lost, and deliver them; whether it has all of them again."""
     job = FanoutJob.objects.get(pk=post_id)
     if job.post.visibility in dispatch.ADDRESSED:
-        FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=timezone.now())
+        FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=Now())
         dispatch.start_job(post_id)
     else:
         split.restore_chunks(job)
@@ -71,7 +72,7 @@ def mark_deleted_if_gone(post_id: int) -> None:
 
 def enqueue_now(chunk_ids: list[int]) -> None:
     """Make pending chunks due and enqueue them."""
-    FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=timezone.now())
+    FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=Now())
     for chunk_id in chunk_ids:
         enqueue("apps.timeline.tasks.deliver_chunk", chunk_id)
 

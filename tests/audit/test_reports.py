@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.accounts.queries import handles_of
-from apps.audit.cached import CACHES
+from apps.audit.comparison.cached import CACHES
 from apps.audit.models import AuditFinding, AuditRun, Kind, accounts_of, finding_text
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline

@@ -6,6 +6,7 @@ Every change makes a new version, so that no cache can show the old one. An edit
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -31,7 +32,7 @@ from apps.posts.actions.drafts import (
 )
 from apps.posts.actions.journal import journaled
 from apps.posts.actions.polls import poll_of, replace_poll
-from apps.posts.actions.publish import lock_author, next_revision
+from apps.posts.actions.publish import clock, lock_author, next_revision
 from apps.posts.cache import cache_edited
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
@@ -82,7 +83,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
         _relabel(post, edit, pictures)
         if edit.poll is not None:
             _replace_poll(post, edit.poll, pictures)
-        post.edited_at = timezone.now()
+        post.edited_at = datetime.fromtimestamp(clock(counts), UTC)
         mentions = user_ids_by_handle(mentioned_handles(post.body))
         _update_mentions(post, set(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC

@@ -9,7 +9,7 @@ from apps.accounts.cache import CARDS, load_cards
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id, users_by_id
 from apps.audit import auditor
-from apps.audit.cached import CACHES
+from apps.audit.comparison.cached import CACHES
 from apps.audit.models import AuditFinding, Kind, Subject, finding_text
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
