@@ -20,6 +20,7 @@ from django.core.checks import CheckMessage, Error
 
 from apps.audit.own_page.signing import signing_key
 from apps.graph.management import shards
+from apps.media.confine import missing
 from apps.media.video import is_available
 from feedcache.redis_clients import CLUSTERS, SENTINELS, TLS, nodes_of, sentinel_parts
 from feedcache.servers.tls import handshake_error, tls_context
@@ -419,6 +420,17 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
             id="feedsite.W002",
         )
     ]
+
+
+@in_production
+def check_confinement() -> Iterator[CheckMessage]:
+    """Where the kernel cannot confine ffmpeg, a bug in one of its decoders has the rights of the worker."""
+    if is_available() and (lacking := missing()):
+        yield checks.Warning(
+            f"ffmpeg runs without {' and '.join(lacking)}: a harmful video could do what a worker can.",
+            hint="Linux 5.13 or later on x86-64 or ARM has both; or give the queue `media` a machine of its own.",
+            id="feedsite.W005",
+        )
 
 
 def stop_if_refused() -> None:

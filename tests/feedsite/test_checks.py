@@ -34,7 +34,8 @@ GOOD = {
 
 
 @pytest.fixture
-def production(settings):
+def production(settings, monkeypatch):
+    monkeypatch.setattr("feedsite.checks.missing", list)  # of this machine nothing is said
     for name, value in GOOD.items():
         setattr(settings, name, value)
     return settings
@@ -90,6 +91,13 @@ def example_key():
 def test_what_is_refused(production, name, value, code):
     setattr(production, name, value)
     assert found() == [f"feedsite.{code}"]
+
+
+def test_ffmpeg_without_confinement_is_told(production, monkeypatch):
+    monkeypatch.setattr("feedsite.checks.missing", lambda: ["Landlock"])
+    assert found() == ["feedsite.W005"]
+    production.FFMPEG = "no-such-program"
+    assert found() == ["feedsite.W002"]
 
 
 def test_a_replica_is_another_server_and_no_shard(production, monkeypatch):
