@@ -107,6 +107,34 @@ def check_https() -> Iterator[CheckMessage]:
 
 
 @in_production
+def check_proxy() -> Iterator[CheckMessage]:
+    """Limits count addresses: behind a proxy that is not told of, all visitors have one."""
+    if settings.SECURE_PROXY_SSL_HEADER and settings.TRUSTED_PROXY_HOPS < 1:
+        yield Error(
+            "SECURE_PROXY_SSL_HEADER says that there is a proxy, and TRUSTED_PROXY_HOPS that there is none.",
+            hint="Set TRUSTED_PROXY_HOPS=1: else thirty wrong passwords of one visitor refuse all others' too.",
+            id="feedsite.E026",
+        )
+    if not settings.SECURE_SSL_REDIRECT:
+        yield checks.Warning(
+            "SECURE_SSL_REDIRECT is off: a request without TLS is answered without TLS.",
+            hint="Set SECURE_SSL_REDIRECT=1, unless nothing but the proxy reaches the site, and it redirects.",
+            id="feedsite.W006",
+        )
+
+
+@in_production
+def check_staff() -> Iterator[CheckMessage]:
+    """A password alone is phished."""
+    if not settings.STAFF_SECOND_FACTOR:
+        yield checks.Warning(
+            "STAFF_SECOND_FACTOR is off: a password is enough for the admin.",
+            hint="Leave it out; staff set up a second factor when they log in.",
+            id="feedsite.W007",
+        )
+
+
+@in_production
 def check_database_password() -> Iterator[CheckMessage]:
     """The password of .env.example is public."""
     password = settings.DATABASES["default"].get("PASSWORD") or ""

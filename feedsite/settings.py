@@ -83,6 +83,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
+    "apps.http.security_headers.SecurityHeadersMiddleware",
     # above the checks of host and HTTPS and above load shedding
     "feedsite.monitoring.health.HealthMiddleware",
     "feedsite.middleware.timing.TimingMiddleware",

@@ -28,6 +28,8 @@ GOOD = {
     "SECURE_SSL_REDIRECT": True,
     "SECURE_HSTS_SECONDS": 3600,
     "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https"),
+    "TRUSTED_PROXY_HOPS": 1,
+    "STAFF_SECOND_FACTOR": True,
     "FFMPEG": "sh",  # any program that is there
     "FFPROBE": "sh",
 }
@@ -86,6 +88,9 @@ def example_key():
         ("WEB_CONCURRENCY", {"core": 40, "writes": 3, "rest": 2}, "W003"),
         ("SECURE_PROXY_SSL_HEADER", None, "W001"),
         ("FFMPEG", "no-such-program", "W002"),
+        ("TRUSTED_PROXY_HOPS", 0, "E026"),
+        ("SECURE_SSL_REDIRECT", False, "W006"),
+        ("STAFF_SECOND_FACTOR", False, "W007"),
     ],
 )
 def test_what_is_refused(production, name, value, code):
