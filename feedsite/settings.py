@@ -374,6 +374,9 @@ GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 # The push model needs a limit: a follow is a delivery of every post, and friends are read in one query.
 MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)  # of one account
 
+# For all that PostgreSQL looks for in one search or feed: frequent words lead through many posts.
+SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
+
 # Of each segment of a campaign: fewer are told to nobody, and get no promoted posts.
 CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
 

@@ -67,6 +67,7 @@ def test_what_is_refused_says_where(alice, bob):
         ({"include_tags": ["1"]}, "include_tags"),
         ({"exclude_words": ["!?"]}, "exclude_words"),
         ({"include_words": ["x" * 101]}, "include_words"),
+        ({"include_words": ["\ufdfa" * 6]}, "include_words"),  # 108 as looked for
         ({"include_words": [f"word {n}" for n in range(MAX_PHRASES + 1)]}, "include_words"),
         ({"exclude_tags": [f"t{n}" for n in range(MAX_RULES)]}, "include_people"),
     ):
