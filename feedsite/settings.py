@@ -401,6 +401,7 @@ RATE_LIMITS = {
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
+    "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
