@@ -110,6 +110,27 @@ def test_a_deleted_account_is_in_no_rule(alice, bob, carol):
     assert (feed.include_people, feed.exclude_people) == ([carol.pk], [])
 
 
+def test_feeds_by_words_count_as_searches(alice, bob, page_of, api_of, settings):
+    """Each looks through all posts; those of people and tags do not."""
+    words = create_feed(alice, name="Words", include_words=["tea"], is_public=True)
+    people = create_feed(alice, name="People", include_people=["alice"], is_public=True)
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "search": (1, 60)}
+    ways = {
+        "page": lambda feed: page_of(bob).get(feed.url),
+        "api": lambda feed: api_of(bob).get(f"/api/x/feeds/{feed.pk}/timeline"),
+        "rss": lambda feed: page_of(None).get(f"{feed.url}.rss"),
+    }
+    found = {
+        name: [read(feed).status_code for feed in (people, words, words, people)]
+        for name, read in ways.items()
+    }
+    assert found == {
+        "page": [200, 200, 429, 200],
+        "api": [200, 429, 429, 200],
+        "rss": [200, 200, 429, 200],
+    }
+
+
 FORM = {"name": "Rivers", "include_people": "@alice", "include_tags": "#river, sea", "include_words": "tea\n绿茶",
         "exclude_people": "", "exclude_tags": "", "exclude_words": "storm"}  # fmt: skip
 
