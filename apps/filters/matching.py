@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import islice
 
 import regex
 
@@ -26,6 +27,7 @@ FEW = (
     50  # keywords: they are looked for one by one first, which is faster in the texts of most posts
 )
 MAX_REMEMBERED = 200  # posts, for the next page with them
+MAX_TOLD = 10  # of the keywords of a filter that match; who wants to know why needs no more
 _BETWEEN = "\0"  # parts; PostgreSQL stores no text with it
 _PARTS = regex.compile(
     r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]+|.",
@@ -62,7 +64,7 @@ class ActiveFilter:
 
 @dataclass(frozen=True, slots=True)
 class FilterMatch:
-    """The keywords of a filter in a post, and whether the filter names the post."""
+    """Up to `MAX_TOLD` keywords of a filter in a post, and whether the filter names the post."""
 
     filter: ActiveFilter
     keywords: tuple[str, ...] = ()
@@ -216,8 +218,9 @@ def _divided(text: str) -> str:
 def _matching_keywords(
     each: ActiveFilter, words: Collection[str], pieces: Collection[str]
 ) -> tuple[str, ...]:
-    return tuple(
+    found = (
         keyword.text
         for keyword in each.keywords
         if keyword.folded in (words if keyword.whole_word else pieces)
     )
+    return tuple(islice(found, MAX_TOLD))

@@ -70,6 +70,12 @@ def test_what_is_caught_says_by_what():
     assert not Filters()
 
 
+def test_a_few_keywords_say_why():
+    every = looking_for(*(keyword(f"{n}", whole=False) for n in range(20)))
+    [found] = every.matches(1, ["0123456789 10 11 12"], NOW)
+    assert found.keywords == tuple("0123456789")
+
+
 LETTER = regex.compile(
     r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]",
     regex.V1,

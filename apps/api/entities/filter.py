@@ -96,7 +96,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 
 
 class FilterResultJson(TypedDict):
-    """What one of the viewer's filters has found in a status."""
+    """What one of the viewer's filters has found in a status: up to ten of its keywords."""
 
     filter: FilterSummaryJson
     keyword_matches: list[str] | None
