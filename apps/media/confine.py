@@ -119,7 +119,7 @@ def missing() -> list[str]:
 
 def landlock_version(libc: ctypes.CDLL) -> int:
     """0 where there is none, or it is turned off."""
-    return max(0, libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION))
+    return max(0, int(libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION)))
 
 
 def confine_files(libc: ctypes.CDLL, folder: Path, program: Path) -> None:

@@ -268,5 +268,5 @@ def preview(campaign: Campaign) -> Audience:
 
 def _rounded(people: int) -> int:
     """Down to a number with one digit that counts, or to the least that is told."""
-    step = 10 ** (len(str(people)) - 1)
-    return max(people // step * step, settings.CAMPAIGN_MIN_PEOPLE)
+    step: int = 10 ** (len(str(people)) - 1)
+    return max(people // step * step, int(settings.CAMPAIGN_MIN_PEOPLE))

@@ -114,7 +114,7 @@ class PostAdmin(StaffList):
         posts: QuerySet[Post] = super().get_queryset(request).prefetch_related("author", "counts")
         return posts
 
-    def get_fields(self, request: HttpRequest, obj: Post | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Post | None = None) -> Any:
         is_hidden = obj is not None and obj.is_restricted and not self._reads_restricted(request)
         return [name for name in self.fields if not is_hidden or name not in TEXTS]
 
@@ -122,12 +122,13 @@ class PostAdmin(StaffList):
         return request.user.has_perm(READ_RESTRICTED)
 
     def render_change_form(
-        self, request: HttpRequest, context: Any, *args: Any, obj: Post | None = None, **kwargs: Any
+        self, request: HttpRequest, context: Any, *args: Any, **options: Any
     ) -> HttpResponse:
         """Who reads a restricted post is on record, as who reads somebody's home page is."""
-        if obj is not None and obj.is_restricted and self._reads_restricted(request):
-            log_action(staff_of(request), obj, _("Read."))
-        return super().render_change_form(request, context, *args, obj=obj, **kwargs)
+        post: Post = options["obj"]
+        if post.is_restricted and self._reads_restricted(request):
+            log_action(staff_of(request), post, _("Read."))
+        return super().render_change_form(request, context, *args, **options)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
