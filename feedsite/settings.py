@@ -84,6 +84,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
+    "apps.http.security_headers.SecurityHeadersMiddleware",
     # above the checks of host and HTTPS and above load shedding
     "feedsite.monitoring.health.HealthMiddleware",
     "feedsite.middleware.timing.TimingMiddleware",
@@ -374,6 +375,12 @@ GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 # The push model needs a limit: a follow is a delivery of every post, and friends are read in one query.
 MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)  # of one account
 
+# For all that PostgreSQL looks for in one search or feed: frequent words lead through many posts.
+SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
+
+# Of each segment of a campaign: fewer are told to nobody, and get no promoted posts.
+CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
+
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
     # Requests of an account, or of an application, and without a token per address; each class
@@ -395,6 +402,7 @@ RATE_LIMITS = {
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
+    "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account

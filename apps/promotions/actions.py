@@ -9,6 +9,7 @@ from datetime import timedelta
 from hashlib import blake2b
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -34,6 +35,7 @@ from apps.promotions.models import (
     UserTrait,
     VirtualFollow,
 )
+from apps.promotions.queries import preview
 
 RUN_CAMPAIGN = "promotions.run_campaign"
 MAX_TRAITS = 20  # of one account
@@ -271,6 +273,9 @@ def _require_runnable(campaign: Campaign) -> None:
         raise Invalid(_("Its time is over."), code="time")
     if count is not None and count.impressions >= campaign.budget_impressions:
         raise Invalid(_("Its budget is used up."), code="budget")
+    if preview(campaign).too_few:
+        message = _("Each segment needs at least %(count)d people.")
+        raise Invalid(message % {"count": settings.CAMPAIGN_MIN_PEOPLE}, code="people")
     if running >= MAX_RUNNING:
         raise NotAllowed(_("At most %(count)d campaigns at once.") % {"count": MAX_RUNNING})
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 import orjson
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -35,7 +36,7 @@ from apps.promotions.wording import RuleFact
 from apps.sql import rows_of
 from feedcache.read_through import Batch, Future
 
-MAX_PREVIEWED = 10_000  # people; beyond that, staff need no exact number
+MAX_PREVIEWED = 10_000  # people; beyond that, staff need no number
 
 _CHUNKS = """
 SELECT min(id), max(id), count(*) FROM (
@@ -116,10 +117,10 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """How many people there are; at least so many when it is not exact."""
+    """How many people there are at least. `too_few`: a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
 
     people: int
-    is_exact: bool
+    too_few: bool = False
 
 
 # --- for the timeline -----------------------------------------------------------------------------
@@ -252,12 +253,20 @@ def _facts(rules: str | None) -> tuple[RuleFact, ...]:
 def preview(campaign: Campaign) -> Audience:
     """How many people would follow the account of a campaign virtually, by the rules as they are now.
 
-    Exact up to 10,000; counting ends there, one segment after the other.
+    Never exact, and nothing about a segment of few: rules that hold for one person only would tell what else holds for
+    that person, and so would two numbers that differ by one. Counting ends at 10,000.
     """
     people: set[int] = set()
     for segment in campaign.segments.order_by("pk").prefetch_related("rules"):
         members = people_in(segment).exclude(pk=campaign.account_id)
-        people.update(members.values_list("pk", flat=True)[: MAX_PREVIEWED + 1])
-        if len(people) > MAX_PREVIEWED:
-            return Audience(MAX_PREVIEWED, is_exact=False)
-    return Audience(len(people), is_exact=True)
+        found = members.values_list("pk", flat=True)[:MAX_PREVIEWED]
+        if len(found) < settings.CAMPAIGN_MIN_PEOPLE:
+            return Audience(0, too_few=True)
+        people.update(found)
+    return Audience(_rounded(min(len(people), MAX_PREVIEWED)))
+
+
+def _rounded(people: int) -> int:
+    """Down to a number with one digit that counts, or to the least that is told."""
+    step: int = 10 ** (len(str(people)) - 1)
+    return max(people // step * step, int(settings.CAMPAIGN_MIN_PEOPLE))

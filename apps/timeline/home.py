@@ -270,13 +270,16 @@ def home_rule(
     that came by a followed tag, or are older than the follow, say so.
     """
     counts = viewer.counts  # of what most have nothing
-    in_exclusive_lists = exclusive_member_ids(viewer) if counts.exclusive_lists else ()
     tags = followed_names(viewer) if counts.followed_tags else ()
-    languages = chosen_languages(viewer) if counts.choosy_follows else {}
 
     def belonging(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
         # the home cache may still hold former followees; hydration has checked the membership in circles
         followed, followed_since = relations.following | {viewer.pk}, recent_follows()
+        authors = {item.post.author_id for item in items}
+        in_exclusive_lists = (
+            exclusive_member_ids(viewer, among=authors) if counts.exclusive_lists else ()
+        )
+        languages = chosen_languages(viewer, among=authors) if counts.choosy_follows else {}
         belonging_items = []
         for item in without_muted_or_hidden(items, relations):
             author_id = item.post.author_id

@@ -134,8 +134,9 @@ def _confirm_email(row: Mail) -> _Message | None:
     return _Message("confirm_email", user.pending_email, user, settings.SITE_URL + link)
 
 
-def _email_changed(row: Mail) -> _Message | None:
-    return _Message("email_changed", row.address, row.user) if row.user else None
+def _told(row: Mail) -> _Message | None:
+    """A mail without a link, whose templates are named like its kind."""
+    return _Message(row.kind, row.address, row.user) if row.user else None
 
 
 def _count_unknown() -> None:
@@ -148,7 +149,9 @@ def _count_unknown() -> None:
 _MESSAGES: dict[MailKind, Callable[[Mail], _Message | None]] = {
     MailKind.PASSWORD_RESET: _password_reset,
     MailKind.CONFIRM_EMAIL: _confirm_email,
-    MailKind.EMAIL_CHANGED: _email_changed,
+    MailKind.EMAIL_CHANGED: _told,
+    MailKind.EMAIL_BY_STAFF: _told,
+    MailKind.SECOND_FACTOR_RESET: _told,
 }
 
 

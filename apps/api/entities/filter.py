@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 from rest_framework import serializers
 
 from apps.api.entities.base import ID, DateTime, optional_timestamp
-from apps.filters.actions import MAX_KEYWORDS, MAX_SECONDS
+from apps.filters.actions import MAX_KEYWORDS_OF_FILTER, MAX_SECONDS
 from apps.filters.matching import FilterMatch
 from apps.filters.models import (
     KEYWORD_MAX_CHARACTERS,
@@ -17,6 +17,8 @@ from apps.filters.models import (
     FilterKeyword,
     FilterPost,
 )
+
+_PLACES = FilterContext.values  # asked anew, these take as long as the rest of a result
 
 
 class FilterKeywordJson(TypedDict):
@@ -94,7 +96,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 
 
 class FilterResultJson(TypedDict):
-    """What one of the viewer's filters has found in a status."""
+    """What one of the viewer's filters has found in a status: up to ten of its keywords."""
 
     filter: FilterSummaryJson
     keyword_matches: list[str] | None
@@ -111,7 +113,7 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
         "filter": {
             "id": str(active_filter.id),
             "title": active_filter.title,
-            "context": [place for place in FilterContext.values if place in active_filter.places],
+            "context": [place for place in _PLACES if place in active_filter.places],
             "expires_at": optional_timestamp(active_filter.expires_at),
             "filter_action": (
                 FilterAction.HIDE if active_filter.hides else FilterAction.WARN
@@ -163,7 +165,7 @@ class FilterInput(serializers.Serializer[Any]):
         help_text="Seconds from now; 0 or null: never.",
     )
     keywords_attributes = serializers.ListField(
-        child=KeywordAttributes(), max_length=MAX_KEYWORDS, required=False
+        child=KeywordAttributes(), max_length=MAX_KEYWORDS_OF_FILTER, required=False
     )
 
 

@@ -250,7 +250,7 @@ def of_list(request: Request, list_id: int) -> Response:
     list[FeedStatusJson],
     name="feed_timeline",
     tags=["feeds"],
-    errors=[400, 404],
+    errors=[400, 404, 422, 429],
     description="One of your own, or a public one; of that others see the public statuses only. A page may be short "
     "or empty while there is more: follow the `Link` header.",
     parameters=POSTS_PARAMETERS,
@@ -259,7 +259,10 @@ def of_list(request: Request, list_id: int) -> Response:
 def of_feed(request: Request, feed_id: int) -> Response:
     """A feed's timeline."""
     viewer, cursor = requests.viewer_of(request), posts_cursor(request)
-    page = feed_timeline(readable_feed(requests.viewer_id_of(request), feed_id), viewer, cursor)
+    feed = readable_feed(requests.viewer_id_of(request), feed_id)
+    if feed.include_words:
+        requests.limit_searches(request)
+    page = feed_timeline(feed, viewer, cursor)
     with stage("present"):
         body: list[FeedStatusJson] = [
             {**status_json(item), "x_because": list(item.because)} for item in page.items

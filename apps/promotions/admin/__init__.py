@@ -6,6 +6,7 @@ Who is in a segment is shown to nobody else than the person.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -73,15 +74,16 @@ class RuleInline(admin.StackedInline):
     verbose_name_plural = gettext_lazy("rules, all of which must hold")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_change_permission(request) or request.user.has_perm(
-            "promotions.add_segment"
-        )
+        is_new = obj is None and request.user.has_perm("promotions.add_segment")
+        return is_new or self.has_change_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("promotions.change_segment")
+        """Not while a campaign runs: it started because there were enough people."""
+        runs = obj is not None and obj.campaigns.filter(state=CampaignState.RUNNING).exists()
+        return not runs and request.user.has_perm("promotions.change_segment")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_change_permission(request)
+        return self.has_change_permission(request, obj)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_change_permission(request) or request.user.has_perm(
@@ -240,7 +242,8 @@ class CampaignAdmin(EditedList):
 
 
 def _people(audience: Audience) -> str:
-    if not audience.is_exact:
-        return _("more than %(count)d people") % {"count": audience.people}
-    text = ngettext("%(count)d person", "%(count)d people", audience.people)
+    if audience.too_few:
+        least = {"count": settings.CAMPAIGN_MIN_PEOPLE}
+        return _("fewer than %(count)d people in a segment") % least
+    text = ngettext("at least %(count)d person", "at least %(count)d people", audience.people)
     return text % {"count": audience.people}

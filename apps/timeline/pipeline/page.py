@@ -47,7 +47,7 @@ from apps.engagement.queries import (
     engaged,
     poll_results,
 )
-from apps.filters.matching import ActiveFilter, FilterMatch, filter_matches
+from apps.filters.matching import FilterMatch, Filters
 from apps.filters.models import FilterContext
 from apps.filters.queries import ask_active_filters
 from apps.graph.queries import Relations, relations
@@ -552,7 +552,7 @@ def without_muted_or_hidden(items: Sequence[FeedItem], relations: Relations) -> 
 
 
 def without_filtered(
-    items: Sequence[FeedItem], filters: Sequence[ActiveFilter], context: FilterContext | None
+    items: Sequence[FeedItem], filters: Filters, context: FilterContext | None
 ) -> list[FeedItem]:
     """Items without those that filters hide in a context; the others carry their matches. None: nothing is hidden.
 
@@ -567,14 +567,12 @@ def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
     return any(match.filter.hides and context in match.filter.places for match in item.filtered)
 
 
-def mark(
-    item: FeedItem, filters: Sequence[ActiveFilter], context: FilterContext | None
-) -> FeedItem:
+def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> FeedItem:
     """An item with the filters that match it, or the source of a repost; never a post of the viewer's own."""
     shown = item.shown
-    if shown.flags.own:
+    if shown.flags.own or not filters:
         return item
-    matches = filter_matches(filters, shown.id, _texts(shown))
+    matches = filters.matches(shown.id, _texts(shown), timezone.now())
     if not matches:
         return item
     titles = tuple(match.filter.title for match in matches if context in match.filter.places)

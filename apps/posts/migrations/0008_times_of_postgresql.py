@@ -7,17 +7,27 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0003_user_hides_replies'),
+        ('posts', '0006_read_restricted_post'),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='mail',
+            model_name='scheduledpost',
             name='created_at',
             field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created at'),
         ),
         migrations.AlterField(
-            model_name='mail',
+            model_name='scheduledpost',
+            name='due_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='due at'),
+        ),
+        migrations.AlterField(
+            model_name='transcode',
+            name='created_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created at'),
+        ),
+        migrations.AlterField(
+            model_name='transcode',
             name='due_at',
             field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='due at'),
         ),

@@ -7,27 +7,17 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('posts', '0005_pending_post'),
+        ('accounts', '0004_rescue_user'),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='scheduledpost',
+            model_name='mail',
             name='created_at',
             field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created at'),
         ),
         migrations.AlterField(
-            model_name='scheduledpost',
-            name='due_at',
-            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='due at'),
-        ),
-        migrations.AlterField(
-            model_name='transcode',
-            name='created_at',
-            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created at'),
-        ),
-        migrations.AlterField(
-            model_name='transcode',
+            model_name='mail',
             name='due_at',
             field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='due at'),
         ),
