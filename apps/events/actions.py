@@ -30,7 +30,7 @@ Handler = Callable[[Payload], None]
 # name -> payload. Payloads carry ids only, never texts.
 EVENTS = {
     "post_published": "post_id",
-    "post_edited": "post_id",
+    "post_edited": "post_id, mentioned (user ids that the edit mentions and the version before did not)",
     "post_pinned": "post_id (or unpinned: only its place on the profile changed)",
     "poll_ended": "post_id",
     "post_deleted": "post_id",
@@ -42,6 +42,7 @@ EVENTS = {
     "blocked": "owner_id, blocked_id",
     "circle_changed": "circle_id, user_ids (added or removed, at most 1,001)",
     "post_liked": "user_id, post_id",
+    "post_unliked": "user_id, post_id",
     "mark_missed": "kind, user_id, post_id",
     "filter_outdated": "kind",
     "relations_moved": "user_ids (whose graph revision grew without an event of its own)",

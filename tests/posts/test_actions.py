@@ -9,7 +9,7 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user
-from apps.posts.actions.drafts import MAX_PICTURES, Draft, NewPicture
+from apps.posts.actions.drafts import MAX_PICTURES, Draft, NewPicture, PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import (
     delete_post,
@@ -33,6 +33,22 @@ from tests.support.factories import make_user, moderator, publish
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("option", ["a" + "\u0301" * 400_000, "\u200d" * 1001, "\u3164", "\ufe0f"])
+def test_an_option_has_a_limit_in_code_points_and_is_visible(alice, option):
+    with pytest.raises(Invalid) as refused:
+        publish(alice, "Which?", poll=PollDraft([option, "b"], 600))
+    assert set(refused.value.errors) == {"poll"}
+
+
+@pytest.mark.parametrize(
+    "body", ["\u3164", "\u2800", "\ufe0f", "\u034f", "\u200b\n\u200d", "\u0001"]
+)
+def test_a_post_of_nothing_is_refused(alice, body):
+    with pytest.raises(Invalid) as refused:
+        publish(alice, body)
+    assert set(refused.value.errors) == {"status"}
 
 
 def number_of_posts(author):

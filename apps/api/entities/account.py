@@ -6,7 +6,6 @@ from typing import Annotated, Any, TypedDict
 
 import orjson
 from django.conf import settings
-from django.utils.html import linebreaks, urlize
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -27,6 +26,7 @@ from apps.graph.actions import NOTE_MAX_CHARACTERS
 from apps.graph.familiar_followers import FamiliarFollowers
 from apps.graph.queries import Relationship
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report
+from apps.posts.content.text import html, line_html
 from feedcache.ids import second_of
 
 
@@ -113,7 +113,7 @@ def _account_json(user: User) -> AccountJson:
         "indexable": user.is_indexable,
         "noindex": not user.is_indexable,
         "created_at": timestamp(user.created_at),
-        "note": linebreaks(_linked(user.bio)) if user.bio else "",
+        "note": html(user.bio, handles=None, origin=settings.SITE_URL),
         "url": address,
         "uri": address,
         "avatar": picture,
@@ -128,7 +128,11 @@ def _account_json(user: User) -> AccountJson:
         "emojis": [],
         "roles": [],
         "fields": [
-            {"name": name, "value": _linked(value), "verified_at": None}
+            {
+                "name": name,
+                "value": line_html(value, origin=settings.SITE_URL),
+                "verified_at": None,
+            }
             for name, value in user.lines
         ],
     }
@@ -207,10 +211,6 @@ def preferences_json(user: User) -> PreferencesJson:
         "reading:expand:spoilers": False,
         "reading:autoplay:gifs": True,
     }
-
-
-def _linked(text: str) -> str:
-    return urlize(text, nofollow=True, autoescape=True)
 
 
 def _day_of(post_id: int | None) -> Date | None:

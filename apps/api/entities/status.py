@@ -624,7 +624,7 @@ class MediaChange(MediaAttributeFields):
 
 
 class MediaInput(serializers.Serializer[Any]):
-    """JPEG, PNG, WebP or GIF: at most 16 MB and 25 million pixels; 12 million for WebP and all frames of animations.
+    """JPEG, PNG, WebP, GIF, AVIF or HEIC: 16 MB and 25 million pixels at most; 12 million for WebP, AVIF, animations.
 
     Video and sound as `configuration.media_attachments` of the instance says.
     """

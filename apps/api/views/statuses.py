@@ -70,6 +70,7 @@ from apps.timeline import publishing
 from apps.timeline.pipeline.page import hydrate
 from apps.timeline.pipeline.word_filters import apply_filters, mark_filtered
 from apps.timeline.thread import (
+    MAX_CONTEXT_ANCESTORS,
     apply_filters_to_thread,
     likers,
     published_item,
@@ -257,9 +258,8 @@ def interaction_policy(request: Request, status_id: int) -> Response:
 @endpoint(GET="read:statuses", public=True)
 def status_context(request: Request, status_id: int) -> Response:
     """The thread around a post."""
-    filtered = apply_filters_to_thread(
-        requests.viewer_of(request), thread(viewer_id_of(request), status_id)
-    )
+    found = thread(viewer_id_of(request), status_id, max_ancestors=MAX_CONTEXT_ANCESTORS)
+    filtered = apply_filters_to_thread(requests.viewer_of(request), found)
     ancestors = [status_json(item) for item in filtered.ancestors if item is not None]
     descendants = [status_json(item) for item in filtered.descendants]
     return Response(ContextJson(ancestors=ancestors, descendants=descendants))

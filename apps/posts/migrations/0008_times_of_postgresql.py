@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('posts', '0006_read_restricted_post'),
+        ('posts', '0007_past_pictures'),
     ]
 
     operations = [
