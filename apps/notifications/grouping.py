@@ -147,7 +147,7 @@ def _all_items(viewer: User, rows: list[Notification]) -> Iterable[NotificationI
 
 
 def notifications_of_group(viewer: User, key: str) -> QuerySet[Notification]:
-    """The notifications of a group. NotFound for a malformed key."""
+    """The notifications of a group, without those held back. NotFound for a malformed key."""
     match = _KEY.fullmatch(key)
     rows = Notification.objects.filter(user=viewer)
     if match is None:
@@ -158,7 +158,7 @@ def notifications_of_group(viewer: User, key: str) -> QuerySet[Notification]:
     kind = next(kind for kind, word in GROUP_KEY_PREFIXES.items() if word == prefix)
     start = datetime.fromtimestamp(0, UTC) + timedelta(seconds=int(match["span"]) * SPAN_SECONDS)
     end = start + timedelta(seconds=SPAN_SECONDS)
-    rows = rows.filter(kind=kind, created_at__gte=start, created_at__lt=end)
+    rows = rows.filter(kind=kind, created_at__gte=start, created_at__lt=end, is_held_back=False)
     return rows.filter(post=_parse_id(match["post"]) if match["post"] else None)
 
 

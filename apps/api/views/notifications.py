@@ -288,8 +288,8 @@ def _grouped(request: Request) -> Collection[str]:
     name="change_notification_policy",
     request=PolicyInput,
     errors=[400, 401, 422],
-    description="It acts at the next read, also on what came before; what was held back shows again "
-    "when you change your mind.",
+    description="It acts on what comes after it. What is held back waits in the requests until you accept or "
+    "dismiss it; what is dropped is not kept.",
 )
 @endpoint(GET="read:notifications", PATCH="write:notifications")
 def notification_policy(request: Request) -> Response:
@@ -330,7 +330,7 @@ def notification_request(request: Request, account_id: int) -> Response:
 @operation("Whether what was accepted is in the list already", RequestsMergedJson, errors=[401])
 @endpoint(GET="read:notifications")
 def notification_requests_merged(request: Request) -> Response:
-    """Always: the list is decided when it is read."""
+    """Always: what is accepted is told at once."""
     viewer_of(request)
     return Response(RequestsMergedJson(merged=True))
 
