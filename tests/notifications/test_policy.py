@@ -192,7 +192,7 @@ def test_what_a_policy_hid_before_verdicts_were_stored_can_be_looked_at(life, al
         assert set(EVERYTHING) - set(told(alice)) == held, name
 
 
-@each("body", [{"for_not_following": "maybe"}, {"for_new_accounts": None},
+@each("body", [{"for_not_following": "maybe"}, {"for_new_accounts": 1},
                                   {"for_not_followers": ["drop"]}])  # fmt: skip
 def test_what_is_no_verdict_is_refused(alice, api_of, body):
     assert api_of(alice).patch(POLICY, body, format="json").status_code == 422

@@ -1,13 +1,13 @@
 """Notifications as JSON, in the Mastodon shape."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from rest_framework import serializers
 
 from apps.accounts.models import User
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import ID, DateTime, Uri, timestamp
+from apps.api.entities.base import ID, DateTime, Input, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.notifications.grouping import NotificationGroup
 from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
@@ -252,7 +252,7 @@ def markers_json(markers: Mapping[str, ReadMarker]) -> MarkersJson:
     return body
 
 
-class PolicyInput(serializers.Serializer[Any]):
+class PolicyInput(Input):
     """What becomes of which notifications; what is left out stays. Unknown fields are ignored."""
 
     for_not_following = serializers.ChoiceField(Verdict.values, required=False)
@@ -261,7 +261,7 @@ class PolicyInput(serializers.Serializer[Any]):
     for_private_mentions = serializers.ChoiceField(Verdict.values, required=False)
 
 
-class AccountIdsInput(serializers.Serializer[Any]):
+class AccountIdsInput(Input):
     """Whose requests are meant."""
 
     id = serializers.ListField(
@@ -269,13 +269,13 @@ class AccountIdsInput(serializers.Serializer[Any]):
     )
 
 
-class MarkInput(serializers.Serializer[Any]):
+class MarkInput(Input):
     """Up to which id a timeline has been read."""
 
     last_read_id = serializers.RegexField(ID)
 
 
-class MarksInput(serializers.Serializer[Any]):
+class MarksInput(Input):
     """What has been read. Unknown timelines are ignored."""
 
     home = MarkInput(required=False)

@@ -8,7 +8,7 @@ from oauth2_provider.models import AccessToken
 from rest_framework import serializers
 
 from apps.addresses import absolute
-from apps.api.entities.base import Uri
+from apps.api.entities.base import Input, Uri
 from apps.oauth.actions import SCOPES_DEFAULT
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.scopes import NAMES
@@ -158,19 +158,16 @@ class AddressesField(serializers.Field[list[str], Any, Any, Any]):
         return value
 
 
-class ApplicationInput(serializers.Serializer[Any]):
+class ApplicationInput(Input):
     """What a program says of itself."""
 
     client_name = serializers.CharField()
     redirect_uris = AddressesField(default=[OUT_OF_BAND])
     scopes = serializers.CharField(default=SCOPES_DEFAULT, allow_blank=True)
-    website = serializers.CharField(default="", allow_blank=True, allow_null=True)
-
-    def validate_website(self, value: str | None) -> str:
-        return value or ""
+    website = serializers.CharField(default="", allow_blank=True)
 
 
-class TokenInput(serializers.Serializer[Any]):
+class TokenInput(Input):
     """What is asked of the token endpoint."""
 
     grant_type = serializers.ChoiceField(GRANT_TYPES)
@@ -185,7 +182,7 @@ class TokenInput(serializers.Serializer[Any]):
     scope = serializers.CharField(required=False)
 
 
-class RevocationInput(serializers.Serializer[Any]):
+class RevocationInput(Input):
     """Which token is to be ended, and by whom."""
 
     token = serializers.CharField()
@@ -193,7 +190,7 @@ class RevocationInput(serializers.Serializer[Any]):
     client_secret = serializers.CharField(required=False)
 
 
-class JoinInput(serializers.Serializer[Any]):
+class JoinInput(Input):
     """A new account."""
 
     username = serializers.CharField()
