@@ -6,6 +6,7 @@ from typing import Any, get_args, get_origin, is_typeddict
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.openapi import Entity
@@ -33,12 +34,21 @@ def endpoint(
     def to_view(function: Endpoint) -> Any:
         if public:
             permission_classes([AllowAny])(function)
-        view: Any = api_view(list(needed))(function)
+        view: Any = api_view([*needed, "HEAD"] if "GET" in needed else list(needed))(function)
+        if "GET" in needed:
+            view.cls.head = _head
         view.cls.needed_scopes = needed
         view.cls.action_limit = limit
         return view
 
     return to_view
+
+
+def _head(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+    """What GET would answer; the server leaves the body out. To the function it is GET, see `shows_its_answer`."""
+    request.method = "GET"
+    answer: Response = view.get(request, *args, **kwargs)
+    return answer
 
 
 def operation(
