@@ -11,7 +11,7 @@ from apps.addresses import absolute
 from apps.api.entities.base import Input, Uri
 from apps.oauth.actions import SCOPES_DEFAULT
 from apps.oauth.models import OUT_OF_BAND, Application
-from apps.scopes import NAMES
+from apps.scopes import OFFERED
 
 GRANT_TYPES = ["authorization_code", "password", "client_credentials", "refresh_token"]
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
@@ -130,7 +130,7 @@ def server_json() -> OAuthServerJson:
         "token_endpoint": absolute("/oauth/token"),
         "revocation_endpoint": absolute("/oauth/revoke"),
         "app_registration_endpoint": absolute("/api/v1/apps"),
-        "scopes_supported": sorted(NAMES),
+        "scopes_supported": sorted(OFFERED),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": GRANT_TYPES,
