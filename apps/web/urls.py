@@ -304,6 +304,7 @@ urlpatterns: list[URLPattern] = [
         "settings/export/<int:export_id>/archive.zip", personal_data.download, name="export_archive"
     ),
     path("settings/delete", personal_data.delete, name="delete_account"),
+    path("account-deleted", personal_data.deleted, name="account_deleted"),
     # ranking
     path("ranked", ranked.ranked, name="ranked"),
     path("ranked/algorithm", ranked.algorithm, name="ranking_algorithm"),

@@ -285,6 +285,7 @@ ELSEWHERE: dict[str, str] = {
             "appearance",
             "settings/notifications",
             "settings/delete",
+            "account-deleted",
             "settings/email",
             "email/confirm/<str:token>",
             "api/v1/emails/confirmations",
