@@ -81,9 +81,12 @@ def groups_page(
     kinds: list[str] | None = None,
     actor_id: int | None = None,
     grouped: Collection[str] = frozenset(GROUP_KEY_PREFIXES),
+    include_filtered: bool = False,
 ) -> Page[NotificationGroup]:
     """A page of at most `limit` groups, newest first; the cursor is a notification id."""
-    rows = notifications_of(viewer, kinds=kinds, actor_id=actor_id)
+    rows = notifications_of(
+        viewer, kinds=kinds, actor_id=actor_id, include_filtered=include_filtered
+    )
     groups: dict[str, list[NotificationItem]] = {}
     position, read_ids, more = replace(cursor, limit=BATCH), list[int](), True
     while more and len(read_ids) < MAX_READ:
@@ -139,6 +142,15 @@ def get_group(viewer: User, key: str) -> NotificationGroup:
     if not items:
         raise _group_not_found()
     return NotificationGroup(key, items)
+
+
+def actors_page(viewer: User, key: str, cursor: Cursor) -> Page[User]:
+    """Who is in a group, the last first; the cursor is a notification id. NotFound as for `get_group`."""
+    page = page_of_rows(notifications_of_group(viewer, key), cursor)
+    items = notification_items(viewer, page.items)
+    if not items:
+        get_group(viewer, key)
+    return page.with_items(list({item.actor.pk: item.actor for item in items}.values()))
 
 
 def _all_items(viewer: User, rows: list[Notification]) -> Iterable[NotificationItem]:

@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import ID, DateTime, Input, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
-from apps.notifications.grouping import NotificationGroup
+from apps.notifications.grouping import GROUP_KEY_PREFIXES, NotificationGroup, group_key
 from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
 from apps.notifications.queries import FilteredNotifications, NotificationItem
 
@@ -43,6 +43,7 @@ class NotificationJson(TypedDict):
     """What an account did."""
 
     id: str
+    group_key: str
     type: NotificationType
     created_at: DateTime
     account: AccountJson
@@ -53,6 +54,7 @@ def notification_json(notification: NotificationItem) -> NotificationJson:
     """A follow has no status."""
     body: NotificationJson = {
         "id": str(notification.id),
+        "group_key": group_key(notification, GROUP_KEY_PREFIXES),
         "type": TYPES[notification.kind],
         "created_at": timestamp(notification.created_at),
         "account": account_json(notification.actor),
