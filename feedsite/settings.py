@@ -92,6 +92,8 @@ MIDDLEWARE = [
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # above all that makes or reads a body: ETags are those of the text
+    "feedsite.middleware.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
