@@ -693,8 +693,10 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": f"{SITE_NAME} API",
-    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings.",
+    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings. "
+    "Bodies are taken as JSON and as forms, whichever is named.",
     "VERSION": __version__,
+    "SERVERS": [{"url": SITE_URL}],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
@@ -704,7 +706,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.api.openapi.add_common_answers",
+        "apps.api.openapi.complete_document",
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {

@@ -63,7 +63,7 @@ def operation(
     """Describe an endpoint, or one of its methods, as `extend_schema` does. Goes above `endpoint`.
 
     `response` is an entity, a list of entities, or what `extend_schema` takes. `errors` are statuses with a Problem as
-    body, beside those that `add_common_answers` adds; without them: those of what belongs to the viewer. The function's
+    body, beside those that `complete_document` adds; without them: those of what belongs to the viewer. The function's
     docstring is the description; without `name` and `tags` the operation has the names of its function and module.
     """
     if get_origin(response) is list:

@@ -165,6 +165,7 @@ def world(alice, bob, settings, tmp_path):
         "number": schedule_post(alice, Draft("Later."), in_an_hour()).pk,
         "name": "river",
         "circle_id": create_group(Circle, alice, name="Friends").pk,
+        "group_key": f"ungrouped-{Notification.objects.filter(user=alice)[0].pk}",
         "notification_id": Notification.objects.filter(user=alice).values_list("pk", flat=True)[0],
     }
 

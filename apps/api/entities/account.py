@@ -20,6 +20,7 @@ from apps.api.entities.base import (
     DateTime,
     Input,
     Object,
+    UploadField,
     Uri,
     optional_timestamp,
     timestamp,
@@ -365,8 +366,8 @@ class ProfileInput(Input):
     bot = serializers.BooleanField(required=False, source="is_bot")
     discoverable = serializers.BooleanField(required=False, source="is_discoverable")
     indexable = serializers.BooleanField(required=False, source="is_indexable")
-    avatar = serializers.FileField(required=False, allow_empty_file=True)
-    header = serializers.FileField(required=False, allow_empty_file=True)
+    avatar = UploadField(required=False, allow_empty_file=True)
+    header = UploadField(required=False, allow_empty_file=True)
     fields_attributes = LinesField(required=False, source="lines")
     hide_collections = OnlyField(False, required=False)  # noqa: FBT003 -- the value itself
     source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 
@@ -51,6 +52,11 @@ class Input(serializers.Serializer[Any]):
                 yield name, value
             elif field is not None and field.allow_null:
                 yield name, None
+
+
+@extend_schema_field({"type": "string", "format": "binary"})
+class UploadField(serializers.FileField):
+    """A file of a form."""
 
 
 def timestamp(moment: datetime) -> DateTime:

@@ -18,6 +18,7 @@ from apps.api.entities.base import (
     DateTime,
     Input,
     Object,
+    UploadField,
     Uri,
     optional_timestamp,
     timestamp,
@@ -617,7 +618,7 @@ class MediaAttributeFields(Input):
 class MediaChange(MediaAttributeFields):
     """Another description, focus or captions of an upload; what is not given stays."""
 
-    captions = serializers.FileField(
+    captions = UploadField(
         required=False,
         allow_empty_file=True,
         help_text="Of video or sound: a WebVTT file of at most 256 kB. An empty one removes them.",
@@ -630,7 +631,7 @@ class MediaInput(Input):
     Video and sound as `configuration.media_attachments` of the instance says.
     """
 
-    file = serializers.FileField(max_length=1000, allow_empty_file=True)
+    file = UploadField(max_length=1000, allow_empty_file=True)
     description = serializers.CharField(default="", allow_blank=True, max_length=ALT_MAX_CHARACTERS)
     focus = FocusField(required=False, help_text="x,y from -1 (left, bottom) to 1.")
 
