@@ -242,6 +242,7 @@ urlpatterns: list[URLPattern] = [
     ],
     path("settings/privacy", settings.privacy, name="settings_privacy"),
     path("settings/promotions", promotions.promotions, name="settings_promotions"),
+    path("promoted/seen", promotions.seen, name="promoted_seen"),
     path("settings/blocks", relationships.blocked, name="settings_blocks"),
     path("settings/mutes", relationships.muted, name="settings_mutes"),
     # lists and circles

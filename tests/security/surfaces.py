@@ -282,6 +282,7 @@ ELSEWHERE: dict[str, str] = {
             "settings/writing",
             "settings/reading",
             "settings/promotions",
+            "promoted/seen",
             "appearance",
             "settings/notifications",
             "settings/delete",
