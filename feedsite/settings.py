@@ -93,7 +93,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # above all that makes or reads a body: ETags are those of the text
-    "feedsite.middleware.compression.CompressionMiddleware",
+    "feedsite.server.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
