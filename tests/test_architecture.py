@@ -160,8 +160,8 @@ TABLES_OF_OTHERS = {
         graph_circlemember graph_followee graph_follower graph_listmember graph_mute graph_userlist
         posts_attachment posts_mention posts_pendingpost posts_poll posts_post promotions_campaign
         promotions_campaign_segments promotions_campaigncount promotions_optout promotions_promotionswitch
-        promotions_readerimpressions promotions_segment promotions_segmentmembership promotions_virtualfollow tags_tagfollow tags_taguse
-        timeline_fanoutchunk timeline_fanoutjob
+        promotions_readerimpressions promotions_segment promotions_segmentmembership promotions_virtualfollow
+        tags_tagfollow tags_taguse timeline_fanoutchunk timeline_fanoutjob
         """,
     ),
     "demo": (

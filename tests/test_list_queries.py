@@ -153,7 +153,8 @@ LISTS = {
 WARM = {"/api/v1/accounts/familiar_followers?{friend_ids}"}
 # Staff have no more than a few of these, or the site makes them while it works.
 WITHOUT_ROWS = {
-    "auth.group", "graph.graphimport", "operations.topologyversion", "posts.transcode", "ranking.factorweight",
+    "auth.group", "graph.graphimport", "operations.topologyversion", "posts.transcode", "promotions.promotionswitch",
+    "ranking.factorweight",
     "search.indexwalk", "timeline.backfill", "timeline.sitepolicy",
 }  # fmt: skip
 # What answers to GET and is no list.

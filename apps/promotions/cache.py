@@ -59,7 +59,7 @@ WHERE c.is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) 
 _NEWEST = """
 SELECT author_id, max(id) FROM posts_post
 WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
-  AND kind = 'text' AND reply_to_id IS NULL
+  AND kind = 'text' AND reply_to_id IS NULL {reachable}
 GROUP BY author_id
 """
 
@@ -182,7 +182,7 @@ def load_readers(user_ids: Collection[int]) -> dict[int, ReaderEntry]:
 def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]]:
     """The campaigns that are live and have budget left, by id, in two queries; none while the switch is off."""
     rows = rows_of(_CAMPAIGNS, {})
-    newest = newest_posts({row[1] for row in rows})
+    newest = _newest_posts({row[1] for row in rows})
     return {
         ALL: tuple(
             _campaign(*row, newest.get(row[1], 0), orjson.loads(of or "[]")) for *row, of in rows
@@ -190,12 +190,14 @@ def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]
     }
 
 
-def newest_posts(account_ids: Collection[int]) -> dict[int, int]:
+def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
     """The newest open post of each account that is its own: no repost, no quote, no reply."""
     if not account_ids:
         return {}
     values = {"accounts": list(account_ids)}
-    return dict(shards.or_partly(lambda: rows_of(_NEWEST, values)))
+    return dict(
+        shards.or_partly(lambda: rows_of(_NEWEST.format(reachable=shards.reachable("id")), values))
+    )
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:

@@ -21,7 +21,6 @@ from apps.promotions.cache import (
     ReaderEntry,
     load_campaigns,
     load_readers,
-    newest_posts,
     today,
 )
 from apps.promotions.models import (
@@ -205,14 +204,14 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
 
 
 def promotions_of(reader_id: int) -> dict[int, Promotion]:
-    """What a reader may be shown now, by the id of the promoted account, in two queries.
+    """What a reader may be shown now, by the id of the promoted account, in one query.
 
     Campaigns that run, are in time and have budget left, below the reader's cap of today; not of accounts that the
     reader follows, mutes or blocks, nor of those that block the reader. At most one for each of at most 100 campaigns.
     """
     values = {"reader": reader_id, "now": timezone.now(), "today": today()}
     rows = rows_of(_PROMOTIONS, values)
-    newest = newest_posts({account_id for account_id, *_rest in rows})
+    newest = {one.account_id: one.newest_id for one in _live_campaigns()} if rows else {}
     return {
         account_id: Promotion(
             account_id,
@@ -230,13 +229,16 @@ def promotions_of(reader_id: int) -> dict[int, Promotion]:
 
 def is_anything_promoted() -> bool:
     """Whether somebody may see something promoted: the switch is on, and a campaign runs."""
-    return bool(CAMPAIGNS.get_many([ALL], load_campaigns).get(ALL))
+    return bool(_live_campaigns())
 
 
 def is_promoted(account_id: int) -> bool:
     """Whether a campaign shows the account now."""
-    campaigns = CAMPAIGNS.get_many([ALL], load_campaigns).get(ALL, ())
-    return any(campaign.account_id == account_id for campaign in campaigns)
+    return any(campaign.account_id == account_id for campaign in _live_campaigns())
+
+
+def _live_campaigns() -> tuple[LiveCampaign, ...]:
+    return CAMPAIGNS.get_many([ALL], load_campaigns).get(ALL, ())
 
 
 # --- for people -----------------------------------------------------------------------------------

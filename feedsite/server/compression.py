@@ -9,7 +9,7 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
-TEXTS = ("text/", "application/json", "application/problem+json", "application/xml")
+TEXTS = ("text/", "application/json", "application/xml", "application/vnd.oai.openapi")
 TEXT_SUFFIXES = ("+json", "+xml")  # feeds, the manifest, the schema, drawings
 
 

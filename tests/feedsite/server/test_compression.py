@@ -23,7 +23,7 @@ def test_texts_are_compressed_for_who_takes_it(alice, client, path):
     assert packed.headers["Content-Encoding"] == "gzip"
     assert "Accept-Encoding" in plain.headers["Vary"]
     assert "Accept-Encoding" in packed.headers["Vary"]
-    assert len(packed.content) < len(plain.content) / 2
+    assert len(packed.content) < len(plain.content) * 0.7  # with up to a hundred bytes of padding
     assert int(packed.headers["Content-Length"]) == len(packed.content)
     assert gzip.decompress(packed.content)[:20] == plain.content[:20]
 
