@@ -94,6 +94,8 @@ MIDDLEWARE = [
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # above all that makes or reads a body: ETags are those of the text
+    "feedsite.server.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
@@ -705,8 +707,10 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": f"{SITE_NAME} API",
-    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings.",
+    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings. "
+    "Bodies are taken as JSON and as forms, whichever is named.",
     "VERSION": __version__,
+    "SERVERS": [{"url": SITE_URL}],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
@@ -716,7 +720,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.api.openapi.add_common_answers",
+        "apps.api.openapi.complete_document",
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {
