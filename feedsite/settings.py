@@ -739,6 +739,7 @@ SPECTACULAR_SETTINGS = {
             "mirror",
             "interrupted",
             "count",
+            "cached",
         ],
         "MediaTypeEnum": ["image", "video", "audio"],
         "NotificationTypeEnum": [

@@ -126,7 +126,7 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
     tile by tile, so that memory never holds two full copies.
     """
     picture.draft("RGB", (side, side))  # JPEG decodes to a half or a quarter at once
-    is_wide = any("16" in str(tile.args) for tile in picture.tile)
+    is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))
     picture.load()
     if is_wide and isinstance(clear := picture.info.get("transparency"), tuple):
         picture.info["transparency"] = tuple(value >> 8 for value in clear)  # as the pixels are

@@ -121,7 +121,7 @@ def notify_of_edited_post(payload: Payload) -> None:
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
     """The accounts that the version before did not mention; who has a notification of the post gets no other."""
-    added = payload.get("mentioned")  # missing in events of 0.1
+    added = payload.get("mentioned") or []  # missing in events of 0.1
     post = _post(payload["post_id"]) if added else None
     if post is not None:
         concerned = _concerned(post).items()

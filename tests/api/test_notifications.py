@@ -174,7 +174,7 @@ def test_who_is_in_a_group_is_walked_by_pages(api, alice):
         assert len(answer.json()) <= 2
         found += [one["acct"] for one in answer.json()]
         following = re.search(r'<([^>]+)>; rel="next"', answer.headers.get("Link", ""))
-        address = following and following[1]
+        address = following[1] if following else ""
     assert found == [*(fan.handle for fan in reversed(fans)), "carol"]
     told = api.get(NOTIFICATIONS, {"types[]": "favourite"}).json()
     assert {one["group_key"] for one in told} == {key}
