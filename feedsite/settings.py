@@ -14,6 +14,7 @@ from feedsite import __version__
 from feedsite.databases import connection_limited_to
 from feedsite.environment import Environment, postgresql_options, relying_party, tls_files
 from feedsite.files.storage import storages_of
+from feedsite.server.schedules import every
 
 VERSION = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -93,6 +94,8 @@ MIDDLEWARE = [
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # above all that makes or reads a body: ETags are those of the text
+    "feedsite.server.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
@@ -535,6 +538,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.accounts.tasks.sweep_mail": 5,
     "apps.graph.tasks.end_due_mutes": 5,
     "apps.operations.tasks.publish": 5,
+    "apps.operations.tasks.watch_database": 5,
     "apps.posts.tasks.end_polls": 5,
     "apps.posts.tasks.maintain_counts": 5,
     "apps.posts.tasks.sweep_transcodes": 5,
@@ -567,7 +571,11 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.timeline.tasks.purge_history": 3600,
 }
 CELERY_BEAT_SCHEDULE = {
-    task: {"task": task, "schedule": seconds, "options": {"expires": min(max(seconds, 5), 600)}}
+    task: {
+        "task": task,
+        "schedule": every(seconds),
+        "options": {"expires": min(max(seconds, 5), 600)},
+    }
     for task, seconds in PERIODIC_TASKS.items()
 }
 
@@ -699,8 +707,10 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": f"{SITE_NAME} API",
-    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings.",
+    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings. "
+    "Bodies are taken as JSON and as forms, whichever is named.",
     "VERSION": __version__,
+    "SERVERS": [{"url": SITE_URL}],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
@@ -710,7 +720,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.api.openapi.add_common_answers",
+        "apps.api.openapi.complete_document",
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {
@@ -729,6 +739,7 @@ SPECTACULAR_SETTINGS = {
             "mirror",
             "interrupted",
             "count",
+            "cached",
         ],
         "MediaTypeEnum": ["image", "video", "audio"],
         "NotificationTypeEnum": [

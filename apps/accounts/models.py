@@ -286,6 +286,10 @@ class UserCounts(models.Model):
     built from, and is a miss for readers who know a newer one.
     """
 
+    locked_at = (
+        0.0  # seconds since 1970 by PostgreSQL, of a row that was locked (`posts.actions.publish`)
+    )
+
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
     followers = models.PositiveIntegerField(_("followers"), default=0)
     following = models.PositiveIntegerField(_("following"), default=0)

@@ -14,7 +14,10 @@ from apps.accounts.models import (
 )
 from apps.errors import Invalid
 from apps.media.avatars import avatar_file, header_file
+from apps.texts import carriable, is_visible, normalise
 
+# Embeddings and overrides of direction: in a line they go on into what the page says after it.
+_OVERRIDES = re.compile("[\u202a-\u202e]")
 # Characters that reorder or hide text; but not joiners, which emoji and several scripts need.
 _INVISIBLE = re.compile(
     "[\u0000-\u001f\u007f-\u009f\u00ad\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0]"
@@ -41,12 +44,13 @@ def clean_name(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """On one line, without characters that reorder or hide text."""
-    return " ".join(_INVISIBLE.sub("", text).split())
+    """On one line, without characters that reorder or hide text; empty when nothing of it is visible."""
+    line = " ".join(_INVISIBLE.sub("", carriable(text)).split())
+    return line if is_visible(line) else ""
 
 
 def _clean_bio(text: str) -> str:
-    bio = text.replace("\r\n", "\n").strip()
+    bio = normalise(_OVERRIDES.sub("", text))
     if len(bio) > BIO_MAX_CHARACTERS:
         raise _invalid({"bio": _("At most %(count)d characters.") % {"count": BIO_MAX_CHARACTERS}})
     return bio

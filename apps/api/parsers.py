@@ -1,6 +1,7 @@
 """Parsers of the API: strict JSON, and forms in the shape that JSON would have: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
-Clients send whichever their library prefers, so every endpoint takes all of them and sees one shape.
+Clients send whichever their library prefers, so every endpoint takes all of them and sees one shape. Control characters
+are left out of all texts (`apps.texts.carriable`).
 """
 
 import re
@@ -15,6 +16,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser, FormParser, MultiPartParser
 
 from apps.http.requests import is_malformed
+from apps.texts import carriable
 
 MAX_DEPTH = 5
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
@@ -48,9 +50,11 @@ def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Named values as nested objects and lists; the last value of a repeated name counts."""
     result: dict[str, Any] = {}
     for name, value in fields:
-        if is_malformed(text for text in (name, value) if isinstance(text, str)):
+        if is_malformed([name]):
             raise ParseError("The form contains characters that are not text.")
-        _put(result, _path(name), value)
+        if isinstance(value, str) and is_malformed([value]):
+            raise ParseError(f"The field {name} is not text. A file needs a name (filename).")
+        _put(result, _path(name), carriable(value) if isinstance(value, str) else value)
     return {name: _lists(value) for name, value in result.items()}
 
 
@@ -124,7 +128,28 @@ class StrictJSONParser(BaseParser):
             raise ParseError("The body must be an object.")
         if is_malformed(_texts(data)):
             raise ParseError("The body contains characters that are not text.")
+        _make_carriable(data)
+        return without_brackets(data)
+
+
+def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    """An object with names as in a form, `media_ids[]` or `poll[options]`, in the shape that they say."""
+    if depth < MAX_DEPTH:
+        data = {
+            name: without_brackets(value, depth + 1) if isinstance(value, dict) else value
+            for name, value in data.items()
+        }
+    if not any("[" in name for name in data):
         return data
+    pairs: list[tuple[str, Any]] = []
+    for name, value in data.items():
+        if not (name.endswith("[]") and isinstance(value, list)):
+            pairs.append((name, value))
+        elif value:
+            pairs += [(name, item) for item in value]
+        else:
+            pairs.append((name.removesuffix("[]"), value))  # a form cannot say this
+    return nested(pairs)
 
 
 def _texts(data: Any) -> list[str]:
@@ -138,3 +163,16 @@ def _texts(data: Any) -> list[str]:
         elif isinstance(value, list):
             stack += value
     return texts
+
+
+def _make_carriable(data: dict[str, Any]) -> None:
+    """Clean all texts of a body, in place."""
+    stack: list[dict[Any, Any] | list[Any]] = [data]
+    while stack:
+        container = stack.pop()
+        items = container.items() if isinstance(container, dict) else enumerate(container)
+        for key, value in list(items):
+            if isinstance(value, str):
+                container[key] = carriable(value)
+            elif isinstance(value, dict | list):
+                stack.append(value)

@@ -120,6 +120,8 @@ def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id
         deleted, _by_model = model.objects.filter(user=user, post=target).delete()
         if deleted:
             POST_COUNTS.change(target, {column: -1})
+            if model is Like:
+                record("post_unliked", user_id=user.pk, post_id=target)
 
 
 def _mark(marks: Marks, user_id: int, post_id: int) -> None:

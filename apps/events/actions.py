@@ -30,7 +30,7 @@ Handler = Callable[[Payload], None]
 # name -> payload. Payloads carry ids only, never texts.
 EVENTS = {
     "post_published": "post_id",
-    "post_edited": "post_id",
+    "post_edited": "post_id, mentioned (user ids that the edit mentions and the version before did not)",
     "post_pinned": "post_id (or unpinned: only its place on the profile changed)",
     "poll_ended": "post_id",
     "post_deleted": "post_id",
@@ -42,6 +42,7 @@ EVENTS = {
     "blocked": "owner_id, blocked_id",
     "circle_changed": "circle_id, user_ids (added or removed, at most 1,001)",
     "post_liked": "user_id, post_id",
+    "post_unliked": "user_id, post_id",
     "mark_missed": "kind, user_id, post_id",
     "filter_outdated": "kind",
     "relations_moved": "user_ids (whose graph revision grew without an event of its own)",
@@ -66,7 +67,7 @@ SWEEP_OVERDUE = timedelta(seconds=1)
 # By hand: a post has many subscribers, and the ORM would build an object for each. `recording` has its values.
 RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
-SELECT %(event_state)s, 0, '', %(now)s, %(now)s, %(event)s, %(payload)s::jsonb, subscriber
+SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(event)s, %(payload)s::jsonb, subscriber
 FROM unnest(%(subscribers)s::text[]) WITH ORDINALITY AS names (subscriber, place) ORDER BY place
 RETURNING id
 """
@@ -108,7 +109,6 @@ def recording(name: str, **payload: Any) -> dict[str, Any]:
         raise RuntimeError("an event is recorded in the transaction of the change it reports")
     return {
         "event_state": leases.State.PENDING.value,
-        "now": timezone.now(),
         "event": name,
         "payload": orjson.dumps(payload).decode(),
         "subscribers": subscribers(name),

@@ -24,7 +24,7 @@ def main() -> int:
 
 def crop_picture(data: bytes, *, size: tuple[int, int], box: Box) -> bytes:
     """A WebP of exactly this size; the middle of the box where proportions differ."""
-    upright = flat(opened(data, moving=False), SIDE).convert("RGB")
+    upright = flat(opened(data, moving=False), SIDE)
     return webp(ImageOps.fit(upright.crop(pixels(box, upright.size)), size), quality=85)
 
 

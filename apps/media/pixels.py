@@ -4,18 +4,28 @@ The program reads the picture from standard input and writes its result to stand
 time, cannot open files and knows nothing of the site, which contains a decoder that is exploited.
 """
 
+import base64
 import resource
+import struct
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from itertools import product
 
-from PIL import ExifTags, Image, ImageOps
+import pi_heif
+from PIL import AvifImagePlugin, ExifTags, Image, ImageMath, ImageOps, ImageSequence
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF", "HEIF")
+MOVING = {
+    "PNG",
+    "WEBP",
+    "GIF",
+    "AVIF",
+}  # other files of several pictures show their first: stereo, previews, gain maps
+COPIED = {"WEBP", "AVIF"}
 MAX_PIXELS = 25_000_000
-# Of all frames together, where the decoder holds several copies: WebP and animations.
+# Of all frames together, where the decoder holds several copies: `COPIED` and animations.
 MAX_COPIED_PIXELS = 12_500_000
 MAX_FRAMES = 600
 TILE = 1024  # pixels: the side of what is converted at once
@@ -35,9 +45,16 @@ UNREADABLE = (
     TypeError,
     ZeroDivisionError,
     OverflowError,
+    struct.error,
     Image.DecompressionBombError,
     Image.DecompressionBombWarning,
 )
+
+
+# One thread: more take address space.
+AvifImagePlugin.DEFAULT_MAX_THREADS = 1
+pi_heif.options.DECODE_THREADS = 1
+pi_heif.register_heif_opener(thumbnails=False, depth_images=False, aux_images=False)
 
 
 class TooManyPixels(Exception):
@@ -75,19 +92,31 @@ def limit(rehearse: Callable[[], object]) -> None:
 
 
 def samples() -> list[bytes]:
-    """A tiny picture of each format to rehearse with, of two frames where the format allows it."""
-    return [_sample(name) for name in FORMATS]
+    """A tiny picture of each format to rehearse with, of two frames where it may move."""
+    return [_HEIF if name == "HEIF" else _sample(name) for name in FORMATS]
 
 
 def opened(data: bytes, *, moving: bool = True) -> Image.Image:
     """Open without decoding; TooManyPixels. Counts only the first frame unless `moving`."""
     picture = Image.open(BytesIO(data), formats=FORMATS)
-    frames = getattr(picture, "n_frames", 1) if moving else 1
-    copied = frames > 1 or picture.format == "WEBP"
+    frames = frames_of(picture) if moving else 1
+    copied = frames > 1 or picture.format in COPIED
     maximum = MAX_COPIED_PIXELS if copied else MAX_PIXELS
     if picture.width * picture.height * frames > maximum or frames > MAX_FRAMES:
         raise TooManyPixels
     return picture
+
+
+def frames_of(picture: Image.Image) -> int:
+    """More than one when it moves."""
+    return getattr(picture, "n_frames", 1) if picture.format in MOVING else 1
+
+
+def frames(picture: Image.Image) -> Iterator[Image.Image]:
+    """All frames of what moves, upright, in RGBA with eight bits per channel."""
+    orientation = picture.getexif().get(ORIENTATION, UPRIGHT)
+    for frame in ImageSequence.Iterator(picture):
+        yield _upright(in_eight_bits(frame.copy(), "RGBA"), orientation)
 
 
 def flat(picture: Image.Image, side: int) -> Image.Image:
@@ -97,7 +126,10 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
     tile by tile, so that memory never holds two full copies.
     """
     picture.draft("RGB", (side, side))  # JPEG decodes to a half or a quarter at once
+    is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))
     picture.load()
+    if is_wide and isinstance(clear := picture.info.get("transparency"), tuple):
+        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # as the pixels are
     factor = max(1, max(picture.size) // side)
     width, height = picture.size
     tile = max(1, TILE // factor) * factor
@@ -107,15 +139,24 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
         box = (left, top, min(left + tile, width), min(top + tile, height))
         part = in_eight_bits(picture.crop(box), mode)
         result.paste(part.reduce(factor), (left // factor, top // factor))
-    result.getexif()[ORIENTATION] = picture.getexif().get(ORIENTATION, UPRIGHT)
-    ImageOps.exif_transpose(result, in_place=True)
-    return result
+    return _upright(result, picture.getexif().get(ORIENTATION, UPRIGHT))
 
 
 def in_eight_bits(picture: Image.Image, mode: str) -> Image.Image:
     if picture.mode.startswith(("I", "F")):  # 16 bits of grey
-        picture = picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+        wide, clear = picture.convert("I"), picture.info.get("transparency")
+        picture = wide.point(lambda value: value * (1 / 256)).convert("L")
+        picture.info.pop("transparency", None)
+        if isinstance(clear, int):
+            differs = ImageMath.lambda_eval(lambda each: (each["wide"] != clear) * 255, wide=wide)
+            picture.putalpha(differs.convert("L"))
     return picture if picture.mode == mode else picture.convert(mode)
+
+
+def _upright(picture: Image.Image, orientation: int) -> Image.Image:
+    picture.getexif()[ORIENTATION] = orientation
+    ImageOps.exif_transpose(picture, in_place=True)
+    return picture
 
 
 def webp(picture: Image.Image, *, quality: int) -> bytes:
@@ -128,8 +169,20 @@ def webp(picture: Image.Image, *, quality: int) -> bytes:
 def _sample(name: str) -> bytes:
     buffer = BytesIO()
     frames = [Image.new("P", (2, 2), number) for number in range(2)]
-    if name == "JPEG":
+    if name not in MOVING:
         frames[0].convert("RGB").save(buffer, name)
     else:
         frames[0].save(buffer, name, save_all=True, append_images=frames[1:])
     return buffer.getvalue()
+
+
+# 16 x 16 pixels: Pillow cannot write one.
+_HEIF = base64.b64decode(
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAXxtZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAA"
+    "ACJpbG9jAAAAAERAAAEAAQAAAAABoAABAAAAAAAAAEsAAAAjaWluZgAAAAAAAQAAABVpbmZlAgAAAAABAABodmMxAAAAAA5waXRt"
+    "AAAAAAABAAAA/GlwcnAAAADcaXBjbwAAAHVodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNgAAEAGEABDAH//wNwAAADAJAAAAMA"
+    "AAMAHroCQGEAAQApQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbqrprm4CGgwIAAAAyAAAADAIRiAAEABkQBwXPBiQAAABNjb2xybmNs"
+    "eAABAA0ABoAAAAAUaXNwZQAAAAAAAABAAAAAQAAAAChjbGFwAAAAEAAAAAEAAAAQAAAAAf///9AAAAAC////0AAAAAIAAAAQcGl4"
+    "aQAAAAADCAgIAAAAGGlwbWEAAAAAAAAAAQABBYECAwWEAAAAU21kYXQAAABHKAGvEyGmKGjlNEOq/+iCwFeWbI4V2fI+gf8yJ/eT"
+    "DFiyfyGJw+4RPdSeSZ6UTbTszsOSioKHxtsF0NYSeQIkjZCREjq1pvY="
+)

@@ -12,10 +12,12 @@ import numpy as np
 from PIL import Image
 
 from apps.media.blurhash import blurhash
-from apps.media.pixels import flat, opened, samples, serve, webp
+from apps.media.pixels import flat, frames, frames_of, opened, samples, serve, webp
 from apps.media.sizes import PREVIEW_SIDE, SIDE, fitted_size
 
 HASH_SIDE = 32
+VP8X_FLAGS, ALPHA_FLAG = 20, 0x10  # https://developers.google.com/speed/webp/docs/riff_container
+DURATION = 100  # milliseconds of a frame that does not say it
 
 
 def main() -> int:
@@ -25,8 +27,7 @@ def main() -> int:
 def rewritten(data: bytes) -> bytes:
     picture = opened(data)
     still = flat(picture, SIDE)
-    moves = moving(picture) if getattr(picture, "n_frames", 1) > 1 else b""
-    size = picture.size
+    moves, size = moving(picture) if frames_of(picture) > 1 else (b"", still.size)
     del picture  # with everything that its decoder holds
     facts, parts = written(still, moves, size)
     return json.dumps(facts).encode() + b"\n" + b"".join(parts)
@@ -67,13 +68,38 @@ def fitted(picture: Image.Image, side: int) -> Image.Image:
     )
 
 
-def moving(picture: Image.Image) -> bytes:
-    """All frames as an animated WebP."""
+def moving(picture: Image.Image) -> tuple[bytes, tuple[int, int]]:
+    """All frames as an animated WebP, each as long as it was, and its size."""
     buffer = BytesIO()
-    picture.save(
-        buffer, "WEBP", save_all=True, quality=75, method=0, icc_profile=b"", exif=b"", xmp=b""
+    pictures, milliseconds = [], []
+    for frame in frames(picture):
+        pictures.append(frame)
+        milliseconds.append(picture.info.get("duration") or DURATION)
+    pictures[0].save(
+        buffer,
+        "WEBP",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=milliseconds,
+        loop=picture.info.get("loop", 0),
+        background=(0, 0, 0, 0),
+        quality=75,
+        method=0,
+        icc_profile=b"",
+        exif=b"",
+        xmp=b"",
     )
-    return buffer.getvalue()
+    is_clear = any(
+        frame.getchannel("A").histogram()[255] < frame.width * frame.height for frame in pictures
+    )
+    return with_alpha(buffer.getvalue()) if is_clear else buffer.getvalue(), pictures[0].size
+
+
+def with_alpha(data: bytes) -> bytes:
+    """An animation that says it has clear parts. libwebp forgets it when they lie outside of all that it encodes."""
+    if data[12:16] != b"VP8X":
+        return data
+    return data[:VP8X_FLAGS] + bytes([data[VP8X_FLAGS] | ALPHA_FLAG]) + data[VP8X_FLAGS + 1 :]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,15 @@ from django.utils.translation import gettext as _
 from apps.errors import Invalid, invalid
 from apps.media.pixels import TOO_LARGE
 
-PICTURE_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"]
+PICTURE_TYPES = [
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+    "image/gif",
+    "image/avif",
+    "image/heic",
+    "image/heif",
+]
 TIMEOUT_SECONDS = 25.0
 # One thread: the arrays are small, and every thread takes address space.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -59,7 +67,7 @@ def run_decoder(module: str, data: bytes, *, arguments: Sequence[str] = (), fiel
     if result.returncode == TOO_LARGE:
         text = _(
             "This picture has too many pixels."
-            " 25 million is the most, 12 million of a WebP or of all frames of a moving one."
+            " 25 million is the most, 12 million of WebP, AVIF or all frames of a moving one."
         )
         raise bad_picture(text, field)
     if result.returncode != 0:
@@ -73,5 +81,5 @@ def bad_picture(message: str, field: str) -> Invalid:
 
 def _unreadable(field: str) -> Invalid:
     return bad_picture(
-        _("This file is not a picture we can read. Use JPEG, PNG, WebP or GIF."), field
+        _("This file is not a picture we can read. Use JPEG, PNG, WebP, GIF, AVIF or HEIC."), field
     )

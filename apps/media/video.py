@@ -45,7 +45,18 @@ SOURCE, VIDEO_FILE, AUDIO_FILE = "source", "out.mp4", "out.m4a"
 
 # The first bytes of what is not a picture: MP4 and its relatives (at 4), Matroska, Ogg, FLAC, MP3 with a tag.
 SIGNATURES = (b"\x1aE\xdf\xa3", b"OggS", b"fLaC", b"ID3")
-PICTURE_BRANDS = (b"avif", b"avis", b"heic", b"heix", b"mif1", b"msf1")
+PICTURE_BRANDS = (
+    b"avif",
+    b"avis",
+    b"heic",
+    b"heim",
+    b"heis",
+    b"heix",
+    b"hevc",
+    b"hevx",
+    b"mif1",
+    b"msf1",
+)
 
 
 class Unfit(Exception):

@@ -3,16 +3,20 @@
 Each happening creates one notification, however often its event is handled.
 """
 
+from collections.abc import Mapping
+
 from django.db import connection
 
+from apps.engagement.models import Like
 from apps.events.actions import Payload, handles
 from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
 from apps.notifications.conversations import add_post, update_last_post
-from apps.notifications.models import Notification, NotificationKind, UnwantedKind
+from apps.notifications.models import Notification, NotificationKind, UnwantedKind, Verdict
+from apps.notifications.policy import verdict_on
 from apps.posts.content.post import PostContent
-from apps.posts.models import OPEN, Kind, Visibility
+from apps.posts.models import OPEN, Kind, Post, Visibility
 from apps.posts.queries import concerns_others, visible_posts, who_muted
 from feedcache.ids import author_of
 
@@ -54,15 +58,35 @@ BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
 @handles("followed")
 def notify_of_follow(payload: Payload) -> None:
-    _notify(payload["followee_id"], NotificationKind.FOLLOW, actor_id=payload["follower_id"])
+    """Unless it was taken back meanwhile, as below."""
+    followee_id, follower_id = payload["followee_id"], payload["follower_id"]
+    if Follower.objects.filter(owner=followee_id, follower=follower_id).exists():
+        _notify(followee_id, NotificationKind.FOLLOW, actor_id=follower_id)
+
+
+@handles("unfollowed")
+def delete_notification_of_follow(payload: Payload) -> None:
+    """What was taken back is told no more, unless it was done again."""
+    followee_id, follower_id = payload["followee_id"], payload["follower_id"]
+    if not Follower.objects.filter(owner=followee_id, follower=follower_id).exists():
+        _delete(followee_id, NotificationKind.FOLLOW, follower_id)
 
 
 @handles("post_liked")
 def notify_of_liked_post(payload: Payload) -> None:
-    """The author, unless the post was deleted meanwhile."""
-    post = _post(payload["post_id"])
-    if post is not None and not who_muted(post.thread_id, [post.author_id]):
-        _notify(post.author_id, NotificationKind.LIKE, actor_id=payload["user_id"], post_id=post.id)
+    """The author, unless the post was deleted or the like taken back meanwhile."""
+    post, user_id = _post(payload["post_id"]), payload["user_id"]
+    if post is None or who_muted(post.thread_id, [post.author_id]):
+        return
+    if Like.objects.filter(user=user_id, post=post.id).exists():
+        _notify(post.author_id, NotificationKind.LIKE, actor_id=user_id, post_id=post.id)
+
+
+@handles("post_unliked")
+def delete_notification_of_like(payload: Payload) -> None:
+    post_id, user_id = payload["post_id"], payload["user_id"]
+    if not Like.objects.filter(user=user_id, post=post_id).exists():
+        _delete(author_of(post_id), NotificationKind.LIKE, user_id, post_id)
 
 
 @handles("post_published")
@@ -70,13 +94,8 @@ def notify_of_published_post(payload: Payload) -> None:
     """The accounts that a new post answers, quotes, reposts or mentions, if they may see it; once each."""
     if not concerns_others(payload["post_id"]):
         return
-    post = _post(payload["post_id"])
-    if post is None:
-        return
-    for user_id, (kind, about) in _concerned(post).items():
-        visible = visible_posts(user_id, [about]).posts.get(about)
-        if visible is not None and not who_muted(visible.thread_id, [user_id]):
-            _notify(user_id, kind, actor_id=post.author_id, post_id=about)
+    if (post := _post(payload["post_id"])) is not None:
+        _notify_concerned(post, _concerned(post))
 
 
 @handles("post_published")
@@ -97,6 +116,19 @@ def notify_of_edited_post(payload: Payload) -> None:
     """The reposters, of the first edit."""
     if (post := _post(payload["post_id"])) is not None:
         _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
+
+
+@handles("post_edited")
+def notify_whom_an_edit_mentions(payload: Payload) -> None:
+    """The accounts that the version before did not mention; who has a notification of the post gets no other."""
+    added = payload.get("mentioned") or []  # missing in events of 0.1
+    post = _post(payload["post_id"]) if added else None
+    if post is not None:
+        concerned = _concerned(post).items()
+        mentioned = {
+            pk: why for pk, why in concerned if pk in added and why[0] == NotificationKind.MENTION
+        }
+        _notify_concerned(post, mentioned)
 
 
 @handles("poll_ended")
@@ -128,7 +160,15 @@ def delete_follow_request_notification(payload: Payload) -> None:
 
 @handles("post_deleted")
 def delete_notifications_of_deleted_post(payload: Payload) -> None:
+    """Those about the post; of a repost that of its source, unless somebody reposted it again."""
     Notification.objects.filter(post=payload["post_id"]).delete()
+    post = Post.objects.filter(pk=payload["post_id"], kind=Kind.REPOST).first()
+    if post is None or post.source_id is None:
+        return
+    again = Post.objects.filter(author=post.author_id, source=post.source_id, kind=Kind.REPOST)
+    if not again.filter(deleted_at=None).exists():
+        source_id = post.source_id
+        _delete(author_of(source_id), NotificationKind.REPOST, post.author_id, source_id)
 
 
 @handles("blocked")
@@ -173,23 +213,53 @@ def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
     return reasons
 
 
+def _notify_concerned(
+    post: PostContent, concerned: Mapping[int, tuple[NotificationKind, int]]
+) -> None:
+    """Those of them who may see what it is about."""
+    for user_id, (kind, about) in concerned.items():
+        visible = visible_posts(user_id, [about]).posts.get(about)
+        if visible is not None and not who_muted(visible.thread_id, [user_id]):
+            _notify(user_id, kind, actor_id=post.author_id, post_id=about)
+
+
 def _notify(
     user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
 ) -> None:
-    """Notify a user; not of their own actions, of blocked or muted accounts, or of kinds they turned off."""
+    """Notify a user; not of their own actions, of blocked or muted accounts, or of kinds they turned off.
+
+    Their policy is asked here, once, for all kinds that it applies to: `_notify_many` makes exempt ones.
+    """
     if user_id == actor_id or UnwantedKind.objects.filter(user=user_id, kind=kind).exists():
         return
     relations = exact_relations(user_id, [actor_id])
-    if actor_id not in relations.severed | silenced_ids(user_id, relations.muting):
-        _create(user_id, kind, actor_id, post_id)
+    if actor_id in relations.severed | silenced_ids(user_id, relations.muting):
+        return
+    verdict = verdict_on(user_id, kind, actor_id, post_id, relations)
+    if verdict != Verdict.DROP:
+        _create(user_id, kind, actor_id, post_id, is_held_back=verdict == Verdict.FILTER)
 
 
-def _create(user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None) -> None:
-    Notification.objects.bulk_create(
-        [Notification(user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id)],
-        ignore_conflicts=True,
+def _create(
+    user_id: int,
+    kind: NotificationKind,
+    actor_id: int,
+    post_id: int | None,
+    *,
+    is_held_back: bool = False,
+) -> None:
+    notification = Notification(
+        user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id, is_held_back=is_held_back
     )
+    Notification.objects.bulk_create([notification], ignore_conflicts=True)
     announce("notified", user_id=user_id)
+
+
+def _delete(
+    user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None = None
+) -> None:
+    rows = Notification.objects.filter(user=user_id, kind=kind, actor=actor_id, post=post_id)
+    rows.delete()
 
 
 def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> None:

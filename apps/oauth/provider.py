@@ -165,7 +165,6 @@ DESCRIPTIONS = {
     "read": _("Read everything in your account"),
     "write": _("Post, like, follow and change your account"),
     "follow": _("Follow, mute and block people"),
-    "push": _("Send notifications to your device"),
     "profile": _("See who you are"),
 }
 

@@ -225,7 +225,7 @@ class Mention(models.Model):
 class Revision(models.Model):
     """A post before one of its edits. Deleted with the post: a tombstone has no text.
 
-    `pictures` holds `[id, description]` of each, in order; pictures that were removed later appear in no version.
+    `pictures` holds `[id, description]` of each, in order; those that were taken out later have a `past_post_id`.
     """
 
     post = models.ForeignKey(Post, models.CASCADE, related_name="revisions", db_index=False)
@@ -379,7 +379,8 @@ class Attachment(models.Model):
 
     An upload has no post until its owner publishes it, and `scheduled` while a scheduled post needs it. `preview` is
     smaller and never animated; both files have random names. `moves`: it is animated. `focus_x` and `focus_y` are the
-    point that crops keep: from -1 (left, bottom) to 1.
+    point that crops keep: from -1 (left, bottom) to 1. What an edit has taken out has no post either, but a
+    `past_post_id`: the history of that post shows it, and it goes with the post.
 
     Of a video, `preview` is a frame, and `captions` a WebVTT file. Without a worker's result there is no `file` yet;
     `error` is then the reason, if it failed (`apps.media.video.explained`).
@@ -404,6 +405,7 @@ class Attachment(models.Model):
         related_name="attachments",
         db_index=False,
     )
+    past_post_id = models.BigIntegerField(null=True, editable=False)
     position = models.PositiveSmallIntegerField(_("position"), default=0)
     medium = models.CharField(
         _("medium"),
@@ -453,6 +455,11 @@ class Attachment(models.Model):
                 fields=["scheduled"],
                 condition=~models.Q(scheduled=None),
                 name="attachment_scheduled",
+            ),
+            models.Index(
+                fields=["past_post_id"],
+                condition=~models.Q(past_post_id=None),
+                name="attachment_past",
             ),
         ]
 

@@ -6,7 +6,7 @@ the cards of their authors, and the viewer's context and relations. PostgreSQL d
 every read, and about everything while the caches may be stale.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -39,7 +39,16 @@ from apps.posts.cache import (
 )
 from apps.posts.content.post import CachedPost, Picture, PostContent, State
 from apps.posts.content.text import mentioned_handles
-from apps.posts.models import OPEN, Kind, Mention, Post, Revision, ThreadMute, Visibility
+from apps.posts.models import (
+    OPEN,
+    Attachment,
+    Kind,
+    Mention,
+    Post,
+    Revision,
+    ThreadMute,
+    Visibility,
+)
 from apps.sql import rows_of
 from feedcache.ids import MAX_ID, author_of, authors_of
 from feedcache.read_through import Batch, Future, NewestIds
@@ -415,17 +424,21 @@ def source_of(author: User, post_id: int) -> PostContent:
 
 
 def versions_of(post: PostContent) -> list[PostContent]:
-    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Two queries.
+    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Three queries.
 
-    `created_at` of each is the time it was written. Pictures that were removed since are in none of them.
+    `created_at` of each is the time it was written. Pictures that were taken out by a version before 0.2 are in none.
     """
     rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MAX_VERSIONS - 1])
     named = user_ids_by_handle(mentioned_handles(" ".join(row.body for row in rows)))
-    earlier = [_version(post, row, named) for row in reversed(rows)]
+    past = map(Picture.of, Attachment.objects.filter(past_post_id=post.id)) if rows else ()
+    pictures = {picture.id: picture for picture in (*post.pictures, *past)}
+    earlier = [_version(post, row, named, pictures) for row in reversed(rows)]
     return [*earlier, replace(post, created_ms=post.edited_ms or post.created_ms)]
 
 
-def _version(post: PostContent, row: Revision, named: dict[str, int]) -> PostContent:
+def _version(
+    post: PostContent, row: Revision, named: dict[str, int], pictures: dict[int, Picture]
+) -> PostContent:
     return replace(
         post,
         version=row.version,
@@ -433,14 +446,11 @@ def _version(post: PostContent, row: Revision, named: dict[str, int]) -> PostCon
         content_warning=row.content_warning,
         sensitive=row.sensitive,
         created_ms=round(row.created_at.timestamp() * 1000),
-        pictures=tuple(_pictures(post, row)),
+        pictures=tuple(
+            replace(pictures[pk], alt=alt) for pk, alt in row.pictures if pk in pictures
+        ),
         mentions=named,
     )
-
-
-def _pictures(post: PostContent, row: Revision) -> Iterator[Picture]:
-    pictures = {picture.id: picture for picture in post.pictures}
-    return (replace(pictures[pk], alt=alt) for pk, alt in row.pictures if pk in pictures)
 
 
 def load_muted_threads(user_ids: Collection[int]) -> dict[int, NewestIds]:

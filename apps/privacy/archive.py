@@ -36,6 +36,7 @@ from apps.notifications.policy import CONDITIONS
 from apps.posts.models import Attachment, Post, ScheduledPost, ThreadMute
 from apps.promotions.models import OptOut, SegmentMembership, UserTrait
 from apps.tags.models import PastTagFollow, TagFollow
+from apps.texts import carriable
 from feedcache.ids import author_of
 
 Record = dict[str, Any]
@@ -74,8 +75,10 @@ def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
 
 
 def escape_formula(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets a leading quote (reliability: S42)."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    """A text that a spreadsheet would take for a formula gets a leading quote (reliability: S42); controls go."""
+    if not isinstance(value, str):
+        return value
+    return carriable(f"'{value}" if value.startswith(FORMULA) else value)
 
 
 def post_records(posts: Sequence[Post]) -> Iterable[Record]:

@@ -28,6 +28,7 @@ from apps.promotions.models import (
     CampaignState,
     EndReason,
     OptOut,
+    PromotionSwitch,
     ReaderImpressions,
     SegmentMembership,
     SegmentSweep,
@@ -176,6 +177,16 @@ def sweep_batch() -> bool:
         return bool(user_ids)
 
 
+# --- the switch ---------------------------------------------------------------------------------
+@transaction.atomic
+def switch_promotions(*, on: bool, by: User) -> None:
+    """Promote posts on this site, or stop at once. NotAllowed without the permission."""
+    require_permission(by, RUN_CAMPAIGN)
+    switch, _is_new = PromotionSwitch.objects.update_or_create(pk=1, defaults={"is_on": on})
+    transaction.on_commit(forget_campaigns, robust=True)
+    log_action(by, switch, _("Switched on.") if on else _("Switched off."))
+
+
 # --- the life of campaigns ------------------------------------------------------------------------
 @transaction.atomic
 def start_campaign(campaign_id: int, *, by: User) -> None:
@@ -264,6 +275,8 @@ def _require_runnable(campaign: Campaign) -> None:
     count = CampaignCount.objects.filter(campaign=campaign).first()
     promoted = User.objects.filter(pk=campaign.account_id, is_active=True, suspended_at=None)
     segments = campaign.segments.filter(is_active=True).count()
+    if not PromotionSwitch.objects.filter(is_on=True).exists():
+        raise Invalid(_("Promotions are switched off on this site."), code="off")
     if not promoted.exists():
         raise Invalid(_("The account is suspended."), code="account")
     if not 0 < segments <= MAX_SEGMENTS:

@@ -68,7 +68,7 @@ JOIN promotions_campaign c ON c.account_id = f.account_id AND c.is_live
 JOIN promotions_campaign_segments cs ON cs.campaign_id = c.id
 JOIN promotions_segment s ON s.id = cs.segment_id AND s.is_active
 JOIN promotions_segmentmembership m ON m.segment_id = s.id AND m.user_id = f.user_id
-WHERE f.user_id = %(reader)s AND NOT (
+WHERE f.user_id = %(reader)s AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) AND NOT (
     EXISTS (SELECT FROM promotions_campaigncount t
             WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions)
     OR EXISTS (SELECT FROM promotions_readerimpressions seen WHERE seen.user_id = f.user_id
@@ -88,7 +88,8 @@ ORDER BY f.account_id, c.id, s.id
 class Promotion:
     """Why a reader may see the posts of an account that they do not follow.
 
-    `people` describes the segment; `pages` are digests of the newest pages of today that showed the campaign.
+    `people` describes the segment; `newest_id` is the one post that is shown of the account, 0 without one; `pages` are
+    digests of the newest views of today.
     """
 
     account_id: int
@@ -97,6 +98,7 @@ class Promotion:
     people: str
     sponsor: str
     facts: tuple[RuleFact, ...]
+    newest_id: int
     pages: tuple[int, ...] = field(default=(), compare=False)
 
     def reason(self) -> str:
@@ -196,6 +198,7 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
                 segment.people,
                 campaign.sponsor,
                 _facts(segment.facts),
+                campaign.newest_id,
                 tuple(seen.pages) if seen else (),
             )
     return found
@@ -208,14 +211,35 @@ def promotions_of(reader_id: int) -> dict[int, Promotion]:
     reader follows, mutes or blocks, nor of those that block the reader. At most one for each of at most 100 campaigns.
     """
     values = {"reader": reader_id, "now": timezone.now(), "today": today()}
+    rows = rows_of(_PROMOTIONS, values)
+    newest = {one.account_id: one.newest_id for one in _live_campaigns()} if rows else {}
     return {
         account_id: Promotion(
-            account_id, campaign_id, segment_id, people, sponsor, _facts(facts), tuple(pages or ())
+            account_id,
+            campaign_id,
+            segment_id,
+            people,
+            sponsor,
+            _facts(facts),
+            newest.get(account_id, 0),
+            tuple(pages or ()),
         )
-        for account_id, campaign_id, segment_id, people, sponsor, facts, pages in rows_of(
-            _PROMOTIONS, values
-        )
+        for account_id, campaign_id, segment_id, people, sponsor, facts, pages in rows
     }
+
+
+def is_anything_promoted() -> bool:
+    """Whether somebody may see something promoted: the switch is on, and a campaign runs."""
+    return bool(_live_campaigns())
+
+
+def is_promoted(account_id: int) -> bool:
+    """Whether a campaign shows the account now."""
+    return any(campaign.account_id == account_id for campaign in _live_campaigns())
+
+
+def _live_campaigns() -> tuple[LiveCampaign, ...]:
+    return CAMPAIGNS.get_many([ALL], load_campaigns).get(ALL, ())
 
 
 # --- for people -----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -15,7 +15,7 @@ from apps.tags.actions import add_tags
 
 BATCH = 1_000
 OVERLAP = 1_000  # account ids
-VERSION = 1  # of the entry of a post; a new version reindexes all posts
+VERSION = 2  # of the entry of a post; a new version reindexes all posts
 
 _PUT_POSTS = """
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
@@ -82,7 +82,8 @@ def next_post_ids(after: int) -> list[int]:
 
 def tag_and_index(post_ids: Collection[int]) -> None:
     """Tag and index posts that may be older than tags and index."""
-    rows = Post.objects.filter(pk__in=post_ids, deleted_at=None, body__contains="#")
+    has_sign = Q(body__contains="#") | Q(body__contains="＃")
+    rows = Post.objects.filter(has_sign, pk__in=post_ids, deleted_at=None)
     posts = rows.exclude(kind=Kind.REPOST).only("visibility", "body")
     add_tags(
         (post.pk, tag_names(post.body), post.visibility == Visibility.PUBLIC) for post in posts

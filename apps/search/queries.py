@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps import replicas
 from apps.accounts.models import HANDLE_PATTERN, User
 from apps.accounts.queries import user_ids_by_handle, users_by_id
+from apps.addresses import local_handle
 from apps.errors import Invalid, NotFound
 from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page
@@ -181,6 +182,4 @@ def _with_handle(handle: str, ids: list[int]) -> list[int]:
 
 def _strip_address(text: str) -> str:
     """The search term without a leading @, the site's host, and the address part of a profile's URL."""
-    term = text.strip().removeprefix(f"{settings.SITE_URL}/").removeprefix("@")
-    host = settings.SITE_URL.split("://", 1)[-1]
-    return term.removesuffix(f"@{host}").removesuffix(f"@{host.split(':')[0]}").strip()
+    return local_handle(text.strip().removeprefix(f"{settings.SITE_URL}/")).strip()

@@ -1,8 +1,8 @@
 """Splits texts into words, for the index and for queries. Pure; linear in the length of the text.
 
-PostgreSQL's parsers do not split Chinese: a sentence would be one word. Here a run of Chinese, Japanese or Korean
-characters becomes its pairs (bigrams), one after the other, and its last character, so that any part of it matches as a
-phrase of pairs.
+PostgreSQL's parsers do not split Chinese: a sentence would be one word. Here a run of characters of a script without
+spaces between words, or of Korean, becomes its pairs (bigrams), one after the other, and its last character, so that
+any part of it matches as a phrase of pairs.
 """
 
 import unicodedata
@@ -13,10 +13,15 @@ import regex
 
 WORD_MAX_CHARACTERS = 50
 MAX_POSITION = 16_383  # of PostgreSQL
-_RUN = regex.compile(
-    r"(?P<pairs>[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー々]+)|(?P<word>[\p{L}\p{M}\p{N}_]+?)"
-    r"(?=[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]|[^\p{L}\p{M}\p{N}_]|$)"
+_UNSPACED = (
+    r"(?:(?![\p{P}\p{S}])[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー々"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])"
 )
+_RUN = regex.compile(
+    rf"(?P<pairs>{_UNSPACED}+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}_]+?)(?={_UNSPACED}|[^\p{{L}}\p{{M}}\p{{N}}_]|$)"
+)
+# Nobody sees or types them. The non-joiner of Persian stays: it parts words as a space does.
+_INVISIBLE = regex.compile(r"(?!\u200c)\p{Default_Ignorable_Code_Point}")
 _ACCENTS = regex.compile("[\u0300-\u036f]+")
 
 
@@ -42,8 +47,8 @@ class Run:
 
 
 def runs(text: str) -> Iterator[Run]:
-    """The words of a text, in order, without accents and in lower case."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    """The words of a text, in order, without accents and in lower case; Turkish has one i."""
+    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("ı", "i")
     plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
     for match in _RUN.finditer(plain):
         yield Run(match[0], match["pairs"] is not None)

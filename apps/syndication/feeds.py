@@ -20,6 +20,7 @@ from apps.addresses import absolute
 from apps.pagination import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
+from apps.texts import carriable
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import TagQuery, public_timeline, tag_timeline
@@ -200,8 +201,8 @@ def json(feed: Feed) -> bytes:
     source = feed.source
     body: dict[str, Any] = {
         "version": "https://jsonfeed.org/version/1.1",
-        "title": source.title,
-        "description": source.about,
+        "title": carriable(source.title),
+        "description": carriable(source.about),
         "home_page_url": absolute(source.page),
         "feed_url": feed.url,
         "items": [_json_item(entry) for entry in feed.entries],
@@ -211,7 +212,9 @@ def json(feed: Feed) -> bytes:
     if source.icon:
         body["icon"] = source.icon
     if source.author:
-        body["authors"] = [{"name": source.author.name, "url": absolute(source.author.url)}]
+        body["authors"] = [
+            {"name": carriable(source.author.name), "url": absolute(source.author.url)}
+        ]
     return orjson.dumps(body)
 
 
@@ -223,13 +226,14 @@ FORMS: dict[str, tuple[Callable[[Feed], bytes], str]] = {
 
 
 def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
+    """What was stored before control characters were refused has them still; XML cannot carry them."""
     source = feed.source
     made = kind(
-        title=f"{source.title} · {settings.SITE_NAME}",
+        title=carriable(f"{source.title} · {settings.SITE_NAME}"),
         link=absolute(source.page),
-        description=source.about,
+        description=carriable(source.about),
         feed_url=feed.url,
-        author_name=source.author.name if source.author else None,
+        author_name=carriable(source.author.name) if source.author else None,
         author_link=absolute(source.author.url) if source.author else None,
         next_url=feed.next_url,
         icon=source.icon,
@@ -237,16 +241,16 @@ def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
     )
     maximum = 1 if kind is PagedRss else None  # enclosures of an item
     for entry in feed.entries:
-        html = str(body_of(entry))
+        html = carriable(body_of(entry))
         made.add_item(
-            title=entry.title,
+            title=carriable(entry.title),
             link=entry.url,
             description=html,
             html=html,
             unique_id=entry.id,
             pubdate=entry.published,
             updateddate=entry.updated,
-            author_name=entry.author,
+            author_name=carriable(entry.author),
             author_link=entry.author_url,
             categories=entry.tags,
             # the length is not known without opening the file; 0 is what the formats have for that
@@ -265,17 +269,18 @@ def _json_item(entry: Entry) -> dict[str, Any]:
     item: dict[str, Any] = {
         "id": entry.id,
         "url": entry.url,
-        "content_html": str(body_of(entry)),
+        "content_html": carriable(body_of(entry)),
         "date_published": entry.published.isoformat(),
         "date_modified": entry.updated.isoformat(),
-        "authors": [{"name": entry.author, "url": entry.author_url}],
+        "authors": [{"name": carriable(entry.author), "url": entry.author_url}],
         "tags": entry.tags,
         "attachments": [
-            {"url": url, "mime_type": kind, "title": alt} for url, kind, alt in _files(entry)
+            {"url": url, "mime_type": kind, "title": carriable(alt)}
+            for url, kind, alt in _files(entry)
         ],
     }
     if entry.warning:
-        item["summary"] = entry.warning
+        item["summary"] = carriable(entry.warning)
     if entry.language:
         item["language"] = entry.language
     return item

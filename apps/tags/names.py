@@ -7,24 +7,45 @@ import regex
 
 NAME_MAX_CHARACTERS = 100
 MAX_ROUNDS = 4  # more than Unicode needs for normalization to become stable
-_OTHER = regex.compile(r"[^\p{L}\p{M}\p{N}_]+")
-_LETTER = regex.compile(r"[\p{L}_]")
+# What stands inside words, between letters: the middle dots of Catalan and of names in Chinese and Japanese, Japanese
+# dashes, the marks of Hebrew and Tibetan, and the joiners of scripts whose letters they shape.
+_INSIDE = (
+    r"(?:[·・･゠־״་༌]|(?<=[\p{Hiragana}\p{Katakana}ー])[〜～]"
+    r"|(?<=[\p{Arabic}\p{Syriac}\p{Mn}\p{Mc}])[\u200c\u200d])"
+)
+_FIRST = r"(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}_〃]"
+# A name of any length; `NEXT` is each character of it but the first.
+NEXT = rf"(?:[\p{{L}}\p{{Mn}}\p{{Mc}}\p{{N}}_〃]|(?<=\p{{Hebrew}})׳|{_INSIDE}(?=[\p{{L}}\p{{N}}]))"
+FIRST = rf"(?:{_FIRST})"
+_NAME = regex.compile(rf"{FIRST}{NEXT}*+")
+_OPENED, _CLOSED = regex.compile(r"\A[#＃]"), regex.compile(r"[#＃]\Z")
+_LETTER = regex.compile(r"[\p{L}_〃]")
+_OTHER = regex.compile(
+    r"[^\p{L}\p{Mn}\p{Mc}\p{N}_〃׳·・゠〜־״་༌\u200c\u200d]|(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}"
+)
 
 
 def normalize(name: str) -> str | None:
     """The stored form of a name, NFKC and case-folded; None if it cannot name a tag.
 
-    A name has at most 100 letters, digits and underscores, before and after normalization, and is not a number.
+    A name has at most 100 letters, digits and underscores, before and after normalization, and is not a number. Marks
+    that scripts have inside words belong to it.
     """
-    bare = name.removeprefix("#").removesuffix("#")
-    if not 0 < len(bare) <= NAME_MAX_CHARACTERS or _OTHER.search(bare):
+    bare = _CLOSED.sub("", _OPENED.sub("", name))
+    if not 0 < len(bare) <= NAME_MAX_CHARACTERS or not _NAME.fullmatch(bare):
         return None
     for _round in range(MAX_ROUNDS):
-        again = _OTHER.sub("", unicodedata.normalize("NFKC", bare).casefold())
+        again = _OTHER.sub("", _folded(bare))
         if again == bare:
             break
         bare = again
-    return bare if len(bare) <= NAME_MAX_CHARACTERS and _LETTER.search(bare) else None
+    is_name = _NAME.fullmatch(bare) and _LETTER.search(bare)
+    return bare if is_name and len(bare) <= NAME_MAX_CHARACTERS else None
+
+
+def _folded(name: str) -> str:
+    wide = name.replace("～", "〜")  # NFKC would make it a plain tilde
+    return unicodedata.normalize("NFKC", wide).casefold().replace("i\u0307", "i")  # Turkish İ
 
 
 def tag_address(name: str) -> str:

@@ -35,7 +35,8 @@ from apps.timeline.pipeline.page import (
 )
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
-MAX_ANCESTORS = 60
+MAX_ANCESTORS = 60  # of a page
+MAX_CONTEXT_ANCESTORS = 240  # of an answer of the API, whose readers have no page above
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
 MAX_OPEN_LEVEL = 2  # a reply, and the replies to it, are open; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
@@ -108,14 +109,20 @@ def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
     return item
 
 
-def thread(viewer_id: int | None, post_id: int, *, revision: int | None = None) -> Thread:
+def thread(
+    viewer_id: int | None,
+    post_id: int,
+    *,
+    revision: int | None = None,
+    max_ancestors: int = MAX_ANCESTORS,
+) -> Thread:
     """A post, its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it.
 
-    `revision` is the viewer's `graph_revision`, if the caller has just read it.
+    The nearest ancestors. `revision` is the viewer's `graph_revision`, if the caller has just read it.
     """
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
-    above, parents = _around(post_id)
+    above, parents = _around(post_id, max_ancestors)
     below = _in_reading_order(post_id, parents)
     context = read_viewer_context(viewer_id, revision=revision)
     hydrated = hydrate_for(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
@@ -151,8 +158,8 @@ def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
     )
 
 
-def _around(post_id: int) -> tuple[list[int], dict[int, int | None]]:
-    """The nearest `MAX_ANCESTORS` ancestors of a post, from the top down; and what the posts of its thread answer.
+def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int | None]]:
+    """The nearest ancestors of a post, from the top down; and what the posts of its thread answer.
 
     The latter of the `MAX_THREAD` oldest posts that may descend from it. One query.
     """
@@ -161,7 +168,7 @@ def _around(post_id: int) -> tuple[list[int], dict[int, int | None]]:
     values = {
         "post": post_id,
         "earliest": earliest,
-        "ancestors": MAX_ANCESTORS,
+        "ancestors": max_ancestors,
         "posts": MAX_THREAD,
     }
     rows = shards.or_partly(

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.http.requests import SiteRequest
 from apps.moderation.rules import rules_json
+from apps.operations.epoch import last_return
 from feedsite.monitoring.health import current_state
 
 DAY = 24 * 3600
@@ -65,6 +66,7 @@ def status(request: HttpRequest) -> HttpResponse:
     parts = [(name, _are_ok(state["checks"], names)) for name, names in _PARTS]
     context: dict[str, Any] = {"here": "about", "status": state["status"], "parts": parts}
     context["behind"] = state.get("deliveries_behind_seconds")
+    context["went_back"] = last_return() if state["checks"]["postgresql"]["ok"] else None
     response = render(request, "status.html", context)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -1,7 +1,8 @@
 """Refuses malformed text: NUL bytes, lone surrogates and invalid UTF-8 in URLs, cookies and forms.
 
-PostgreSQL and the drivers raise on them, which would be a 500; this is a 400 before any view. The
-parsers of the API check its bodies with the same `is_malformed`.
+PostgreSQL and the drivers raise on them, which would be a 500; this is a 400 before any view. Other control characters
+are left out of forms: keyboards and clipboards put them in, and no feed can carry them. The parsers of the API treat
+its bodies in the same way.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,6 +13,7 @@ from django.http import HttpRequest, HttpResponseBase
 from apps.errors import BadRequest
 from apps.http.errors import JSON_PATHS, error_response
 from apps.http.requests import is_malformed
+from apps.texts import carriable
 
 MAX_QUERY_CHARACTERS = 8192
 
@@ -28,16 +30,18 @@ class TextValidationMiddleware:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_args: object) -> HttpResponseBase | None:
-        """Check the fields of a form, once it is known that a view takes it."""
+        """Check and clean the fields of a form, once it is known that a view takes it."""
         if (
-            request.method in {"POST", "PUT", "PATCH"}
-            and _is_form(request)
-            and not request.path.startswith(JSON_PATHS)  # `apps.api.parsers` reads and checks those
-            and is_malformed(_form_texts(request))
+            request.method not in {"POST", "PUT", "PATCH"}
+            or not _is_form(request)
+            or request.path.startswith(JSON_PATHS)  # `apps.api.parsers` reads and checks those
         ):
+            return None
+        if is_malformed(_form_texts(request)):
             return error_response(
                 request, BadRequest("The form contains characters that are not text.")
             )
+        _make_carriable(request)
         return None
 
 
@@ -63,3 +67,12 @@ def _form_texts(request: HttpRequest) -> Iterable[str]:
     for name, values in request.POST.lists():
         yield name
         yield from (str(value) for value in values)
+
+
+def _make_carriable(request: HttpRequest) -> None:
+    """Clean the fields of a form, where any needs it."""
+    fields = request.POST.copy()
+    for name, values in fields.lists():
+        fields.setlist(name, [carriable(value) for value in values])
+    if fields != request.POST:
+        request.POST = fields  # type: ignore[assignment]  # Django sets it so, too

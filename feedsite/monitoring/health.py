@@ -17,8 +17,8 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.db import DatabaseError, connection
 from django.db.models import Min
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 from kombu import Connection
 
@@ -33,6 +33,7 @@ from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"
 FRESH_SECONDS = 1.0
+CLOCK_SECONDS = 600.0  # no lease and no pause is as long
 PROBE, PROBE_SECONDS = "health:probe", 10
 # With any of these the request came through a proxy, and its address is the proxy's.
 FORWARDED = (
@@ -207,14 +208,15 @@ def _deliveries() -> bool | str:
     """No post waits for its delivery, and nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
     if behind := lag.measure().seconds:
         return f"deliveries are {behind} s behind"
-    oldest = [
-        rows.filter(state=State.PENDING).aggregate(at=Min("due_at"))["at"]
+    ages = [
+        rows.filter(state=State.PENDING).aggregate(age=Now() - Min("due_at"))["age"]
         for rows in (Event.objects, FanoutJob.objects, FanoutChunk.objects)
     ]
-    now = timezone.now()
-    late = max(((now - at).total_seconds() for at in oldest if at is not None), default=0)
+    late = max((age.total_seconds() for age in ages if age is not None), default=0.0)
     if late > settings.AUDIT_PROMISE_SECONDS:
         return f"the oldest delivery has been due for {late:.0f} s"
+    if late < -CLOCK_SECONDS:
+        return f"the next delivery is due in {-late:.0f} s only: PostgreSQL's clock went back"
     return True
 
 

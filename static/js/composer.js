@@ -1,23 +1,37 @@
 // The composer: counter, drafts, pictures, times. Without this file one form brings everything at once.
 
 const graphemes = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
-const ADDRESS = /https?:\/\/[^\s<>"'，。！？；：、（）《》【】]{1,2000}/g;
-const ADDRESS_TAIL = /[.,:;!?)\]}'"*_~]+$/;
+const LINE_ENDS = /\r\n|[\r\v\f\x85\u2028\u2029]/g;
+const UNFIT = /(?![\t\n])\p{Cc}|[\p{Cs}\p{Noncharacter_Code_Point}\ufeff]/gu;
+const BLANK_LINE = /^(?:(?!\n)[\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800])+$/gmu;
+// As in apps/posts/content/text.py, which makes it (tests/posts/test_text.py compares).
+const ADDRESS = /(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}](?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]|[-_])*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}])?\.)*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}](?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]|-)*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}])?\.(?:(?:[Xx][Nn]--[A-Za-z0-9-]*[A-Za-z0-9]|[A-Za-z]{2,63})(?![\p{Script=Latin}0-9@]|_[A-Za-z0-9])|(?:(?![\x00-\x7F])[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]){2,63})|(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\p{Script=Latin}0-9@.]|_[A-Za-z0-9]))(?::[0-9]{1,5}(?![0-9]))?(?:(?=[\/?#])(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|(?:\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\))*\)|\[(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\]|\{(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\}))*(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[#$%&*+\-\/=_~\p{L}\p{M}\p{N}](?<!'s)|(?:\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\))*\)|\[(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\]|\{(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\})))?/gu;
+const EMPHASIS = "*_~";
 const ADDRESS_LENGTH = 23;
 const MOST_PICTURES = 4;
+const PHONES = /\.(heic|heif|avif)$/i; // whose type some browsers do not know
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
 const SAVE_AFTER = 500; // milliseconds without a key
 const LOOK_AFTER = 2000; // milliseconds, whether a video is ready
 
-// What people see: graphemes, an address counting 23. The server counts by the same rule (apps/posts/content/text.py).
-function length(text) {
+// What people see: graphemes, an address counting 23. The server tidies and counts by the same rules (apps/texts.py,
+// apps/posts/content/text.py).
+export function length(text) {
   let addresses = 0;
-  const tidy = text.normalize("NFC").replace(/[^\S\n]+$/gm, "").replace(/\n{3,}/g, "\n\n").trim();
-  const rest = tidy.replace(ADDRESS, (address) => {
-    const bare = address.replace(ADDRESS_TAIL, "");
-    if (bare.length <= "https://".length) return address;
+  const tidy = text
+    .replace(LINE_ENDS, "\n")
+    .replace(UNFIT, "")
+    .normalize("NFC")
+    .replace(BLANK_LINE, "")
+    .replace(/[^\S\n]+$/gm, "")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
+  const rest = tidy.replace(ADDRESS, (address, place) => {
+    const mark = tidy.charAt(place - 1);
+    let end = address.length;
+    while (mark && EMPHASIS.includes(mark) && address[end - 1] === mark) end -= 1;
     addresses += 1;
-    return "\n" + address.slice(bare.length); // a line end is one character and joins with nothing
+    return "\n" + address.slice(end); // a line end is one character and joins with nothing
   });
   const characters = graphemes ? [...graphemes.segment(rest)] : [...rest];
   return characters.length + addresses * (ADDRESS_LENGTH - 1);
@@ -235,7 +249,7 @@ class Composer {
     const room = MOST_PICTURES - this.uploads.children.length;
     const details = this.form.querySelector(".add-pictures");
     const played = details?.dataset.accept.includes("video/") ? /^(image|video|audio)\// : /^image\//;
-    const pictures = [...files].filter((file) => played.test(file.type));
+    const pictures = [...files].filter((file) => played.test(file.type) || PHONES.test(file.name));
     for (const file of pictures.slice(0, room)) this.send(file);
     if (details) details.open = true; // whether they are hidden is asked there
   }

@@ -171,3 +171,51 @@ def test_familiar_followers_cost_the_same_statements_for_one_account_and_for_six
     # nothing is committed here, so nothing is kept: each account's followers are loaded and then intersected
     with django_assert_max_num_queries(5 + 2 * number):
         assert len(familiar(client, *(other.pk for other in others)).json()) == number
+
+
+def test_profiles_have_the_links_of_posts(alice, bob, api_of, page_of, settings):
+    note = "Tea with @bob.\n\nhttps://e.org/a_(b) ＃北京 “https://e.org”好"
+    update_profile(alice, bio=note, lines=[("Web", "(https://e.org/x)"), ("At", "#tea")])
+    seen = api_of(None).get(f"{ACCOUNTS}/{alice.pk}").json()
+    site = settings.SITE_URL
+    assert seen["note"].startswith(
+        f'<p>Tea with <a class="u-url mention" href="{site}/@bob">@bob</a>.</p><p>'
+    )
+    page = page_of(None).get("/@alice").text
+    for text, root in ((seen["note"], site), (page, "")):
+        assert '<a href="https://e.org/a_(b)" ' in text
+        assert '<a href="https://e.org" ' in text
+        assert f'href="{root}/tags/%E5%8C%97%E4%BA%AC"' in text
+    assert '(<a href="https://e.org/x" ' in seen["fields"][0]["value"]
+    assert '(<a href="https://e.org/x" ' in page
+    assert f'href="{site}/tags/tea"' in seen["fields"][1]["value"]
+
+
+def test_overrides_of_direction_stay_out_of_profiles(alice, api_of):
+    update_profile(alice, bio="a\u202eb\u202c\u200fc", lines=[("x\u202e", "y\u2067")])
+    body = api_of(None).get(f"{ACCOUNTS}/{alice.pk}").json()
+    assert body["note"] == "<p>ab\u200fc</p>"
+    assert (body["fields"][0]["name"], body["fields"][0]["value"]) == ("x", "y")
+
+
+@each(
+    "name",
+    ["\u200c", "\u200d\u200d", "\u2800", "\ufe0f", "\u034f", "\U000e0041", "\u180e", "\u3164"],
+)
+def test_a_name_of_nothing_is_the_handle(alice, name):
+    assert update_profile(alice, display_name=name).name == "alice"
+
+
+def test_the_host_of_the_site_belongs_to_a_handle(alice, bob, api_of, settings):
+    host = settings.SITE_URL.partition("://")[2]
+    program = api_of(alice)
+    for acct in (f"bob@{host}", f"@Bob@{host.upper()}", f"bob@{host.partition(':')[0]}"):
+        assert program.get(f"{ACCOUNTS}/lookup", {"acct": acct}).json()["id"] == str(bob.pk)
+        assert [found["id"] for found in program.get(f"{ACCOUNTS}/search", {"q": acct}).json()] == [
+            str(bob.pk)
+        ]
+    body = {"status": f"@bob@{host} a secret for you", "visibility": "direct"}
+    sent = program.post("/api/v1/statuses", body).json()
+    assert [mention["acct"] for mention in sent["mentions"]] == ["bob"]
+    assert f'href="{settings.SITE_URL}/@bob">@bob@{host}</a>' in sent["content"]
+    assert api_of(bob).get(f"/api/v1/statuses/{sent['id']}").status_code == 200

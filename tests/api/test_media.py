@@ -78,6 +78,14 @@ def test_an_upload_without_a_file_is_refused(api):
         assert api.post("/api/v2/media", body, format="multipart").status_code == 422
 
 
+def test_a_file_without_a_name_is_told_what_it_lacks(api):
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename=""\r\nContent-Type: image/png\r\n\r\n'
+    body = head + picture() + b"\r\n--b--\r\n"
+    answer = api.post(MEDIA, body, content_type="multipart/form-data; boundary=b")
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "The field file is not text. A file needs a name (filename)."
+
+
 def test_a_body_that_is_too_large_is_refused_unread(api, settings):
     settings.PICTURE_MAX_BYTES = 0
     assert upload(api, data=b"x" * 70_000).status_code == 422

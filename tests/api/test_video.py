@@ -3,6 +3,7 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from apps.media.sandbox import PICTURE_TYPES
 from apps.posts.actions import transcoding
 from apps.posts.models import Attachment, Transcode
 from apps.posts.tasks import transcode
@@ -127,6 +128,6 @@ def test_without_ffmpeg_video_is_refused_in_a_sentence(api, client, page_of, ali
     assert answer.status_code == 422
     assert answer.json()["code"] == "video_unavailable"
     found = client.get("/api/v2/instance").json()["configuration"]["media_attachments"]
-    assert found["supported_mime_types"] == ["image/jpeg", "image/png", "image/webp", "image/gif"]
+    assert found["supported_mime_types"] == PICTURE_TYPES
     assert found["video_size_limit"] == 0
     assert "video/mp4" not in page_of(alice).get("/compose").text

@@ -19,8 +19,9 @@ from apps.demo.content.loader import LANGUAGES, load_content
 from apps.demo.seeding.pictures import IMAGES
 from apps.demo.seeding.posts import HOURS, Texts
 from apps.posts.actions.drafts import CONTENT_WARNING_MAX_CHARACTERS, MAX_PICTURES
-from apps.posts.content.text import length, mentioned_handles, normalise, tags
+from apps.posts.content.text import length, mentioned_handles, tags
 from apps.posts.models import Visibility
+from apps.texts import normalise
 
 CONTENT = load_content()
 REPLIES = [reply.post for talk in CONTENT.conversations for reply in talk.replies]

@@ -4,7 +4,7 @@ from io import BytesIO
 
 import pytest
 from django.conf import settings
-from django.http import FileResponse
+from django.http import FileResponse, HttpRequest
 
 from apps.http.security_headers import DEFAULTS, SecurityHeadersMiddleware
 
@@ -35,7 +35,9 @@ def test_what_a_page_says_itself_stays(client):
     """Pages may run their own scripts; files that somebody opens by themselves may not."""
     page = client.get("/login")
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
-    file = SecurityHeadersMiddleware(lambda _request: FileResponse(BytesIO(b"<svg/>")))(None)
+    file = SecurityHeadersMiddleware(lambda _request: FileResponse(BytesIO(b"<svg/>")))(
+        HttpRequest()
+    )
     assert file.headers["Content-Security-Policy"] == DEFAULTS["Content-Security-Policy"]
 
 

@@ -1,6 +1,7 @@
 """Whether a filter finds something in a text."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 import regex
@@ -130,8 +131,13 @@ def test_finds_what_a_plain_search_finds(wanted, texts, many):
 
 def test_each_text_is_folded_once_and_no_keyword(monkeypatch):
     every = looking_for(*(keyword(f"k{n}", whole=True) for n in range(50)))
-    folded = []
-    monkeypatch.setattr(matching, "fold", lambda text: folded.append(text) or fold(text))
+    folded: list[str] = []
+
+    def counted(text):
+        folded.append(text)
+        return fold(text)
+
+    monkeypatch.setattr(matching, "fold", counted)
     for _reader in range(3):
         for post_id in range(20):
             every.matches(post_id, [f"the text of post {post_id}"], NOW)
@@ -142,9 +148,14 @@ def test_each_text_is_looked_through_once(monkeypatch):
     every = looking_for(
         keyword("tea", whole=True), *(keyword(f"k{n}", whole=False) for n in range(FEW))
     )
-    walked, found_in = [], Automaton.found_in
-    counting = lambda automaton, text: walked.append(text) or found_in(automaton, text)
-    monkeypatch.setattr(Automaton, "found_in", counting)
+    walked: list[str] = []
+    found_in = Automaton.found_in
+
+    def counted(automaton, text):
+        walked.append(text)
+        return found_in(automaton, text)
+
+    monkeypatch.setattr(Automaton, "found_in", counted)
     for _page in range(2):
         assert [len(every.matches(1, [text], NOW)) for text in ("tea", "milk", "tea ")] == [1, 0, 1]
     assert len(walked) == 2 * 3  # words, and pieces
@@ -159,7 +170,7 @@ def test_only_the_beginning_of_texts_that_grow_is_looked_at():
     assert not is_in("tea", f"{grows} {grows} tea", whole=True)
 
 
-class Counted(dict):
+class Counted(dict[Any, Any]):
     """A step of an automaton that counts how often it is asked."""
 
     asked = 0

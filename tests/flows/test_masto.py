@@ -1,7 +1,6 @@
 """masto, the library inside popular web clients, unmodified: home to its end, a post, a stream over a WebSocket."""
 
 import json
-import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -11,37 +10,21 @@ import pytest
 from apps.accounts.actions import issue_token
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
+from tests.support import npm
 from tests.support.factories import deliver, delivered, publish
 from tests.support.streams import streaming_server
 
 pytestmark = pytest.mark.flows
 
 PLACE = Path(__file__).parent / "masto"
-INSTALL_SECONDS = 60
 SESSION_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def node():
     """The interpreter, once the library is there as its lock file has it."""
-    program, npm = shutil.which("node"), shutil.which("npm")
-    if program is None or npm is None:
-        pytest.skip("node and npm are not installed")
-    if not (PLACE / "node_modules" / "masto").is_dir():
-        command = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=PLACE,
-                capture_output=True,
-                text=True,
-                timeout=INSTALL_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"npm ci did not end within {INSTALL_SECONDS} s")
-        if done.returncode:
-            pytest.skip(f"npm ci failed: {done.stderr.strip()[-200:]}")
+    program = npm.node()
+    npm.installed(PLACE, "masto")
     return program
 
 

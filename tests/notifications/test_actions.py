@@ -81,12 +81,11 @@ def test_doing_it_again_is_told_once(alice, carol):
         follow_user(carol, alice)
         like_post(carol, post.pk)
         repost(carol, post.pk)
-        deliver()
+        assert sorted(kind for kind, _actor, _post in told(alice)) == ["follow", "like", "repost"]
         unfollow_user(carol, alice)
         unlike_post(carol, post.pk)
         undo_repost(carol, post.pk)
-        deliver()
-    assert sorted(kind for kind, _actor, _post in told(alice)) == ["follow", "like", "repost"]
+        assert told(alice) == []
 
 
 def test_an_event_that_runs_twice_tells_once(alice, carol):
@@ -275,6 +274,36 @@ def test_who_reposted_is_told_of_an_edit_once(alice, bob, carol):
         assert told(carol) == told(deaf) == []
 
 
+@pytest.mark.parametrize("visibility", ["public", "mentioned"])
+def test_who_is_mentioned_by_an_edit_is_told_once(alice, bob, carol, visibility):
+    deaf = make_user("deaf")
+    block_user(deaf, alice)
+    deliver()
+    Notification.objects.all().delete()
+    post = publish(alice, "hi @bob", visibility=visibility)
+    assert told(bob) == [("mention", "alice", post.pk)]
+    edit_post(alice, post.pk, body="hi @bob @carol @deaf")
+    assert told(carol) == told(bob) == [("mention", "alice", post.pk)]
+    assert told(deaf) == []
+    for user in (bob, carol):
+        dismiss(user, Notification.objects.get(user=user).pk)
+    edit_post(alice, post.pk, body="hi @bob @carol!")
+    assert told(bob) == told(carol) == []
+
+
+def test_whom_a_post_answers_is_not_told_again_by_an_edit(alice, carol):
+    post = publish(carol, "So?", reply_to_id=publish(alice).pk)
+    edit_post(carol, post.pk, body="So, @alice?")
+    assert [kind for kind, _actor, _post in told(alice)].count("mention") == 0
+
+
+def test_two_edits_before_anybody_is_told(alice, carol):
+    post = delivered(alice, "hi")
+    edit_post(alice, post.pk, body="hi @carol")
+    edit_post(alice, post.pk, body="hi again @carol")
+    assert told(carol) == [("mention", "alice", post.pk)]
+
+
 def test_a_mute_may_leave_notifications(alice, carol):
     mute_user(alice, carol, notifications=False)
     publish(carol, "hello @alice")
@@ -282,6 +311,45 @@ def test_a_mute_may_leave_notifications(alice, carol):
     assert unread_count(alice) == len(notifications_page(alice, Cursor()).items) == 1
     mute_user(alice, carol)
     assert unread_count(alice) == len(notifications_page(alice, Cursor()).items) == 0
+
+
+# --- taken back -----------------------------------------------------------------------------------
+
+
+def test_what_is_taken_back_is_told_no_more(alice, bob, carol):
+    post = publish(alice)
+    follow_user(carol, alice)
+    for person in (bob, carol):
+        like_post(person, post.pk)
+        repost(person, post.pk)
+    told_first = set(told(alice))
+    assert {
+        ("like", "carol", post.pk),
+        ("repost", "carol", post.pk),
+        ("follow", "carol", None),
+    } <= told_first
+    unlike_post(carol, post.pk)
+    undo_repost(carol, post.pk)
+    unfollow_user(carol, alice)
+    left = told(alice)
+    assert [what for what in left if what[1] == "carol"] == []
+    assert {("like", "bob", post.pk), ("repost", "bob", post.pk)} <= set(left)
+
+
+def test_what_is_done_taken_back_and_done_again_is_told_once(alice, carol):
+    post = delivered(alice)
+    for _time in range(2):
+        like_post(carol, post.pk)
+        repost(carol, post.pk)
+        follow_user(carol, alice)
+        unlike_post(carol, post.pk)
+        undo_repost(carol, post.pk)
+        unfollow_user(carol, alice)
+    assert [what for what in told(alice) if what[1] == "carol"] == []
+    like_post(carol, post.pk)
+    unlike_post(carol, post.pk)
+    like_post(carol, post.pk)
+    assert [what for what in told(alice) if what[1] == "carol"] == [("like", "carol", post.pk)]
 
 
 # --- forgetting -----------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def test_an_announcement_is_text_in_html(alice, api_of, said):
     (body,) = api_of(alice).get(ANNOUNCEMENTS).json()
     assert set(body) == AnnouncementJson.__required_keys__
     assert "We move &lt;tonight&gt;." in body["content"]
-    assert '<a href="https://example.org/" rel="nofollow">' in body["content"]
+    assert '<a href="https://example.org/" rel="nofollow noopener' in body["content"]
     assert (body["read"], body["starts_at"], body["reactions"]) == (False, None, [])
 
 

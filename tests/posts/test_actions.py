@@ -1,3 +1,4 @@
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user
-from apps.posts.actions.drafts import MAX_PICTURES, Draft, NewPicture
+from apps.posts.actions.drafts import MAX_PICTURES, Draft, NewPicture, PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import (
     delete_post,
@@ -32,6 +33,22 @@ from tests.support.factories import make_user, moderator, publish
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("option", ["a" + "\u0301" * 400_000, "\u200d" * 1001, "\u3164", "\ufe0f"])
+def test_an_option_has_a_limit_in_code_points_and_is_visible(alice, option):
+    with pytest.raises(Invalid) as refused:
+        publish(alice, "Which?", poll=PollDraft([option, "b"], 600))
+    assert set(refused.value.errors) == {"poll"}
+
+
+@pytest.mark.parametrize(
+    "body", ["\u3164", "\u2800", "\ufe0f", "\u034f", "\u200b\n\u200d", "\u0001"]
+)
+def test_a_post_of_nothing_is_refused(alice, body):
+    with pytest.raises(Invalid) as refused:
+        publish(alice, body)
+    assert set(refused.value.errors) == {"status"}
 
 
 def number_of_posts(author):
@@ -195,19 +212,25 @@ def test_posts_of_one_author_at_once_all_get_ids_that_grow(transactional_db):
     assert UserCounts.objects.get(pk=alice.pk).last_post_id == max(max(share) for share in made)
 
 
-def test_a_clock_set_back_keeps_the_order_of_an_authors_posts(alice, time_machine):
-    time_machine.move_to("2026-11-21T12:00:00Z", tick=False)
+def set_clock(monkeypatch, text):
+    """What PostgreSQL's clock says from now on."""
+    now = datetime.fromisoformat(text).timestamp()
+    monkeypatch.setattr("apps.posts.actions.publish.clock", lambda _counts: now)
+
+
+def test_a_clock_set_back_keeps_the_order_of_an_authors_posts(alice, monkeypatch):
+    set_clock(monkeypatch, "2026-11-21T12:00:00Z")
     first = publish(alice)
-    time_machine.move_to("2026-11-21T11:00:00Z", tick=False)
+    set_clock(monkeypatch, "2026-11-21T11:00:00Z")
     second = publish(alice)
-    time_machine.move_to("2026-11-21T12:00:01Z", tick=False)
+    set_clock(monkeypatch, "2026-11-21T12:00:01Z")
     third = publish(alice)
     assert first.pk < second.pk < third.pk
     assert second.created_at >= first.created_at.replace(microsecond=0)
 
 
-def test_the_seventeenth_post_of_a_second_is_dated_as_its_id(alice, time_machine):
-    time_machine.move_to("2026-11-21T12:00:00Z", tick=False)
+def test_the_seventeenth_post_of_a_second_is_dated_as_its_id(alice, monkeypatch):
+    set_clock(monkeypatch, "2026-11-21T12:00:00Z")
     last = [publish(alice) for _ in range(17)][-1]
     assert last.created_at.isoformat() == "2026-11-21T12:00:01+00:00"
 

@@ -1,12 +1,18 @@
+from io import BytesIO
+
 import pytest
 from django.db import connection
 
 from apps.errors import Invalid, NotFound
+from apps.events.models import Event
+from apps.posts.actions.drafts import PictureChange, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post, unpin_post
 from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post, Revision
 from apps.posts.queries import source_of, versions_of, visible_posts
-from tests.support.factories import publish
+from tests.support.factories import deliver, publish
+from tests.support.pictures import picture
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -27,6 +33,61 @@ def test_every_edit_keeps_what_it_replaces(alice, bob):
     assert versions[0].created_at == content(bob, post).created_at
     assert sorted(one.created_at for one in versions) == [one.created_at for one in versions]
     assert 'href="/@bob"' in versions[0].html
+
+
+def test_an_edit_that_changes_nothing_is_none(alice, bob, api_of, media):
+    shown = upload_picture(alice, BytesIO(picture()), alt="A wall")
+    post = publish(
+        alice, "One @bob #tea", content_warning="cw", language="en", media_ids=[shown.pk]
+    )
+    repost(bob, post.pk)
+    deliver()
+    before = content(alice, post)
+    events = Event.objects.count()
+    edit_post(
+        alice, post.pk, body=" One @bob #tea\n", content_warning="cw ", language="en", sensitive=False,
+        media_ids=[shown.pk], pictures=[PictureChange(shown.pk, alt="A wall", focus=(0.0, 0.0))], quote_policy="public",
+    )  # fmt: skip
+    body = {
+        "status": "One @bob #tea",
+        "spoiler_text": "cw",
+        "language": "en",
+        "media_ids": [str(shown.pk)],
+    }
+    sent = api_of(alice).put(f"/api/v1/statuses/{post.pk}", body, format="json").json()
+    assert (sent["edited_at"], content(alice, post)) == (None, before)
+    assert (Revision.objects.count(), Event.objects.count()) == (0, events)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"body": "Two"}, {"content_warning": "cw"}, {"language": "de"}, {"sensitive": True}, {"quote_policy": "nobody"},
+     {"poll": PollDraft(["Red", "Blue"], 600)}, {"poll": PollDraft(["Red", "Green"], 600, multiple=True)},
+     {"poll": PollDraft(["Red", "Green"], 600, hide_totals=True)}],
+    ids=["body", "warning", "language", "sensitive", "quotes", "options", "several", "totals"],
+)  # fmt: skip
+def test_every_change_of_a_part_is_an_edit(alice, changes):
+    post = publish(alice, "One", poll=PollDraft(["Red", "Green"], 600))
+    edit_post(alice, post.pk, **{"body": "One", **changes})
+    assert content(alice, post).edited_at is not None
+    assert Revision.objects.count() == 1
+
+
+@pytest.mark.parametrize("change", [{"alt": "Another"}, {"focus": (0.5, 0.5)}])
+def test_another_description_is_an_edit(alice, media, change):
+    shown = upload_picture(alice, BytesIO(picture()), alt="A wall")
+    post = publish(alice, "One", media_ids=[shown.pk])
+    edit_post(alice, post.pk, body="One", pictures=[PictureChange(shown.pk, **change)])
+    assert content(alice, post).edited_at is not None
+
+
+def test_another_end_of_a_poll_is_seen_and_no_edit(alice):
+    post = publish(alice, "One", poll=PollDraft(["Red", "Green"], 600))
+    before = content(alice, post)
+    edit_post(alice, post.pk, body="One", poll=PollDraft(["Red", "Green"], 6000))
+    after = content(alice, post)
+    assert after.poll.expires_ms > before.poll.expires_ms + 5_000_000
+    assert (after.edited_at, after.version > before.version) == (None, True)
 
 
 def test_a_refused_edit_leaves_no_revision(alice):

@@ -15,13 +15,14 @@ from PIL import Image
 
 from apps.media.pixels import MAX_COPIED_PIXELS, MAX_PIXELS
 from apps.media.sandbox import ENVIRONMENT
-from tests.support.pictures import moving, picture, with_place, with_words
+from tests.support.pictures import moving, picture, stereo, with_place, with_words
 
 pytestmark = pytest.mark.long
 
 NUMBER = 400
 BATCH = 50  # in one process, as the limits of its time are for one large picture
 MOST_MEGABYTES = 300
+HEIC = Path(__file__).parent / "heic"
 
 # Takes files as the program takes its one, under the same limits, and says what became of each.
 _BATCH = """
@@ -49,7 +50,8 @@ def rehearse():
 
 def sound():
     """Pictures of every kind that is taken, small ones."""
-    kinds = [picture(kind=kind) for kind in ("PNG", "JPEG", "WEBP", "GIF")]
+    kinds = [picture(kind=kind) for kind in ("PNG", "JPEG", "WEBP", "GIF", "AVIF")]
+    kinds += [stereo(), *(path.read_bytes() for path in sorted(HEIC.glob("[ast]*.heic")))]
     modes = [picture(mode=mode) for mode in ("RGBA", "LA", "P", "1", "I;16")]
     odd = [picture(kind="JPEG", mode="CMYK", progressive=True), picture(kind="TIFF"), picture(kind="BMP")]  # fmt: skip
     return [*kinds, *modes, *odd, with_place(), with_words(), moving(12)]
@@ -204,12 +206,18 @@ def largest(kind):
         return picture((5000, MAX_PIXELS // 5000), mode="LA")
     if kind == "webp":
         return picture((3000, MAX_COPIED_PIXELS // 3000), "WEBP", mode="RGBA", method=0)
+    if kind == "heic":
+        return (HEIC / "camera.heic").read_bytes()
+    if kind == "avif":
+        return picture((3500, MAX_COPIED_PIXELS // 3500), "AVIF", mode="RGBA", speed=10)
     if kind == "moving":
         return moving(2, (2500, MAX_COPIED_PIXELS // 5000))
     return picture((4095, 4095), mode="RGBA")  # a pixel more, and it is halved while it is read
 
 
-@pytest.mark.parametrize("kind", ["grey with opacity", "webp", "moving", "not halved"])
+@pytest.mark.parametrize(
+    "kind", ["grey with opacity", "webp", "moving", "not halved", "avif", "heic"]
+)
 def test_the_largest_pictures_take_less_than_300_megabytes(kind):
     command = [sys.executable, "-s", "-E", "-m", "apps.media.reencode"]
     said, code, megabytes = run(command, largest(kind))

@@ -116,9 +116,20 @@ def test_staff_who_delete_learn_no_new_address(alice, carol, api_of):
     assert answers(known) == [404, 404]
 
 
-def test_a_picture_that_is_edited_away_ends(alice, bob, api_of):
+def test_a_picture_that_is_edited_away_ends_with_the_post(alice, bob, api_of):
+    """Until then the history shows it, to who may see the post."""
     post, known = posted(alice, api_of, bob, visibility="followers")
     edit_post(alice, post.pk, body="Nothing.", media_ids=[])
+    assert answers(known) == [200, 200]
+    delete_post(post.pk, by=alice)
+    assert answers(known) == [404, 404]
+    assert not Attachment.objects.exists()
+
+
+def test_a_suspension_takes_what_was_edited_away_too(alice, bob, api_of):
+    post, known = posted(alice, api_of, bob)
+    edit_post(alice, post.pk, body="Nothing.", media_ids=[])
+    suspend(alice)
     assert answers(known) == [404, 404]
 
 

@@ -1,5 +1,6 @@
 """Pictures as people upload them, in bytes."""
 
+import zlib
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
@@ -54,6 +55,42 @@ def with_words():
     words.add_text("Author", "secret canary")
     words.add_itxt("XML:com.adobe.xmp", "secret canary")
     return picture(pnginfo=words, icc_profile=b"secret canary")
+
+
+def stereo(size=(60, 40), other=(60, 40), **more):
+    """A JPEG with a second picture inside, as cameras and phones write them."""
+    first, second = Image.new("RGB", size, RED), Image.new("RGB", other, (0, 0, 200))
+    buffer = BytesIO()
+    first.save(buffer, "MPO", save_all=True, append_images=[second], **more)
+    return buffer.getvalue()
+
+
+def png(colour, pixels, clear=b"", *, depth=16, size=(2, 1)):
+    """A PNG of rows of raw samples, with the tRNS chunk that Pillow does not write for 16 bits."""
+
+    def chunk(name, data):
+        return len(data).to_bytes(4) + name + data + zlib.crc32(name + data).to_bytes(4)
+
+    width, height = size
+    row = len(pixels) // height
+    rows = b"".join(b"\0" + pixels[at : at + row] for at in range(0, len(pixels), row))
+    head = width.to_bytes(4) + height.to_bytes(4) + bytes([depth, colour, 0, 0, 0])
+    parts = [chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")]
+    if clear:
+        parts.insert(1, chunk(b"tRNS", clear))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def clear_moving(kind="GIF", **more):
+    """A square that moves over a clear ground."""
+    frames = [Image.new("RGBA", (40, 20)) for _number in range(3)]
+    for number, frame in enumerate(frames):
+        frame.paste(RED, (10 * number, 5, 10 * number + 8, 13))
+    buffer = BytesIO()
+    frames[0].save(
+        buffer, kind, save_all=True, append_images=frames[1:], duration=[50, 100, 150], **more
+    )
+    return buffer.getvalue()
 
 
 def moving(frames, size=(20, 10)):

@@ -1,14 +1,22 @@
 """Feeds: public posts only, in three forms, and nothing is sent twice to who has it."""
 
+import json
+from datetime import UTC, datetime
 from io import BytesIO
 from xml.etree import ElementTree
 
 import pytest
 
 from apps.accounts.actions import update_profile
+from apps.accounts.models import User
+from apps.pagination import Page
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.actions.uploads import upload_picture
+from apps.posts.models import Attachment, Poll, Post
+from apps.syndication import feeds
+from apps.syndication.feeds import Entry, Feed, Source
+from apps.texts import carriable
 from tests.support.factories import publish, suspend
 from tests.support.pictures import picture
 
@@ -180,3 +188,58 @@ def test_a_picture_stands_for_the_post_it_is_in(page_of, alice):
     hidden = publish(alice, "look", media_ids=[other.pk], content_warning="blood")
     page = get(page_of, f"/@alice/{hidden.pk}").content.decode()
     assert page.count('property="og:image"') == page.count("/card.png") == 1  # a drawn one
+
+
+BAD = "a\u0001b\u000bc\uffffd"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_no_format_carries_is_left_out_of_what_was_stored_before(alice, form):
+    alice.display_name = BAD
+    source = Source(BAD, BAD, "/public", lambda _cursor: Page(), author=alice)
+    now = datetime.now(UTC)
+    entry = Entry(id="1", url="/1", title=BAD, html=f"<p>{BAD}</p>", warning=BAD, author=BAD, author_url="/@alice",
+                  published=now, updated=now, language="", tags=[], pictures=[("/p.webp", BAD)],
+                  played=[("/v.mp4", "video/mp4", BAD)])  # fmt: skip
+    written = feeds.FORMS[form][0](Feed(source, [entry], None, form)).decode()
+    is_json = form == "json"
+    texts = [
+        *(strings(json.loads(written)) if is_json else ElementTree.fromstring(written).itertext())
+    ]
+    assert sum("ab\ncd" in text for text in texts) >= 4
+    assert [text for text in texts if carriable(text) != text] == []
+
+
+def strings(data):
+    """All texts of a JSON document."""
+    if isinstance(data, str):
+        yield data
+    for value in (
+        data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    ):
+        yield from strings(value)
+
+
+def test_controls_never_come_in(page_of, api_of, alice):
+    api = api_of(alice)
+    shown = api.post("/api/v2/media", {"file": BytesIO(picture()), "description": BAD}).json()["id"]
+    body = {"status": BAD, "spoiler_text": BAD, "media_ids": [shown]}
+    api.post("/api/v1/statuses", body, format="json")
+    api.post("/api/v1/statuses", {"status": BAD, "spoiler_text": BAD})
+    options = {"options": [BAD, "b"], "expires_in": 600}
+    api.post("/api/v1/statuses", {"status": "x", "poll": options}, format="json")
+    profile = {"note": BAD, "display_name": BAD, "fields_attributes": [{"name": BAD, "value": BAD}]}
+    api.patch("/api/v1/accounts/update_credentials", profile, format="json")
+    form = {"body": BAD, "content_warning": BAD, "visibility": "public"}
+    assert page_of(alice).post("/posts", form).status_code == 303
+    texts = [
+        *Post.objects.values_list("body", "content_warning"),
+        *Attachment.objects.values_list("alt"),
+        *(options for (options,) in Poll.objects.values_list("options")),
+        *User.objects.values_list("bio", "display_name"),
+        *User.objects.get(pk=alice.pk).lines,
+    ]
+    written = [text for row in texts for text in row]
+    assert "ab\ncd" in written
+    assert [text for text in written if carriable(text) != text] == []
+    assert Post.objects.count() == 4

@@ -18,6 +18,15 @@ from apps.tags.names import NAME_MAX_CHARACTERS, normalize, tag_address
         ("ﾃｽﾄ", "テスト"),
         ("हिन्दी", "हिन्दी"),
         ("_", "_"),
+        ("＃Tea＃", "tea"),
+        ("İstanbul", "istanbul"),
+        ("نرم\u200cافزار", "نرم\u200cافزار"),
+        ("il·lusió", "il·lusió"),
+        ("iŀlusió", "il·lusió"),
+        ("ｼﾞｬﾝ･ﾚﾉ", "ジャン・レノ"),
+        ("メ～テレ", "メ〜テレ"),
+        ("葛\U000e0100城", "葛城"),
+        ("云〃", "云〃"),
         ("2026tea", "2026tea"),
     ],
 )
@@ -26,7 +35,7 @@ def test_one_name_for_all_ways_to_write_it(written, name):
 
 
 @pytest.mark.parametrize("text", ["", "#", "2026", "٣٤", "a b", "a/b", "a-b", "a#b", "x" * 101, "\u202ea", "ﷺ" * 90,
-                                  "\u0301"])  # fmt: skip
+                                  "\u0301", "\u0301a", "\u3164", "·a", "a·", "a\u200cb", "a··b"])  # fmt: skip
 def test_what_is_no_name(text):
     assert normalize(text) is None
 

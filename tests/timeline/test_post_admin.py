@@ -76,10 +76,11 @@ def secrets(alice, bob):
     add_members(Circle, alice, circle.pk, [bob.pk])
     posts = []
     for visibility in RESTRICTED:
-        more = {"circle_id": circle.pk} if visibility == "circle" else {}
+        circle_id = circle.pk if visibility == "circle" else None
         drawn = ContentFile(picture(), "drawn.png")
         draft = Draft(body="@bob SECRET words", content_warning="SECRET warning", visibility=visibility,
-                      media_ids=[upload_picture(alice, drawn, alt="SECRET description").pk], **more)  # fmt: skip
+                      media_ids=[upload_picture(alice, drawn, alt="SECRET description").pk],
+                      circle_id=circle_id)  # fmt: skip
         posts.append(publish_post(alice, draft))
     return posts
 

@@ -4,7 +4,13 @@ from apps.errors import NotFound
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, PostCounts
-from apps.timeline.thread import MAX_ANCESTORS, MAX_DESCENDANTS, thread, visible_item
+from apps.timeline.thread import (
+    MAX_ANCESTORS,
+    MAX_CONTEXT_ANCESTORS,
+    MAX_DESCENDANTS,
+    thread,
+    visible_item,
+)
 from feedcache.ids import compose
 from tests.support.factories import make_user, publish, suspend
 
@@ -105,6 +111,16 @@ def test_a_deep_thread_is_bounded_and_keeps_the_nearest_ancestors(alice):
     assert [item.id for item in found.descendants] == ids[151 : 151 + MAX_DESCENDANTS]
     assert found.more
     assert not thread(None, ids[-1]).more
+
+
+def test_the_context_of_the_api_reaches_higher(alice, api_of):
+    ids = chain(alice, MAX_CONTEXT_ANCESTORS + 150)
+    body = api_of(None).get(f"/api/v1/statuses/{ids[70]}/context").json()
+    assert [int(post["id"]) for post in body["ancestors"]] == ids[:70]
+    middle = MAX_CONTEXT_ANCESTORS + 5
+    body = api_of(None).get(f"/api/v1/statuses/{ids[middle]}/context").json()
+    assert [int(post["id"]) for post in body["ancestors"]] == ids[5:middle]
+    assert [int(post["id"]) for post in body["descendants"]] == ids[middle + 1 :][:MAX_DESCENDANTS]
 
 
 def test_a_thread_of_thousands_neither_fails_nor_recurses(alice):

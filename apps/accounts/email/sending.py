@@ -17,9 +17,9 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import send_mail
 from django.db import transaction
+from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import get_language, override
@@ -52,22 +52,21 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
     A mail server that hangs must not occupy the workers that deliver posts.
     """
-    under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=timezone.now() - LEASE)
+    under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
     free = settings.EMAIL_CONCURRENCY - under_way.count()
     return leases.run_due(Mail, _send, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def due() -> list[int]:
     """Due mails, whose message was lost or which must be retried."""
-    waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=timezone.now())
+    waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=Now())
     return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
 
 
 def purge() -> None:
     """Delete mails, which contain addresses: sent ones after a day, failed ones after a week."""
-    now = timezone.now()
-    Mail.objects.filter(state=State.DONE, finished_at__lt=now - SENT_RETENTION).delete()
-    Mail.objects.filter(state=State.DEAD, finished_at__lt=now - DEAD_RETENTION).delete()
+    Mail.objects.filter(state=State.DONE, finished_at__lt=Now() - SENT_RETENTION).delete()
+    Mail.objects.filter(state=State.DEAD, finished_at__lt=Now() - DEAD_RETENTION).delete()
 
 
 def confirmation_token(user: User) -> str:
@@ -88,7 +87,7 @@ class _Message:
 
 
 def _send(row: Mail) -> None:
-    Mail.objects.filter(pk=row.pk).update(started_at=timezone.now())
+    Mail.objects.filter(pk=row.pk).update(started_at=Now())
     try:
         message = _MESSAGES[MailKind(row.kind)](row)
         if message is not None:

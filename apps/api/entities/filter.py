@@ -1,11 +1,11 @@
 """Filters as JSON, in the Mastodon shape."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
-from apps.api.entities.base import ID, DateTime, optional_timestamp
+from apps.api.entities.base import ID, DateTime, Input, optional_timestamp
 from apps.filters.actions import MAX_KEYWORDS_OF_FILTER, MAX_SECONDS
 from apps.filters.matching import FilterMatch
 from apps.filters.models import (
@@ -124,7 +124,7 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
     }
 
 
-class OldFilterInput(serializers.Serializer[Any]):
+class OldFilterInput(Input):
     """A filter of version 1. In a change, absent fields stay unchanged."""
 
     phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
@@ -140,7 +140,7 @@ class OldFilterInput(serializers.Serializer[Any]):
     )
 
 
-class KeywordAttributes(serializers.Serializer[Any]):
+class KeywordAttributes(Input):
     """A keyword to add; with an `id`, one to change or to delete."""
 
     id = serializers.RegexField(ID, required=False)
@@ -149,7 +149,7 @@ class KeywordAttributes(serializers.Serializer[Any]):
     _destroy = serializers.BooleanField(required=False)
 
 
-class FilterInput(serializers.Serializer[Any]):
+class FilterInput(Input):
     """A filter. In a change, absent fields stay unchanged. Unknown fields are ignored."""
 
     title = serializers.CharField(max_length=TITLE_MAX_CHARACTERS, required=False)
@@ -169,21 +169,21 @@ class FilterInput(serializers.Serializer[Any]):
     )
 
 
-class KeywordInput(serializers.Serializer[Any]):
+class KeywordInput(Input):
     """A keyword to add."""
 
     keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
     whole_word = serializers.BooleanField(default=False)
 
 
-class KeywordChangeInput(serializers.Serializer[Any]):
+class KeywordChangeInput(Input):
     """A keyword to change; absent fields stay unchanged."""
 
     keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)
     whole_word = serializers.BooleanField(required=False)
 
 
-class FilterStatusInput(serializers.Serializer[Any]):
+class FilterStatusInput(Input):
     """A status that a filter is to name."""
 
     status_id = serializers.RegexField(ID)

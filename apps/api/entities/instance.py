@@ -3,7 +3,6 @@
 from typing import Annotated, TypedDict
 
 from django.conf import settings
-from django.utils.html import linebreaks, urlize
 from django.utils.translation import gettext as _
 
 from apps.addresses import absolute, picture_address
@@ -20,7 +19,8 @@ from apps.posts.actions.drafts import (
     POLL_OPTIONS,
     POLL_SECONDS,
 )
-from apps.posts.content.text import URL_CHARACTERS
+from apps.posts.content.text import URL_CHARACTERS, html
+from apps.texts import normalise
 
 MASTODON_VERSION = "4.3.0"  # clients derive features from it
 API_VERSION = 2  # as that version counts it
@@ -390,7 +390,7 @@ def announcement_json(announcement: VisibleAnnouncement) -> AnnouncementJson:
     row = announcement.announcement
     return {
         "id": str(row.pk),
-        "content": linebreaks(urlize(row.text, nofollow=True, autoescape=True)),
+        "content": html(normalise(row.text), handles=None, origin=settings.SITE_URL),
         "starts_at": optional_timestamp(row.starts_at),
         "ends_at": optional_timestamp(row.ends_at),
         "all_day": row.is_all_day,

@@ -23,7 +23,7 @@ from apps.api.pagination import (
     people_cursor,
     posts_cursor,
 )
-from apps.api.params import is_true, offset_of
+from apps.api.params import is_true, offset_of, shows_its_answer
 from apps.errors import BadRequest
 from apps.http.requests import limit_searches
 from apps.http.requests import viewer_of as optional_viewer_of
@@ -167,7 +167,8 @@ def trending_statuses(request: Request) -> Response:
 def recommended(request: Request) -> Response:
     """Popular posts that the viewer does not know."""
     limit = Cursor.from_query(request.query_params).limit
-    items = recommended_posts(viewer_of(request), limit=limit)
+    viewer = viewer_of(request)
+    items = recommended_posts(viewer, limit=limit) if shows_its_answer(request) else []
     return Response([status_json(item) for item in items])
 
 

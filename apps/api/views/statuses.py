@@ -40,7 +40,7 @@ from apps.api.entities.status import (
 )
 from apps.api.openapi import EMPTY_OBJECT, Entity
 from apps.api.pagination import CURSOR_PARAMETERS, paged, people_cursor
-from apps.api.params import id_params, is_true, validated
+from apps.api.params import id_params, is_true, shows_its_answer, validated
 from apps.api.throttling import counted_action
 from apps.api.views.timelines import statuses_page
 from apps.engagement import actions as engagement
@@ -70,6 +70,7 @@ from apps.timeline import publishing
 from apps.timeline.pipeline.page import hydrate
 from apps.timeline.pipeline.word_filters import apply_filters, mark_filtered
 from apps.timeline.thread import (
+    MAX_CONTEXT_ANCESTORS,
     apply_filters_to_thread,
     likers,
     published_item,
@@ -196,7 +197,7 @@ def status(request: Request, status_id: int) -> Response:
 
 def _show(request: Request, status_id: int) -> Response:
     item = visible_item(viewer_id_of(request), status_id)
-    if isinstance(request.user, User):
+    if isinstance(request.user, User) and shows_its_answer(request):
         engagement.mark_post_read(request.user, item.shown.id)
     return Response(
         status_json(mark_filtered(requests.viewer_of(request), FilterContext.THREAD, item))
@@ -257,9 +258,8 @@ def interaction_policy(request: Request, status_id: int) -> Response:
 @endpoint(GET="read:statuses", public=True)
 def status_context(request: Request, status_id: int) -> Response:
     """The thread around a post."""
-    filtered = apply_filters_to_thread(
-        requests.viewer_of(request), thread(viewer_id_of(request), status_id)
-    )
+    found = thread(viewer_id_of(request), status_id, max_ancestors=MAX_CONTEXT_ANCESTORS)
+    filtered = apply_filters_to_thread(requests.viewer_of(request), found)
     ancestors = [status_json(item) for item in filtered.ancestors if item is not None]
     descendants = [status_json(item) for item in filtered.descendants]
     return Response(ContextJson(ancestors=ancestors, descendants=descendants))

@@ -34,7 +34,7 @@ from apps.api.entities.timeline import (
 )
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import CURSOR_PARAMETERS, POSTS_PARAMETERS, paged, posts_cursor
-from apps.api.params import is_true, optional_bool, validated
+from apps.api.params import is_true, optional_bool, shows_its_answer, validated
 from apps.audit import explain as reasons
 from apps.audit.own_page.check import check_page
 from apps.errors import BadRequest
@@ -224,7 +224,8 @@ def activity(request: Request) -> Response:
         limit=Cursor.from_query(query).limit,
         promoted=_wants_promoted(request),
     )
-    count_shown(viewer.pk, unread.items)
+    if shows_its_answer(request):
+        count_shown(viewer.pk, unread.items)
     body = [status_json(item) for item in unread.items]
     return Response(ActivityJson(items=body, last_id=unread.last_id, more=unread.more))
 
@@ -316,7 +317,7 @@ def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
     """A page of statuses with its `Link` header."""
     with stage("present"):
         viewer = requests.viewer_of(request)
-        if viewer is not None:
+        if viewer is not None and shows_its_answer(request):
             count_shown(viewer.pk, page.items)
         return paged(request, page, statuses_as_bytes(page.items))
 
@@ -372,7 +373,8 @@ def ranked_timeline(request: Request) -> Response:
         promoted=promoted,
     )
     with stage("present"):
-        count_shown(viewer.pk, page.items)
+        if shows_its_answer(request):
+            count_shown(viewer.pk, page.items)
         body: list[RankedStatusJson] = [
             {
                 **status_json(entry.item),

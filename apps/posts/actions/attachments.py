@@ -29,7 +29,8 @@ SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND s
 _FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
 _CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # as its index says
 _OF_POST = """
-SELECT 1 FROM posts_attachment picture LEFT JOIN posts_post post ON post.id = picture.post_id
+SELECT 1 FROM posts_attachment picture
+LEFT JOIN posts_post post ON post.id = coalesce(picture.post_id, picture.past_post_id)
 JOIN accounts_user person ON person.id = coalesce(post.author_id, picture.owner_id)
 WHERE {named}
   AND post.deleted_at IS NULL AND person.suspended_at IS NULL LIMIT 1
@@ -63,13 +64,18 @@ def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
     uploads = []
     for media_id in media_ids:
         row = found.get(media_id)
-        if row is None or row.owner_id != owner_id or row.post_id or row.scheduled_id:
+        if row is None or row.owner_id != owner_id or not is_waiting(row):
             raise _no_such_picture()
         if row.state != MediaState.READY:
             raise _not_ready(row)
         uploads.append(row)
     check_together([row.medium for row in uploads])
     return uploads
+
+
+def is_waiting(row: Attachment) -> bool:
+    """For a post."""
+    return row.post_id is None and row.scheduled_id is None and row.past_post_id is None
 
 
 def check_together(media: Sequence[str]) -> None:
@@ -96,7 +102,7 @@ def rearrange(
     post: Post, media_ids: Sequence[int] | None, changes: Sequence[PictureChange]
 ) -> list[Picture]:
     """The pictures of a post after an edit, in the order of `media_ids`; None leaves them. Others
-    are deleted with their files.
+    stay for the history of the post, which may have them back.
 
     In the transaction of the edit. Invalid when one is missing or in use.
     """
@@ -106,7 +112,11 @@ def rearrange(
     ordered = sorted(current.values(), key=lambda row: row.position)
     ids = [row.pk for row in ordered] if media_ids is None else media_ids
     if ids != [row.pk for row in ordered]:
-        discard(current.pop(pk) for pk in current.keys() - set(ids))
+        taken_out = [current.pop(pk).pk for pk in current.keys() - set(ids)]
+        Attachment.objects.filter(pk__in=taken_out).update(
+            post=None, position=0, past_post_id=post.pk
+        )
+        Attachment.objects.filter(pk__in=ids, past_post_id=post.pk).update(past_post_id=None)
         free_position = 1 + max((row.position for row in current.values()), default=0)
         uploads = lock_uploads(post.author_id, [pk for pk in ids if pk not in current])
         check_together([row.medium for row in (*current.values(), *uploads)])
@@ -141,6 +151,7 @@ def detach(post: Post, *, keep: bool) -> None:
 
     Held pictures get new names that only their owner learns, so that the addresses that readers know stop working.
     """
+    discard(Attachment.objects.filter(past_post_id=post.pk))
     attachments = Attachment.objects.filter(post=post)
     if keep:
         for row in attachments.exclude(owner=None):
@@ -181,7 +192,8 @@ def is_served(name: str) -> bool:
 
 def _is_of_a_post_elsewhere(named: str, name: str) -> bool:
     """As `_OF_POST`, by the keys of the posts, which lead to their servers."""
-    found = f"SELECT post_id, owner_id FROM posts_attachment picture WHERE {named}"  # noqa: S608 -- a constant
+    post_id = "coalesce(post_id, past_post_id)"
+    found = f"SELECT {post_id}, owner_id FROM posts_attachment picture WHERE {named}"  # noqa: S608 -- constants
     rows = rows_of(found, {"name": name})
     posts = Post.objects.filter(pk__in=[post_id for post_id, _owner in rows if post_id])
     owners = User.objects.filter(pk__in=[owner for post_id, owner in rows if not post_id])

@@ -1,6 +1,5 @@
 """Drafts of posts, the rules for them, and who may see the new post (`audience`). Nothing is written here."""
 
-import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -17,12 +16,12 @@ from apps.posts.content.text import (
     MAX_MENTIONS,
     MAX_TAGS,
     RAW_MAX_CHARACTERS,
-    length,
+    is_too_long,
     mentioned_handles,
-    normalise,
     tags,
 )
 from apps.posts.models import Kind, Medium, QuotePolicy, Visibility
+from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 1500  # of a picture's description
@@ -103,10 +102,10 @@ def clean_body(text: str, *, required: bool) -> str:
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
     body = normalise(text)
-    if required and not _is_visible(body):
+    if required and not is_visible(body):
         raise invalid("status", _("Write something first."), "blank")
     maximum = settings.POST_MAX_CHARACTERS
-    if length(body) > maximum:
+    if is_too_long(body, maximum):
         raise invalid("status", _("At most %(count)d characters.") % {"count": maximum}, "too_long")
     if len(mentioned_handles(body)) > MAX_MENTIONS or len(tags(body)) > MAX_TAGS:
         raise invalid("status", _("Too many mentions or tags."), "too_many_entities")
@@ -179,7 +178,8 @@ def check_poll(poll: PollDraft) -> None:
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
         raise invalid("poll", _("A poll has 2 to 4 options."), "options")
     if any(
-        not _is_visible(option) or length(option) > POLL_OPTION_MAX_CHARACTERS for option in options
+        not is_visible(option) or is_too_long(option, POLL_OPTION_MAX_CHARACTERS)
+        for option in options
     ):
         maximum = {"count": POLL_OPTION_MAX_CHARACTERS}
         raise invalid("poll", _("An option has 1 to %(count)d characters.") % maximum, "options")
@@ -200,10 +200,6 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
         raise invalid(
             "media_ids", _("At most %(count)d pictures.") % {"count": MAX_PICTURES}, "too_many"
         )
-
-
-def _is_visible(text: str) -> bool:
-    return any(unicodedata.category(character)[0] not in "CZ" for character in text)
 
 
 # From the widest to the narrowest. Replies inherit the circle of a circle post, without a comparison.

@@ -6,6 +6,7 @@ Every change makes a new version, so that no cache can show the old one. An edit
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -31,7 +32,7 @@ from apps.posts.actions.drafts import (
 )
 from apps.posts.actions.journal import journaled
 from apps.posts.actions.polls import poll_of, replace_poll
-from apps.posts.actions.publish import lock_author, next_revision
+from apps.posts.actions.publish import clock, lock_author, next_revision
 from apps.posts.cache import cache_edited
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
@@ -69,11 +70,15 @@ class Changes:
 
 
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
-    """Change the text of one's own post, and the given `Changes`. Invalid, NotFound, TooMany."""
+    """Change the text of one's own post, and the given `Changes`. Nothing happens when all is as it was.
+
+    Invalid, NotFound, TooMany.
+    """
     edit = Changes(**changes)
     check_rate_limit("publish", str(author.pk))
     with _own(author, post_id) as (counts, post):
-        _store_revision(post, pictures_of(post))
+        pictures = pictures_of(post)
+        revision, before = _revision(post, pictures), _parts(post, pictures)
         check_unique(edit.media_ids or ())
         for change in edit.pictures:
             check_picture(change.alt, change.focus)
@@ -82,13 +87,18 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
         _relabel(post, edit, pictures)
         if edit.poll is not None:
             _replace_poll(post, edit.poll, pictures)
-        post.edited_at = timezone.now()
         mentions = user_ids_by_handle(mentioned_handles(post.body))
-        _update_mentions(post, set(mentions.values()))
+        if _parts(post, pictures) == before:
+            if edit.poll is not None:  # only its end may be another
+                _save_version(counts, post, pictures, mentions)
+            return post
+        revision.save(force_insert=True)
+        post.edited_at = datetime.fromtimestamp(clock(counts), UTC)
+        added = _update_mentions(post, set(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC
         rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
         _save_version(counts, post, pictures, mentions)
-        record("post_edited", post_id=post.pk)
+        record("post_edited", post_id=post.pk, mentioned=sorted(added))
     return post
 
 
@@ -187,8 +197,18 @@ def _save_version(
     cache_edited(counts, content)
 
 
-def _store_revision(post: Post, pictures: list[Picture]) -> None:
-    Revision.objects.create(
+def _parts(post: Post, pictures: list[Picture]) -> tuple[Any, ...]:
+    """All that readers see of a post and an edit may change; of its poll the question, not the end."""
+    labels = (post.body, post.content_warning, post.sensitive, post.language, post.quote_policy)
+    poll = poll_of(post)
+    question = (poll.pk, poll.options, poll.multiple, poll.hide_totals) if poll else None
+    shown = [(picture.id, picture.alt, picture.focus_x, picture.focus_y) for picture in pictures]
+    return labels, shown, question
+
+
+def _revision(post: Post, pictures: list[Picture]) -> Revision:
+    """The version before an edit, not written yet."""
+    return Revision(
         post=post,
         version=post.version,
         body=post.body,
@@ -199,11 +219,14 @@ def _store_revision(post: Post, pictures: list[Picture]) -> None:
     )
 
 
-def _update_mentions(post: Post, user_ids: set[int]) -> None:
+def _update_mentions(post: Post, user_ids: set[int]) -> set[int]:
+    """Returns whom the version before did not mention."""
+    before = set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
     Mention.objects.filter(post=post).exclude(user__in=user_ids).delete()
     Mention.objects.bulk_create(
         (Mention(post=post, user_id=user_id) for user_id in user_ids), ignore_conflicts=True
     )
+    return user_ids - before
 
 
 def _cannot_pin(message: str) -> Invalid:

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.errors import Conflict, invalid
 from apps.posts.actions.drafts import Draft
-from apps.posts.content.text import normalise
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
+from apps.texts import normalise
 
 KEY_MAX_CHARACTERS = 200
 IN_FLIGHT_SECONDS = 2.0  # how long a repetition waits for the first request

@@ -110,7 +110,8 @@ def _finish_edit(counts: UserCounts, post: Post) -> None:
     mentions = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
     content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
     cache_edited(counts, content)
-    record("post_edited", post_id=post.pk)
+    # whom the version before mentioned is not known here; nobody gets a notification that is there already
+    record("post_edited", post_id=post.pk, mentioned=sorted(mentions.values()))
 
 
 def _was_edited(post: Post, pending: PendingPost) -> bool:

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from apps.events.actions import record
 from apps.posts.actions.drafts import PollDraft
-from apps.posts.content.text import normalise
 from apps.posts.models import Poll, Post
+from apps.texts import normalise
 
 
 def create_poll(post: Post, draft: PollDraft) -> Poll:

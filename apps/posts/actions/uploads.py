@@ -161,7 +161,10 @@ def purge_unused_uploads(*, limit: int) -> int:
     """Delete up to `limit` uploads that waited for more than a day; returns how many."""
     with transaction.atomic():
         rows = Attachment.objects.select_for_update(skip_locked=True).filter(
-            post=None, scheduled=None, created_at__lt=timezone.now() - RETENTION
+            post=None,
+            scheduled=None,
+            past_post_id=None,
+            created_at__lt=timezone.now() - RETENTION,
         )
         pictures = list(rows.order_by("created_at")[:limit])
         discard(pictures)
@@ -170,7 +173,7 @@ def purge_unused_uploads(*, limit: int) -> int:
 
 def _waiting(owner: User, number: int) -> Attachment:
     rows = Attachment.objects.select_for_update(of=("self",))
-    picture = rows.filter(pk=number, owner=owner, post=None).first()
+    picture = rows.filter(pk=number, owner=owner, post=None, past_post_id=None).first()
     if picture is None:
         raise _not_found()
     return picture

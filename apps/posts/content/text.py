@@ -1,10 +1,9 @@
-"""The text of posts: its mentions, tags and addresses, its length, its HTML. Pure; linear in the length of the text.
+"""The text of posts and profiles: its mentions, tags and addresses, its length, its HTML. Linear in its length.
 
-Texts are stored as written and never contain markup: only `html` here renders them, and it escapes everything.
+Texts are stored as written (`apps.texts.normalise`) and never contain markup: only `html` here renders them, and it
+escapes everything.
 """
 
-import re
-import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -13,22 +12,61 @@ import regex
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.tags.names import normalize, tag_address
+from apps.addresses import is_own_host
+from apps.tags.names import FIRST, NAME_MAX_CHARACTERS, NEXT, normalize, tag_address
 
 URL_CHARACTERS = 23  # what an address of any length counts
 RAW_MAX_CHARACTERS = 10_000  # before parsing: a grapheme may have any number of combining marks
+RAW_PER_CHARACTER = 20  # of such marks, in the mean
 MAX_MENTIONS = 20
 MAX_TAGS = 30
 
-# One pass, no nested repetition. A mention may follow a Chinese character but not a Latin one (an
-# e-mail address); a tag is #tag, or #tag# in the manner of Weibo.
-_ENTITY = regex.compile(
-    r"(?P<url>https?://[^\s<>\"'，。！？；：、（）《》【】]{1,2000})"
-    r"|(?<![A-Za-z0-9_/@.])@(?P<mention>[A-Za-z0-9_]{3,30})(?![A-Za-z0-9_@])"
-    r"|(?<![\p{L}\p{N}_/&])#(?P<tag>[\p{L}\p{M}\p{N}_]{1,100})(?P<closed>#(?![\p{L}\p{N}_]))?"
+# Scripts without spaces between words, and Korean, whose endings join names in other scripts: they may follow a handle
+# or an address directly.
+UNSPACED = (
+    r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}"
+    r"\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}"
 )
+
+
+def _address_pattern() -> str:
+    """An address: http or https, a host with a dot, the rest. In the syntax that Python and JavaScript share.
+
+    Brackets belong to it in pairs. A script without spaces goes on in it after a sign, not after ASCII letters.
+    """
+    letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
+    label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"
+    domain = rf"{letter}(?:(?:{letter}|-)*{letter})?"
+    ascii_end = r"(?:[Xx][Nn]--[A-Za-z0-9-]*[A-Za-z0-9]|[A-Za-z]{2,63})(?![\p{Script=Latin}0-9@]|_[A-Za-z0-9])"
+    end = rf"(?:{ascii_end}|(?:(?![\x00-\x7F]){letter}){{2,63}})"
+    number = r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\p{Script=Latin}0-9@.]|_[A-Za-z0-9])"
+    host = rf"(?:(?:{label}\.)*{domain}\.{end}|{number})(?::[0-9]{{1,5}}(?![0-9]))?"
+    signs = r"!#$%&'*+,\-.\/:;=?@^_|~\u2013"
+    goes_on = rf"(?!(?<=[A-Za-z0-9])[{UNSPACED}])"
+    each = rf"{goes_on}[{signs}\p{{L}}\p{{M}}\p{{N}}]"
+    pair = rf"(?:\((?:{each}|\((?:{each})*\))*\)|\[(?:{each})*\]|\{{(?:{each})*\}})"
+    last = rf"{goes_on}[#$%&*+\-\/=_~\p{{L}}\p{{M}}\p{{N}}](?<!'s)"
+    rest = rf"(?:(?=[\/?#])(?:{each}|{pair})*(?:{last}|{pair}))?"  # as far as it ends well
+    return rf"(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/{host}{rest}"
+
+
+EMPHASIS = "*_~"
+# static/js/address.js has the same pattern, for the counter of the composer.
+ADDRESS = regex.compile(_address_pattern())
+_WORD = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_]"
+# A handle begins where no word of a spaced script and no path goes on, after "RT", and after "//" (Weibo's chains).
+_MENTION = (
+    rf"(?:(?<!{_WORD}|[@＠\/])|(?<=(?<!{_WORD})[Rr][Tt])|(?<=(?<![:\/])\/\/))[@＠](?P<mention>[A-Za-z0-9_]{{3,30}}+)"
+    rf"(?:@(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?)|(?!{_WORD}|[@＠]|:\/\/))"
+)
+# #tag, or #tag# in the manner of Weibo; after "/" only in a chain of tags, not in a path.
+_TAG = (
+    r"(?:(?<![\p{L}\p{M}\p{N}_\/&])|(?<=(?:^|[\s#＃])[\p{L}\p{M}\p{N}_]+\/))[#＃]"
+    rf"(?P<tag>(?!https?:\/\/){FIRST}(?:(?!https?:\/\/){NEXT}){{0,{NAME_MAX_CHARACTERS - 1}}}+)"
+    r"(?:[#＃](?![\p{L}\p{N}_])|(?!:\/\/))"
+)
+_ENTITY = regex.compile(rf"(?P<url>{ADDRESS.pattern})|{_MENTION}|{_TAG}")
 _GRAPHEME = regex.compile(r"\X")
-_URL_TAIL = ".,:;!?)]}'\"*_~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +76,6 @@ class Segment:
     kind: Literal["text", "mention", "tag", "url"]
     text: str
     value: str = ""
-
-
-def normalise(text: str) -> str:
-    """The stored form: NFC, one kind of line end, at most one blank line in a row, stripped."""
-    text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-    lines = "\n".join(line.rstrip() for line in text.split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", lines).strip()
 
 
 def segments(text: str) -> Iterator[Segment]:
@@ -64,13 +95,23 @@ def segments(text: str) -> Iterator[Segment]:
 
 def _segment(match: "regex.Match[str]") -> Segment | None:
     if match["url"]:
-        address = match["url"].rstrip(_URL_TAIL)
-        return Segment("url", address, address) if len(address) > len("https://") else None
+        address = _address(match)
+        scheme, _colon, rest = address.partition(":")
+        return Segment("url", address, f"{scheme.lower()}:{rest}")
     if match["mention"]:
+        if match["host"] and not is_own_host(match["host"]):  # somebody elsewhere
+            return None
         return Segment("mention", match[0], match["mention"].lower())
     if normalize(match["tag"]) is None:  # "#1" is a number
         return None
     return Segment("tag", match[0], match["tag"])
+
+
+def _address(match: "regex.Match[str]") -> str:
+    """Without the marks of emphasis that stand around it."""
+    mark = match.string[max(0, match.start() - 1) : match.start()]
+    address: str = match[0]
+    return address.rstrip(mark) if mark and mark in EMPHASIS else address
 
 
 def mentioned_handles(text: str) -> list[str]:
@@ -91,30 +132,41 @@ def tag_names(text: str) -> list[str]:
 
 
 def length(text: str) -> int:
-    """In graphemes; an address counts as 23."""
-    return sum(
-        URL_CHARACTERS if segment.kind == "url" else len(_GRAPHEME.findall(segment.text))
-        for segment in segments(text)
-    )
+    """In graphemes; an address counts as 23. static/js/composer.js counts in the same way."""
+    # a line end is one character and joins with nothing
+    rest, addresses = ADDRESS.subn(lambda match: "\n" + match[0][len(_address(match)) :], text)
+    return len(_GRAPHEME.findall(rest)) + int(addresses) * (URL_CHARACTERS - 1)
 
 
-def html(text: str, *, handles: Collection[str], origin: str = "") -> SafeString:
-    """Paragraphs with links to addresses, tags, and the mentioned accounts that exist (`handles`).
+def is_too_long(text: str, maximum: int) -> bool:
+    """For all limits in graphemes: a grapheme may be long, so code points have a limit, too."""
+    return len(text) > maximum * RAW_PER_CHARACTER or length(text) > maximum
+
+
+def html(text: str, *, handles: Collection[str] | None, origin: str = "") -> SafeString:
+    """Paragraphs with links to addresses, tags, and the mentioned accounts that exist (`handles`; None: all).
 
     `origin` (scheme and host) makes the links absolute.
     """
-    rendered = "".join(_html(segment, handles, origin) for segment in segments(text))
+    rendered = line_html(text, handles=handles, origin=origin)
     paragraphs = rendered.split("\n\n")
     markup = "".join(f"<p>{part.replace(chr(10), '<br>')}</p>" for part in paragraphs if part)
     return mark_safe(markup)  # noqa: S308 -- every segment is escaped below
 
 
-def _html(segment: Segment, handles: Collection[str], origin: str) -> str:
+def line_html(text: str, *, handles: Collection[str] | None = None, origin: str = "") -> SafeString:
+    """As `html`, without paragraphs: for the line of a profile."""
+    markup = "".join(_html(segment, handles, origin) for segment in segments(text))
+    return mark_safe(markup)  # noqa: S308 -- every segment is escaped below
+
+
+def _html(segment: Segment, handles: Collection[str] | None, origin: str) -> str:
     text = escape(segment.text)
     if segment.kind == "url":
         label = escape(segment.text.split("://", 1)[1].removeprefix("www."))
-        return f'<a href="{text}" rel="nofollow noopener noreferrer" target="_blank">{label}</a>'
-    if segment.kind == "mention" and segment.value in handles:
+        address = escape(segment.value)
+        return f'<a href="{address}" rel="nofollow noopener noreferrer" target="_blank">{label}</a>'
+    if segment.kind == "mention" and (handles is None or segment.value in handles):
         return f'<a class="u-url mention" href="{origin}/@{segment.value}">{text}</a>'
     if segment.kind == "tag":
         return _tag_html(segment, origin)
@@ -124,5 +176,7 @@ def _html(segment: Segment, handles: Collection[str], origin: str) -> str:
 def _tag_html(segment: Segment, origin: str) -> str:
     """A link to the tag's page, marked up as API clients expect."""
     path = tag_address(normalize(segment.value) or "")
-    text = escape(segment.text.removeprefix("#"))
-    return f'<a class="mention hashtag" href="{origin}{path}" rel="tag">#<span>{text}</span></a>'
+    sign, text = segment.text[0], escape(segment.text[1:])
+    return (
+        f'<a class="mention hashtag" href="{origin}{path}" rel="tag">{sign}<span>{text}</span></a>'
+    )

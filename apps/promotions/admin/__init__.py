@@ -23,12 +23,14 @@ from apps.promotions.actions import (
     pause_campaign,
     segments_changed,
     start_campaign,
+    switch_promotions,
 )
 from apps.promotions.admin.forms import CampaignForm, PromotedAccountForm, RuleForm, RuleFormSet
 from apps.promotions.models import (
     Campaign,
     CampaignState,
     PromotedAccount,
+    PromotionSwitch,
     Segment,
     SegmentRule,
     Trait,
@@ -131,6 +133,33 @@ class PromotedAccountAdmin(EditedList):
     @admin.display(description=gettext_lazy("account"))
     def link(self, row: PromotedAccount) -> SafeString:
         return user_link(row.user)
+
+
+@admin.register(PromotionSwitch)
+class PromotionSwitchAdmin(EditedList):
+    """One row, which staff who run campaigns may change."""
+
+    list_display = ("__str__", "is_on")
+    fields = ("is_on",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_change_permission(request) and not PromotionSwitch.objects.exists()
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("promotions.run_campaign")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_change_permission(request)
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: PromotionSwitch,
+        form: Any,
+        change: bool,  # noqa: FBT001 -- Django's own signature
+    ) -> None:
+        """Campaigns are forgotten by every cache before the answer."""
+        switch_promotions(on=obj.is_on, by=staff_of(request))
 
 
 @admin.register(Campaign)

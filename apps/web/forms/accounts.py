@@ -23,8 +23,10 @@ from apps.accounts.models import (
     TextSize,
     Theme,
 )
+from apps.addresses import local_handle
 from apps.errors import DomainError
 from apps.media.avatars import Cropped, parse_box
+from apps.media.sandbox import PICTURE_TYPES
 from apps.scopes import ALL
 from apps.throttling import Origin, check_rate_limit
 
@@ -89,7 +91,7 @@ def _email(help_text: Any = "") -> forms.EmailField:
 
 
 def _picture(label: Any, help_text: Any) -> forms.FileField:
-    widget = forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/gif"})
+    widget = forms.FileInput(attrs={"accept": ",".join(PICTURE_TYPES)})
     return forms.FileField(
         label=label, required=False, allow_empty_file=True, help_text=help_text, widget=widget
     )
@@ -108,7 +110,7 @@ class HandlesField(forms.CharField):
 
     def clean(self, value: Any) -> list[str]:
         words = super().clean(value).replace(",", " ").replace("，", " ").split()
-        return list(dict.fromkeys(word.removeprefix("@").lower() for word in words))
+        return list(dict.fromkeys(local_handle(word).lower() for word in words))
 
 
 class SignUpForm(forms.Form):
@@ -165,7 +167,7 @@ class ProfileForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "maxlength": BIO_MAX_CHARACTERS, "dir": "auto"}),
     )
     avatar = _picture(
-        _("Picture"), _("JPEG, PNG, WebP or GIF, 4 MB at most. It is cut to a square.")
+        _("Picture"), _("JPEG, PNG, WebP, GIF, AVIF or HEIC, 4 MB at most. It is cut to a square.")
     )
     header = _picture(
         _("Wide picture"), _("At the top of your profile, three times as wide as high.")
@@ -278,7 +280,6 @@ class TokenForm(forms.Form):
             ("read", _("Read everything in your account")),
             ("write", _("Post, like, follow and change your account")),
             ("follow", _("Follow, mute and block people")),
-            ("push", _("Send notifications to your device")),
             ("profile", _("See who you are")),
         ],
         initial=ALL.split(),

@@ -1,0 +1,23 @@
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    atomic = False  # nobody has to wait with a picture until the index is built
+
+    dependencies = [
+        ('posts', '0006_read_restricted_post'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='attachment',
+            name='past_post_id',
+            field=models.BigIntegerField(editable=False, null=True),
+        ),
+        AddIndexConcurrently(
+            model_name='attachment',
+            index=models.Index(condition=models.Q(('past_post_id', None), _negated=True), fields=['past_post_id'], name='attachment_past'),
+        ),
+    ]

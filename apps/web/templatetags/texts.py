@@ -1,0 +1,20 @@
+"""Texts of profiles and of the site, with links."""
+
+from django import template
+from django.utils.safestring import SafeString
+
+from apps.posts.content.text import html, line_html
+from apps.texts import normalise
+
+register = template.Library()
+
+
+@register.filter
+def with_links(text: str) -> SafeString:
+    """Addresses, tags and mentions as links; line ends as they are."""
+    return line_html(text)
+
+
+@register.filter
+def paragraphs(text: str) -> SafeString:
+    return html(normalise(text), handles=None)

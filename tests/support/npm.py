@@ -1,0 +1,37 @@
+"""Packages of npm that tests use: installed where a lock file names them, and the test skipped where that cannot be."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+INSTALL_SECONDS = 60
+
+
+def node() -> str:
+    """The interpreter."""
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("node is not installed")
+    return program
+
+
+def installed(place: Path, package: str) -> Path:
+    """The folder of a package, once all that the lock file of `place` names is there."""
+    folder = place / "node_modules" / package
+    if folder.is_dir():
+        return folder
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    command = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+    try:
+        done = subprocess.run(
+            command, cwd=place, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"npm ci did not end within {INSTALL_SECONDS} s")
+    if done.returncode:
+        pytest.skip(f"npm ci failed: {done.stderr.strip()[-200:]}")
+    return folder
