@@ -29,6 +29,9 @@ class TooSlow(Exception):
     """PostgreSQL was given up on before it had the rows."""
 
 
+_BOUND = "SET LOCAL statement_timeout = %(milliseconds_left)s"
+
+
 class Patience:
     """Seconds for all statements of a request whose cost depends on what somebody asks for."""
 
@@ -40,12 +43,10 @@ class Patience:
     ) -> list[Row]:
         """In one round trip. TooSlow when the time is over; PostgreSQL has stopped then."""
         left = max(1, int(1000 * (self._until - monotonic())))
-        bounded = (
-            f"SET LOCAL statement_timeout = {left}; {sql}; SET LOCAL statement_timeout = DEFAULT"
-        )
+        bounded = f"{_BOUND}; {sql}; SET LOCAL statement_timeout = DEFAULT"
         try:
             with connections[database].cursor() as cursor:
-                cursor.execute(bounded, params)
+                cursor.execute(bounded, {**params, "milliseconds_left": left})
                 cursor.nextset()
                 rows: list[Row] = cursor.fetchall()
                 return rows

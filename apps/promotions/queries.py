@@ -281,12 +281,15 @@ def preview(campaign: Campaign) -> Audience:
     that person, and so would two numbers that differ by one. Counting ends at 10,000.
     """
     people: set[int] = set()
-    for segment in campaign.segments.order_by("pk").prefetch_related("rules"):
+    segments = campaign.segments.filter(is_active=True).order_by("pk").prefetch_related("rules")
+    for segment in segments:
         members = people_in(segment).exclude(pk=campaign.account_id)
         found = members.values_list("pk", flat=True)[:MAX_PREVIEWED]
         if len(found) < settings.CAMPAIGN_MIN_PEOPLE:
             return Audience(0, too_few=True)
         people.update(found)
+    if not segments:
+        return Audience(0, too_few=True)
     return Audience(_rounded(min(len(people), MAX_PREVIEWED)))
 
 

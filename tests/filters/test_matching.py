@@ -71,6 +71,15 @@ def test_what_is_caught_says_by_what():
     assert not Filters()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_keywords_that_begin_and_end_inside_others_are_found(whole):
+    texts = ("a b c d", "b c", "b", "c d e", "a b x")
+    others = (keyword(f"k{n}", whole=True) for n in range(FEW))
+    every = looking_for(*(keyword(text, whole=whole) for text in texts), *others)
+    [found] = every.matches(1, ["a b c e"], NOW)
+    assert found.keywords == ("b c", "b")
+
+
 def test_a_few_keywords_say_why():
     every = looking_for(*(keyword(f"{n}", whole=False) for n in range(20)))
     [found] = every.matches(1, ["0123456789 10 11 12"], NOW)
@@ -99,7 +108,7 @@ def plainly(wanted, whole, text):
     return False
 
 
-SMALL = st.text("aA b_é\u0301茶テ.ß\ufdfa", max_size=12)
+SMALL = st.text("ab", max_size=8) | st.text("aA b_é\u0301茶テ.ß\ufdfa", max_size=12)
 ANY = SMALL | st.text(
     st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12
 )

@@ -342,6 +342,15 @@ class TestPreview:
         state_trait(make_user(), "cook")
         start_campaign(campaign.pk, by=moderator())
 
+    def test_an_inactive_segment_is_none(self, freshers, cooks, shop, settings):
+        settings.CAMPAIGN_MIN_PEOPLE = 1
+        state_trait(make_user(), "cook")
+        Segment.objects.filter(pk=freshers.pk).update(is_active=False)
+        assert preview(make_campaign(shop, freshers)).too_few
+        campaign = make_campaign(shop, freshers, cooks)
+        assert preview(campaign) == (1, False)
+        start_campaign(campaign.pk, by=moderator())
+
     def test_a_paused_one_whose_people_left_does_not_start_again(self, freshers, shop, settings):
         fresher = make_user()
         state_trait(fresher, "first-year-student")
