@@ -51,6 +51,15 @@ def test_a_post_of_nothing_is_refused(alice, body):
     assert set(refused.value.errors) == {"status"}
 
 
+@pytest.mark.parametrize("warning", ["\u3164", " \u200b\n", "\u2800"])
+def test_a_warning_of_nothing_is_none(alice, warning):
+    post = publish(alice, "Hello.", content_warning=warning)
+    assert post.content_warning == ""
+    edit_post(alice, post.pk, body="Hello!", content_warning=f"\u0001{warning}")
+    post.refresh_from_db()
+    assert post.content_warning == ""
+
+
 def number_of_posts(author):
     return UserCounts.objects.get(pk=author.pk).posts
 

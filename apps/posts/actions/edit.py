@@ -38,6 +38,7 @@ from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
 from apps.tags.actions import rewrite_tags
+from apps.texts import normalise
 from apps.throttling import check_rate_limit
 
 _COLUMNS = [
@@ -157,7 +158,7 @@ def _locked(author: User, post_id: int) -> Post:
 def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
     warning = post.content_warning if edit.content_warning is None else edit.content_warning
     check_labels(post.visibility, warning, len(pictures))
-    post.content_warning = warning.strip()
+    post.content_warning = normalise(warning)
     if edit.quote_policy is not None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy

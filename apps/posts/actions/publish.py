@@ -43,6 +43,7 @@ from apps.posts.models import (
 from apps.posts.queries import visible_source
 from apps.sql import Columns, rows_of
 from apps.tags.actions import delete_tags, write_tags
+from apps.texts import normalise
 from apps.throttling import check_rate_limit
 from feedcache.ids import next_post_id, second_of
 from feedcache.rate_limit import RateLimitResult
@@ -259,7 +260,7 @@ def _new_post(
         id=_next_id(counts),
         author=author,
         body=body,
-        content_warning=draft.content_warning.strip(),
+        content_warning=normalise(draft.content_warning),
         sensitive=draft.sensitive,
         has_poll=draft.poll is not None,
         language=draft.language,
