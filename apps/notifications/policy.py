@@ -51,5 +51,6 @@ def _is_new(account_id: int) -> bool:
 
 
 def _is_private(post_id: int | None) -> bool:
-    private = Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED)
-    return post_id is not None and private.exists()
+    if post_id is None:
+        return False
+    return Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists()

@@ -14,7 +14,7 @@ TEXT_SUFFIXES = ("+json", "+xml")  # feeds, the manifest, the schema, drawings
 
 
 class CompressionMiddleware(GZipMiddleware):
-    def process_response(  # type: ignore[override]  # typed for HttpResponse only
+    def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """Of whole responses only: one in parts is a file or already on its way."""
