@@ -36,7 +36,7 @@ from apps.promotions.models import (
     UserTrait,
     VirtualFollow,
 )
-from apps.promotions.queries import preview
+from apps.promotions.queries import is_switched_on, preview
 
 RUN_CAMPAIGN = "promotions.run_campaign"
 MAX_TRAITS = 20  # of one account
@@ -275,7 +275,7 @@ def _require_runnable(campaign: Campaign) -> None:
     count = CampaignCount.objects.filter(campaign=campaign).first()
     promoted = User.objects.filter(pk=campaign.account_id, is_active=True, suspended_at=None)
     segments = campaign.segments.filter(is_active=True).count()
-    if not PromotionSwitch.objects.filter(is_on=True).exists():
+    if not is_switched_on():
         raise Invalid(_("Promotions are switched off on this site."), code="off")
     if not promoted.exists():
         raise Invalid(_("The account is suspended."), code="account")

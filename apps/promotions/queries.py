@@ -27,6 +27,7 @@ from apps.promotions.cache import (
 from apps.promotions.models import (
     Campaign,
     OptOut,
+    PromotionSwitch,
     Trait,
     UserTrait,
     VirtualFollow,
@@ -226,6 +227,11 @@ def promotions_of(reader_id: int) -> dict[int, Promotion]:
         )
         for account_id, campaign_id, segment_id, people, sponsor, facts, pages in rows
     }
+
+
+def is_switched_on() -> bool:
+    """Whether staff have switched promotions on."""
+    return PromotionSwitch.objects.filter(is_on=True).exists()
 
 
 def is_anything_promoted() -> bool:

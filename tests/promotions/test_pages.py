@@ -125,7 +125,10 @@ class TestTheSwitch:
         assert "New books" in home_of(browser)
         assert "no ads" not in home_of(visitor)
         assert "pay to be shown" in home_of(visitor)
+        note = "Nothing is promoted on this site now."
+        assert note not in browser.get(SETTINGS).text
         switch_promotions(on=False, by=staff)
+        assert note in browser.get(SETTINGS).text
         assert "New books" not in home_of(browser)
         assert promotions_of(fresher.pk) == {}
         assert "no ads" in home_of(visitor)

@@ -15,7 +15,13 @@ from apps.http.requests import (
     require_get_or_post,
 )
 from apps.promotions.actions import opt_in, opt_out, set_traits
-from apps.promotions.queries import choosable_traits, is_opted_out, segments_of, stated_traits
+from apps.promotions.queries import (
+    choosable_traits,
+    is_opted_out,
+    is_switched_on,
+    segments_of,
+    stated_traits,
+)
 from apps.timeline.pipeline.promoted import count_seen
 from apps.web.forms.accounts import add_errors, render_settings
 from apps.web.forms.promotions import PromotionsForm
@@ -64,7 +70,11 @@ def promotions(request: AuthenticatedRequest) -> HttpResponseBase:
         else:
             messages.success(request, _("Saved."))
             return SeeOther(request.path)
-    context = {"form": form, "segments": segments_of(user)}
+    context = {
+        "form": form,
+        "segments": segments_of(user),
+        "is_switched_on": is_switched_on(),
+    }
     return render_settings(
         request, "accounts/settings_promotions.html", "promotions", context, form
     )

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.accounts.queries import user_by_id
+from apps.audit.explain import Source, assembly, explain
 from apps.pagination import Cursor
 from apps.promotions.actions import state_trait
 from apps.timeline.home import home_timeline
@@ -43,6 +44,21 @@ def test_at_most_one_in_eight_never_two_in_a_row_and_nothing_else_is_lost(page):
     assert "PP" not in left
     assert not left[:OTHERS_BETWEEN].count("P")
     assert left.count("P") <= len(left) / 8
+
+
+@pytest.mark.django_db
+def test_a_page_says_why_a_promoted_post_does_not_stand_on_it(alice):
+    shop = make_user("shop")
+    start(make_campaign(shop, make_segment("cooks", "keen cooks", ("trait", trait("cook")))))
+    state_trait(alice, "cook")
+    publish(alice)
+    post = publish(shop)
+    deliver()
+    reader = user_by_id(alice.pk)
+    reasons = {row.item.id: row.explanation for row in assembly(reader, Cursor()).rows}
+    assert (reasons[post.pk].on_home, reasons[post.pk].source) == (False, Source.SPACED)
+    assert "at most one post in eight" in reasons[post.pk].text
+    assert explain(reader, post.pk).source == Source.PROMOTED  # wherever its place is
 
 
 @pytest.mark.django_db
