@@ -123,10 +123,13 @@ def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> 
     return Page(items, older=older, newer=id_of(items[0]))
 
 
-def link_header(url: str, query: Mapping[str, str], page: Page[Any]) -> str:
-    """The `Link` header (RFC 8288), `next` first, with the other parameters of the query. Empty without items."""
-    others = {name: value for name, value in query.items() if name not in _BOUNDS}
-    begin = f"{url}?{urlencode(others)}&" if others else f"{url}?"
+def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -> str:
+    """The `Link` header (RFC 8288), `next` first, with the other parameters of the query. Empty without items.
+
+    `query` has all values of each name, as `QueryDict.lists` does.
+    """
+    others = {name: values for name, values in query.items() if name not in _BOUNDS}
+    begin = f"{url}?{urlencode(others, doseq=True)}&" if others else f"{url}?"
     links = []
     if page.older is not None:
         links.append(f'<{begin}max_id={page.older}>; rel="next"')

@@ -18,10 +18,11 @@ COVERED = {
         for access in ("read", "write")
         for name in ("blocks", "follows", "mutes")
     ),
-    "push": frozenset[str](),
+    "push": frozenset[str](),  # clients ask for it; there is nothing that it would allow
     "profile": frozenset[str](),  # only the account's identity
 }
 NAMES = frozenset(COVERED).union(*COVERED.values())
+OFFERED = NAMES - {"push"}  # what people and programs are told of: there is no web push
 ALL = " ".join(COVERED)  # a personal token's, unless its owner chooses fewer
 ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
 

@@ -4,12 +4,13 @@ The ORM takes several times as long to build one of those as PostgreSQL to answe
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
+from psycopg.errors import QueryCanceled
 
 from feedcache import stats
 
@@ -22,6 +23,37 @@ def rows_of(sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_A
         cursor.execute(sql, params)
         rows: list[Row] = cursor.fetchall()
         return rows
+
+
+class TooSlow(Exception):
+    """PostgreSQL was given up on before it had the rows."""
+
+
+_BOUND = "SET LOCAL statement_timeout = %(milliseconds_left)s"
+
+
+class Patience:
+    """Seconds for all statements of a request whose cost depends on what somebody asks for."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = monotonic() + seconds
+
+    def rows_of(
+        self, sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS
+    ) -> list[Row]:
+        """In one round trip. TooSlow when the time is over; PostgreSQL has stopped then."""
+        left = max(1, int(1000 * (self._until - monotonic())))
+        bounded = f"{_BOUND}; {sql}; SET LOCAL statement_timeout = DEFAULT"
+        try:
+            with connections[database].cursor() as cursor:
+                cursor.execute(bounded, {**params, "milliseconds_left": left})
+                cursor.nextset()
+                rows: list[Row] = cursor.fetchall()
+                return rows
+        except OperationalError as error:
+            if isinstance(error.__cause__, QueryCanceled):
+                raise TooSlow from error
+            raise
 
 
 def rows_of_each(sql: str, params: Mapping[str, Any]) -> list[list[Row]]:

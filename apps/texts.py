@@ -13,8 +13,7 @@ _BLANK_LINES = regex.compile(r"\n{3,}")
 
 def carriable(text: str) -> str:
     """Without the characters that XML, CSV or a terminal cannot carry; other line ends become plain ones."""
-    carried: str = _UNFIT.sub("", _LINE_ENDS.sub("\n", text))
-    return carried
+    return str(_UNFIT.sub("", _LINE_ENDS.sub("\n", text)))
 
 
 def is_visible(text: str) -> bool:
@@ -27,5 +26,4 @@ def normalise(text: str) -> str:
     text = carriable(text.replace("\r\n", "\n").replace("\r", "\n"))
     lines = unicodedata.normalize("NFC", text).split("\n")
     tidy = "\n".join(line.rstrip() if is_visible(line) else "" for line in lines)
-    stored: str = _BLANK_LINES.sub("\n\n", tidy)
-    return stored.strip()
+    return str(_BLANK_LINES.sub("\n\n", tidy)).strip()

@@ -355,7 +355,8 @@ def _new_generation() -> int:
 
 logger = logging.getLogger(__name__)
 
-NodeKey = tuple[str, int]  # address, and the generation of its place in the topology
+# Address, the generation of its place in the topology, and the epoch of all nodes.
+NodeKey = tuple[str, int, int]
 
 MIN_SECONDS = 0.002  # time for an answer that arrived while another node used up the time-out
 MAX_TRIES = 3
@@ -434,17 +435,18 @@ class PendingRequest:
 
 
 class MemcachedNode:
-    """A node at a fixed place. The generation of the place in the topology is one more part of every key."""
+    """A node at a fixed place. The generation of the place and the epoch of the topology are parts of every key."""
 
-    def __init__(self, url: str, placed: int = 0, *, role: str = "") -> None:
+    def __init__(self, url: str, placed: int = 0, epoch: int = 0, *, role: str = "") -> None:
         self.url = url
         self.backend = f"memcached {role}"  # in the counts of calls
-        self.key: NodeKey = (url, placed)
-        self.name = f"{url} {placed}"
+        self.key: NodeKey = (url, placed, epoch)
+        place = b"%x-%d" % (epoch, placed) if epoch else b"%d" % placed
+        self.name = f"{url} {place.decode()}"
         self.timeout = memcached_timeout()
-        self.stamp_key = b"%s%d.stamp" % (key_prefix(), placed)
+        self.stamp_key = b"%s%s.stamp" % (key_prefix(), place)
         self.health = NodeHealth(self.name)
-        self._head = b"%s%d." % (key_prefix(), placed)
+        self._head = b"%s%s." % (key_prefix(), place)
         # lent and returned at the end: a single thread stays on one connection, which keeps its requests in order
         self._idle: list[Connection] = []  # a list's append and pop are atomic
         self._breaker = Breaker()

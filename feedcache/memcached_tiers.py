@@ -223,11 +223,13 @@ class Leases:
         self.reading.take(request, answer)
 
 
-def layer_of(name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode]) -> Layer:
+def layer_of(
+    name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode], *, epoch: int
+) -> Layer:
     """A layer of the topology; nodes that have a client already keep it."""
     slots = []
     for node in group:
-        key = (node.url, node.generation)
+        key = (node.url, node.generation, epoch)
         slots.append(Slot(clients.get(key) or MemcachedNode(*key, role=name), is_read=node.is_read))
     return Layer(name, slots)
 
@@ -412,10 +414,10 @@ class TieredCache:
     """The tiers of one topology. Immutable; a new topology is a new object, with the clients of unchanged nodes."""
 
     def __init__(self, topology: Topology, clients: Mapping[NodeKey, MemcachedNode]) -> None:
-        self.topology = topology
-        self.main = layer_of("main", topology.main, clients)
-        self.backup = layer_of("backup", topology.backup, clients)
-        self.groups = tuple(layer_of("l1", group, clients) for group in topology.l1)
+        self.topology, epoch = topology, topology.epoch
+        self.main = layer_of("main", topology.main, clients, epoch=epoch)
+        self.backup = layer_of("backup", topology.backup, clients, epoch=epoch)
+        self.groups = tuple(layer_of("l1", group, clients, epoch=epoch) for group in topology.l1)
         self._refills_all_l1 = refills_all_l1()
 
     # -- reading ---------------------------------------------------------------------------------
@@ -691,8 +693,11 @@ def tiers() -> TieredCache:
         listener().subscribe(_follow)
         listener().every_second(sync_nodes)
         sync_nodes()
-    topology = current()  # starts the listener
+    current()  # starts the listener
     if _current.cache is None:
+        topology = listener().known()
+        if topology is None:  # and which of the cached values count: so none does
+            return TieredCache(Topology(), {})
         use_topology(topology)
     return cast("TieredCache", _current.cache)
 
@@ -716,7 +721,7 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 
 def _follow(topology: Topology) -> None:
     """Processes change over one after another: until all have, some would not write to a new node that others read."""
-    if _current.cache is None or topology.version > _current.cache.topology.version:
+    if _current.cache is not None and topology != _current.cache.topology:
         use_topology(topology, hold_seconds=HOLD_SECONDS)
 
 

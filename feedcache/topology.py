@@ -121,6 +121,9 @@ class Topology:
 
     `counters`: the ranges of each kind of count that is on several servers, or has moved. Version 0 is that of the
     settings.
+
+    `epoch` is a part of every key of Memcached, too: nothing counts that was cached under another one. It belongs to
+    the database and to the nodes of the settings, not to a version, and is in no text.
     """
 
     version: int = 0
@@ -130,6 +133,7 @@ class Topology:
     epochs: Mapping[str, int] = field(default_factory=dict)
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
     counters: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
+    epoch: int = 0
 
     def tenant(self, name: str) -> Tenant:
         return self.tenants.get(name, Tenant())

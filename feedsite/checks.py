@@ -20,6 +20,7 @@ from django.core.checks import CheckMessage, Error
 
 from apps.audit.own_page.signing import signing_key
 from apps.graph.management import shards
+from apps.media.confine import missing
 from apps.media.video import is_available
 from feedcache.redis_clients import CLUSTERS, SENTINELS, TLS, nodes_of, sentinel_parts
 from feedcache.servers.tls import handshake_error, tls_context
@@ -102,6 +103,34 @@ def check_https() -> Iterator[CheckMessage]:
             f"SITE_URL is {settings.SITE_URL}: with secure cookies nobody could log in there.",
             hint="SITE_URL is what people type, such as https://feed.example.org",
             id="feedsite.E005",
+        )
+
+
+@in_production
+def check_proxy() -> Iterator[CheckMessage]:
+    """Limits count addresses: behind a proxy that is not told of, all visitors have one."""
+    if settings.SECURE_PROXY_SSL_HEADER and settings.TRUSTED_PROXY_HOPS < 1:
+        yield Error(
+            "SECURE_PROXY_SSL_HEADER says that there is a proxy, and TRUSTED_PROXY_HOPS that there is none.",
+            hint="Set TRUSTED_PROXY_HOPS=1: else thirty wrong passwords of one visitor refuse all others' too.",
+            id="feedsite.E026",
+        )
+    if not settings.SECURE_SSL_REDIRECT:
+        yield checks.Warning(
+            "SECURE_SSL_REDIRECT is off: a request without TLS is answered without TLS.",
+            hint="Set SECURE_SSL_REDIRECT=1, unless nothing but the proxy reaches the site, and it redirects.",
+            id="feedsite.W006",
+        )
+
+
+@in_production
+def check_staff() -> Iterator[CheckMessage]:
+    """A password alone is phished."""
+    if not settings.STAFF_SECOND_FACTOR:
+        yield checks.Warning(
+            "STAFF_SECOND_FACTOR is off: a password is enough for the admin.",
+            hint="Leave it out; staff set up a second factor when they log in.",
+            id="feedsite.W007",
         )
 
 
@@ -419,6 +448,17 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
             id="feedsite.W002",
         )
     ]
+
+
+@in_production
+def check_confinement() -> Iterator[CheckMessage]:
+    """Where the kernel cannot confine ffmpeg, a bug in one of its decoders has the rights of the worker."""
+    if is_available() and (lacking := missing()):
+        yield checks.Warning(
+            f"ffmpeg runs without {' and '.join(lacking)}: a harmful video could do what a worker can.",
+            hint="Linux 5.13 or later on x86-64 or ARM has both; or give the queue `media` a machine of its own.",
+            id="feedsite.W005",
+        )
 
 
 def stop_if_refused() -> None:

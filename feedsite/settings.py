@@ -14,6 +14,7 @@ from feedsite import __version__
 from feedsite.databases import connection_limited_to
 from feedsite.environment import Environment, postgresql_options, relying_party, tls_files
 from feedsite.files.storage import storages_of
+from feedsite.server.schedules import every
 
 VERSION = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -83,6 +84,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
+    "apps.http.security_headers.SecurityHeadersMiddleware",
     # above the checks of host and HTTPS and above load shedding
     "feedsite.monitoring.health.HealthMiddleware",
     "feedsite.middleware.timing.TimingMiddleware",
@@ -92,6 +94,8 @@ MIDDLEWARE = [
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # above all that makes or reads a body: ETags are those of the text
+    "feedsite.server.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
@@ -373,6 +377,12 @@ GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 # The push model needs a limit: a follow is a delivery of every post, and friends are read in one query.
 MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)  # of one account
 
+# For all that PostgreSQL looks for in one search or feed: frequent words lead through many posts.
+SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
+
+# Of each segment of a campaign: fewer are told to nobody, and get no promoted posts.
+CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
+
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
     # Requests of an account, or of an application, and without a token per address; each class
@@ -394,6 +404,7 @@ RATE_LIMITS = {
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
+    "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
@@ -527,6 +538,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.accounts.tasks.sweep_mail": 5,
     "apps.graph.tasks.end_due_mutes": 5,
     "apps.operations.tasks.publish": 5,
+    "apps.operations.tasks.watch_database": 5,
     "apps.posts.tasks.end_polls": 5,
     "apps.posts.tasks.maintain_counts": 5,
     "apps.posts.tasks.sweep_transcodes": 5,
@@ -559,7 +571,11 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.timeline.tasks.purge_history": 3600,
 }
 CELERY_BEAT_SCHEDULE = {
-    task: {"task": task, "schedule": seconds, "options": {"expires": min(max(seconds, 5), 600)}}
+    task: {
+        "task": task,
+        "schedule": every(seconds),
+        "options": {"expires": min(max(seconds, 5), 600)},
+    }
     for task, seconds in PERIODIC_TASKS.items()
 }
 
@@ -691,8 +707,10 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": f"{SITE_NAME} API",
-    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings.",
+    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings. "
+    "Bodies are taken as JSON and as forms, whichever is named.",
     "VERSION": __version__,
+    "SERVERS": [{"url": SITE_URL}],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
@@ -702,7 +720,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.api.openapi.add_common_answers",
+        "apps.api.openapi.complete_document",
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {
@@ -721,6 +739,7 @@ SPECTACULAR_SETTINGS = {
             "mirror",
             "interrupted",
             "count",
+            "cached",
         ],
         "MediaTypeEnum": ["image", "video", "audio"],
         "NotificationTypeEnum": [

@@ -159,9 +159,9 @@ TABLES_OF_OTHERS = {
         accounts_user engagement_bookmark engagement_like events_event filters_filter graph_block graph_circle
         graph_circlemember graph_followee graph_follower graph_listmember graph_mute graph_userlist
         posts_attachment posts_mention posts_pendingpost posts_poll posts_post promotions_campaign
-        promotions_campaign_segments promotions_campaigncount promotions_optout promotions_readerimpressions
-        promotions_segment promotions_segmentmembership promotions_virtualfollow tags_tagfollow tags_taguse
-        timeline_fanoutchunk timeline_fanoutjob
+        promotions_campaign_segments promotions_campaigncount promotions_optout promotions_promotionswitch
+        promotions_readerimpressions promotions_segment promotions_segmentmembership promotions_virtualfollow
+        tags_tagfollow tags_taguse timeline_fanoutchunk timeline_fanoutjob
         """,
     ),
     "demo": (
@@ -212,7 +212,7 @@ TABLES_OF_OTHERS = {
     "promotions": (
         "what a reader may be shown is decided in one statement, with the values that the rules are about",
         """
-        accounts_user graph_block graph_followee graph_mute tags_tag
+        accounts_user graph_block graph_followee graph_mute posts_post tags_tag
         """,
     ),
     "search": (

@@ -153,7 +153,8 @@ LISTS = {
 WARM = {"/api/v1/accounts/familiar_followers?{friend_ids}"}
 # Staff have no more than a few of these, or the site makes them while it works.
 WITHOUT_ROWS = {
-    "auth.group", "graph.graphimport", "operations.topologyversion", "posts.transcode", "ranking.factorweight",
+    "auth.group", "graph.graphimport", "operations.topologyversion", "posts.transcode", "promotions.promotionswitch",
+    "ranking.factorweight",
     "search.indexwalk", "timeline.backfill", "timeline.sitepolicy",
 }  # fmt: skip
 # What answers to GET and is no list.
@@ -164,8 +165,8 @@ OTHERS = {
     ".well-known/webfinger", "about", "about/api", "about/shortcuts", "api/docs", "api/schema",
     "email/confirm/<str:token>", "favicon.ico", "favicon.svg", "healthz/live", "healthz/ready", "join", "login",
     "login/code", "manifest.webmanifest", "media/<path:name>", "metrics", "nodeinfo/2.0", "oauth/authorize", "oembed",
-    "opensearch.xml", "password/change", "password/reset", "password/reset/<str:uidb64>/<str:token>", "privacy",
-    "robots.txt", "rules", "sitemap-pages.xml", "sitemap.xml", "status", "streams/ticket",
+    "opensearch.xml", "account-deleted", "password/change", "password/reset", "password/reset/<str:uidb64>/<str:token>",
+    "privacy", "robots.txt", "rules", "sitemap-pages.xml", "sitemap.xml", "status", "streams/ticket",
     # forms and settings of one's own account
     "@<str:handle>/block", "@<str:handle>/languages", "@<str:handle>/mute", "@<str:handle>/report",
     "feeds/<int:feed_id>/delete", "feeds/<int:feed_id>/edit", "lists/<int:group_id>/delete", "pictures/<int:number>",

@@ -79,13 +79,18 @@ def test_a_walk_is_undisturbed_by_posts_that_come_and_go(stored, later, limit):
 
 def test_the_link_header_names_next_first_and_keeps_other_parameters():
     page = Page([9, 5], older=5, newer=9)
-    assert link_header("http://h/x", {"limit": "2", "max_id": "12"}, page) == (
+    assert link_header("http://h/x", {"limit": ["2"], "max_id": ["12"]}, page) == (
         '<http://h/x?limit=2&max_id=5>; rel="next", <http://h/x?limit=2&min_id=9>; rel="prev"'
     )
 
 
 def test_an_empty_page_has_no_links():
     assert link_header("http://h/x", {}, Page()) == ""
+
+
+def test_the_link_header_keeps_all_values_of_a_parameter():
+    header = link_header("/x", {"types[]": ["follow", "mention"]}, Page([9], older=9))
+    assert header == '</x?types%5B%5D=follow&types%5B%5D=mention&max_id=9>; rel="next"'
 
 
 DAY_AFTER = first_id_at(1_795_219_200)  # 2026-11-21T00:00:00Z
@@ -129,6 +134,8 @@ def test_a_list_without_days_refuses_them(name):
 
 
 def test_the_next_page_does_not_repeat_the_day():
-    header = link_header("/x", {"date": "2026-11-20", "limit": "2"}, Page([9, 8], older=8, newer=9))
+    header = link_header(
+        "/x", {"date": ["2026-11-20"], "limit": ["2"]}, Page([9, 8], older=8, newer=9)
+    )
     assert "date" not in header
     assert "limit=2&max_id=8" in header

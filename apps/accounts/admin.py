@@ -20,9 +20,15 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers itself, and is taken out below
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from apps.accounts.authentication.second_factor import is_on, reset_second_factor
-from apps.accounts.authentication.sessions import remember_login
+from apps.accounts.authentication.second_factor import is_on
 from apps.accounts.cache import card_changed
+from apps.accounts.email.confirmation import clean_email
+from apps.accounts.email.rescue import (
+    RESCUE,
+    give_address,
+    mail_new_password,
+    reset_second_factor,
+)
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import clean_name
 from apps.errors import DomainError, NotAllowed
@@ -142,7 +148,7 @@ class ProfileForm(forms.ModelForm):
 
     def clean_email(self) -> str | None:
         """Lower case; NULL without an address."""
-        return (self.cleaned_data["email"] or "").strip().lower() or None
+        return clean_email(self.cleaned_data["email"])
 
 
 @admin.register(User)
@@ -159,18 +165,18 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     search_fields = ("handle__startswith", "email__startswith", "display_name__icontains")
     search_help_text = gettext_lazy("The beginning of a handle or e-mail address, or a name.")
     ordering = ("-id",)
-    actions = ("suspend", "restore", "reset_factor")
+    actions = ("suspend", "restore", "mail_password", "reset_factor")
     filter_horizontal = ("groups", "user_permissions")
     fieldsets = (
         (None, {"fields": ("id", "handle", "display_name", "bio", "email", "pending_email",
-                           "password_link", "second_factor")}),
+                           "second_factor")}),
         (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
         (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
         (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
     facts = (
-        "id", "handle", "pending_email", "password_link", "second_factor", "posts", "followers", "following",
+        "id", "handle", "pending_email", "second_factor", "posts", "followers", "following",
         "suspended_at", "suspension_reason", "created_at", "last_login",
     )  # fmt: skip
     powers = ("is_staff", "is_superuser", "groups", "user_permissions")
@@ -184,9 +190,15 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         others = obj is None or not (obj.is_staff or obj.is_superuser)
         return self.has_intervene_permission(request) and (others or staff_of(request).is_superuser)
 
+    def has_rescue_permission(self, request: HttpRequest) -> bool:
+        """Permission for actions with `permissions=["rescue"]`."""
+        return self.has_intervene_permission(request) and request.user.has_perm(RESCUE)
+
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Only superusers grant rights."""
-        return self.facts if staff_of(request).is_superuser else self.facts + self.powers
+        """Only superusers grant rights, and an address is a way to a new password."""
+        powers = () if staff_of(request).is_superuser else self.powers
+        may_give = self.has_rescue_permission(request) and obj != request.user
+        return (*self.facts, *powers, *(() if may_give else ("email",)))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -196,21 +208,16 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return super().get_search_results(request, queryset, term)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own interface
-        """Pages show the changes at once."""
+        """Pages show the changes at once; an address counts once it is confirmed."""
+        address, obj.email = obj.email, form.initial.get("email", obj.email)
         super().save_model(request, obj, form, change)
+        if address != obj.email:
+            give_address(obj, address, by=staff_of(request))
         card_changed(obj.pk)
 
-    def user_change_password(
-        self,
-        request: HttpRequest,
-        id: str,  # noqa: A002 -- Django's own name
-        form_url: str = "",
-    ) -> HttpResponse:
-        """Remember the session again, whose key Django has changed."""
-        response: HttpResponse = super().user_change_password(request, id, form_url)
-        if response.status_code == HttpResponseRedirect.status_code:
-            remember_login(request, staff_of(request))
-        return response
+    def user_change_password(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
+        """Nobody sets the password of another account; `manage changepassword` is for who operates the site."""
+        raise NotAllowed(_("You may not do this."))
 
     def view_on_site(self, obj: User) -> str:
         return obj.url
@@ -222,12 +229,6 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     @admin.display(description=gettext_lazy("suspended"), boolean=True)
     def suspended(self, user: User) -> bool:
         return user.is_suspended
-
-    @admin.display(description=gettext_lazy("password"))
-    def password_link(self, user: User) -> SafeString:
-        """A link to the form for a new password; nothing of the stored one is shown."""
-        address = reverse("admin:auth_user_password_change", args=[user.pk])
-        return format_html('<a href="{}">{}</a>', address, _("Set a new password"))
 
     @admin.display(description=gettext_lazy("second factor"), boolean=True)
     def second_factor(self, user: User) -> bool:
@@ -289,7 +290,29 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         self.message_user(request, text % {"count": done})
         return None
 
-    @admin.action(description=gettext_lazy("Reset the second factor"), permissions=["intervene"])
+    @admin.action(description=gettext_lazy("Mail a link to a new password"), permissions=["rescue"])
+    def mail_password(
+        self, request: HttpRequest, queryset: QuerySet[User]
+    ) -> TemplateResponse | None:
+        """To the address of the account, after a confirmation."""
+        staff = staff_of(request)
+        users = self.chosen(request, queryset)
+        question = ngettext(
+            "Mail a link to a new password to the owner of %(count)d account?",
+            "Mail links to new passwords to the owners of %(count)d accounts?",
+            len(users),
+        )
+        if page := self._confirmation(request, users, question):
+            return page
+        note = f"Link to a new password mailed: {reason_of(request)}"
+        done = self.attempt(
+            request, users, lambda user: mail_new_password(user, by=staff), note=note
+        )
+        text = ngettext("%(count)d mail is on its way.", "%(count)d mails are on their way.", done)
+        self.message_user(request, text % {"count": done})
+        return None
+
+    @admin.action(description=gettext_lazy("Reset the second factor"), permissions=["rescue"])
     def reset_factor(
         self, request: HttpRequest, queryset: QuerySet[User]
     ) -> TemplateResponse | None:

@@ -201,6 +201,9 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         verbose_name, verbose_name_plural = _("user"), _("users")
+        permissions = [
+            ("rescue_user", "Can mail links to new passwords, give addresses, reset second factors")
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(handle__regex=rf"^{HANDLE_PATTERN}$"), name="user_handle_form"
@@ -282,6 +285,10 @@ class UserCounts(models.Model):
     author's ids against clocks that go back. The revisions version cache entries: an entry carries the revision it was
     built from, and is a miss for readers who know a newer one.
     """
+
+    locked_at = (
+        0.0  # seconds since 1970 by PostgreSQL, of a row that was locked (`posts.actions.publish`)
+    )
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
     followers = models.PositiveIntegerField(_("followers"), default=0)
@@ -390,7 +397,9 @@ class FormerHandle(models.Model):
 class MailKind(models.TextChoices):
     CONFIRM_EMAIL = "confirm_email", _("confirm an address")
     EMAIL_CHANGED = "email_changed", _("another address was given")
+    EMAIL_BY_STAFF = "email_by_staff", _("another address was given by staff")
     PASSWORD_RESET = "password_reset", _("a new password")
+    SECOND_FACTOR_RESET = "factor_reset", _("the second factor was reset")
 
 
 class Mail(LeasedRow):

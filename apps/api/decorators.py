@@ -6,6 +6,7 @@ from typing import Any, get_args, get_origin, is_typeddict
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.openapi import Entity
@@ -33,12 +34,21 @@ def endpoint(
     def to_view(function: Endpoint) -> Any:
         if public:
             permission_classes([AllowAny])(function)
-        view: Any = api_view(list(needed))(function)
+        view: Any = api_view([*needed, "HEAD"] if "GET" in needed else list(needed))(function)
+        if "GET" in needed:
+            view.cls.head = _head
         view.cls.needed_scopes = needed
         view.cls.action_limit = limit
         return view
 
     return to_view
+
+
+def _head(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+    """What GET would answer; the server leaves the body out. To the function it is GET, see `shows_its_answer`."""
+    request.method = "GET"
+    answer: Response = view.get(request, *args, **kwargs)
+    return answer
 
 
 def operation(
@@ -53,7 +63,7 @@ def operation(
     """Describe an endpoint, or one of its methods, as `extend_schema` does. Goes above `endpoint`.
 
     `response` is an entity, a list of entities, or what `extend_schema` takes. `errors` are statuses with a Problem as
-    body, beside those that `add_common_answers` adds; without them: those of what belongs to the viewer. The function's
+    body, beside those that `complete_document` adds; without them: those of what belongs to the viewer. The function's
     docstring is the description; without `name` and `tags` the operation has the names of its function and module.
     """
     if get_origin(response) is list:

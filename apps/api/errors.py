@@ -1,10 +1,12 @@
 """DRF's exception handler: the same problem JSON (RFC 9457) as everywhere else."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.utils.translation import gettext as _
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 from rest_framework.views import exception_handler, set_rollback
 
 from apps.errors import DomainError, Invalid, TooMany, Unavailable
@@ -32,7 +34,8 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
             response.status_code = Invalid.status
         code = CODES.get(response.status_code, "error")
         errors = _field_errors(exception)
-        message = " ".join(errors.values()) or _detail(exception)
+        message = " ".join(f"{name}: {text}" for name, text in errors.items())
+        message = message or _detail(exception)
         response.data = problem(request, response.status_code, code, message, errors)
     return response
 
@@ -40,10 +43,25 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
 def _field_errors(exception: Exception) -> dict[str, str]:
     if not isinstance(exception, drf.ValidationError) or not isinstance(exception.detail, dict):
         return {}
-    return {
-        name: " ".join(map(str, texts)) if isinstance(texts, list) else str(texts)
-        for name, texts in exception.detail.items()
-    }
+    return dict(_sentences(exception.detail))
+
+
+def _sentences(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """The errors of a body by field; one inside another is named as in a form: `poll[options]`, `media_ids[0]`."""
+    if isinstance(detail, list) and not any(isinstance(part, dict | list) for part in detail):
+        yield path, " ".join(map(_sentence, detail))
+    elif isinstance(detail, dict | list):
+        for name, inner in detail.items() if isinstance(detail, dict) else enumerate(detail):
+            inside = f"{path}[{name}]" if path else str(name)
+            of_itself = path and name == api_settings.NON_FIELD_ERRORS_KEY
+            yield from _sentences(inner, path if of_itself else inside)
+    else:
+        yield path, _sentence(detail)
+
+
+def _sentence(error: Any) -> str:
+    # the library's own names Python's types
+    return _("This has to be a list.") if getattr(error, "code", "") == "not_a_list" else str(error)
 
 
 def _detail(exception: Exception) -> str:

@@ -140,21 +140,51 @@ WITH_A_BODY = {
     "415": "The body is in a form that is not taken.",
     "422": "The content breaks a rule; `errors` names the fields.",
 }
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"  # for files
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
-def add_common_answers(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: add the errors that any endpoint may return."""
-    if "Problem" not in result.get("components", {}).get("schemas", {}):
+def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: what every operation has, as programs that generate clients need it."""
+    schemas = result.get("components", {}).get("schemas", {})
+    if "Problem" not in schemas:
         return result
+    tags = set[str]()
     for path, operations in result["paths"].items():
         for method in METHODS:
             if method in operations:
-                _complete(operations[method], has_id="{" in path)
+                operation = operations[method]
+                tags.update(operation["tags"])
+                _name_ids_as_texts(operation)
+                _name_one_form(operation, schemas, is_of_oauth=path.startswith("/oauth/"))
+                _add_common_answers(operation, has_id="{" in path)
+    result["tags"] = [{"name": tag} for tag in sorted(tags)]
     return result
 
 
-def _complete(operation: dict[str, Any], *, has_id: bool) -> None:
+def _name_ids_as_texts(operation: dict[str, Any]) -> None:
+    """Ids in addresses are those of the answers; as numbers they would lose digits in JavaScript."""
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "path" and parameter["schema"].get("type") == "integer":
+            parameter["schema"] = {"type": "string", "pattern": "^[0-9]+$"}
+
+
+def _name_one_form(
+    operation: dict[str, Any], schemas: dict[str, Any], *, is_of_oauth: bool
+) -> None:
+    """Every body is taken as JSON and as forms. Generated clients would send it in all that are named, so one is."""
+    content = operation.get("requestBody", {}).get("content", {})
+    if len(content) < 2:
+        return
+    name = content[JSON]["schema"].get("$ref", "").rpartition("/")[2]
+    properties = schemas.get(name, {}).get("properties", {}).values()
+    has_file = any(of.get("format") == "binary" for of in properties)
+    form = MULTIPART if has_file else FORM if is_of_oauth else JSON
+    operation["requestBody"]["content"] = {form: content[form]}
+
+
+def _add_common_answers(operation: dict[str, Any], *, has_id: bool) -> None:
     responses = operation["responses"]
     common = dict(EVERYWHERE)
     if "requestBody" in operation:

@@ -40,7 +40,7 @@ def people_cursor(request: Request) -> Cursor:
 
 def paged(request: Request, page: Page[Any], body: object) -> Response:
     """A response with the `Link` header of a page."""
-    link = link_header(absolute(request.path), request.query_params, page)
+    link = link_header(absolute(request.path), dict(request.query_params.lists()), page)
     return Response(body, headers=({"Link": link} if link else {}) | ends_early_header(page))
 
 

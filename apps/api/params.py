@@ -25,6 +25,11 @@ def is_true(text: str | None) -> bool:
     return (text or "").lower() in {"1", "true", "t", "on", "yes"}
 
 
+def shows_its_answer(request: Request) -> bool:
+    """False for HEAD, after which nothing was read, shown or recommended to anybody."""
+    return bool(request.META["REQUEST_METHOD"] != "HEAD")
+
+
 def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
     """A boolean query parameter, None without it; BadRequest when it is neither true nor false."""
     text = query.get(name) or ""

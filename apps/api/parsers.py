@@ -129,7 +129,27 @@ class StrictJSONParser(BaseParser):
         if is_malformed(_texts(data)):
             raise ParseError("The body contains characters that are not text.")
         _make_carriable(data)
+        return without_brackets(data)
+
+
+def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    """An object with names as in a form, `media_ids[]` or `poll[options]`, in the shape that they say."""
+    if depth < MAX_DEPTH:
+        data = {
+            name: without_brackets(value, depth + 1) if isinstance(value, dict) else value
+            for name, value in data.items()
+        }
+    if not any("[" in name for name in data):
         return data
+    pairs: list[tuple[str, Any]] = []
+    for name, value in data.items():
+        if not (name.endswith("[]") and isinstance(value, list)):
+            pairs.append((name, value))
+        elif value:
+            pairs += [(name, item) for item in value]
+        else:
+            pairs.append((name.removesuffix("[]"), value))  # a form cannot say this
+    return nested(pairs)
 
 
 def _texts(data: Any) -> list[str]:

@@ -26,7 +26,7 @@ class FindingInline(admin.TabularInline):
     model = AuditFinding
     extra = 0
     can_delete = False
-    fields = readonly_fields = ("kind", "in_words", "repaired_at")
+    fields = readonly_fields = ("kind", "in_words", "times", "repaired_at")
 
     @admin.display(description=gettext_lazy("in plain words"))
     def in_words(self, finding: AuditFinding) -> str:
@@ -75,7 +75,7 @@ class FindingList(ChangeList):
 
 @admin.register(AuditFinding)
 class AuditFindingAdmin(StaffList):
-    list_display = ("found_at", "kind", "in_words", "repaired_at")
+    list_display = ("found_at", "kind", "in_words", "times", "repaired_at")
     list_filter = ("kind",)
     ordering = ("-pk",)
     fields = readonly_fields = (
@@ -85,6 +85,8 @@ class AuditFindingAdmin(StaffList):
         "viewer",
         "post",
         "details",
+        "times",
+        "last_found_at",
         "repaired_at",
         "run",
     )

@@ -1,7 +1,8 @@
 """The live auditor: continuously compares samples of pages and caches with the oracle, and repairs what is wrong.
 
-A run is bounded: some pages, some windows, a slice of the ledger, of the follows and of the counts. A difference
-becomes a violation after three looks, or at once if nothing could excuse it (reliability: I3, I11, I21).
+A run is bounded: some pages, and the next slices of windows, ledger, follows, counts and cached values, which go round
+and round (`rounds`). A difference becomes a violation after three looks, or at once if nothing could excuse it
+(reliability: I3, I11, I21).
 """
 
 import json
@@ -15,25 +16,32 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.audit import checks, repairs
+from apps.audit.comparison.cached import CACHES, Cache
 from apps.audit.comparison.pages import (
     Difference,
     Sample,
     differences,
     missing_in_windows,
-    next_readers,
 )
-from apps.audit.models import AuditFinding, AuditRun, Kind
+from apps.audit.models import AuditFinding, AuditRun, Kind, Subject
 from apps.audit.repairs import AuditPass
+from apps.audit.rounds import Slice, next_slice
 from apps.engagement.reconcile import Report
 from apps.pagination import Cursor
+from apps.posts.models import Post
 from apps.timeline.home import home_timeline, pop_samples
+from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import RedisError, timelines
 
 logger = logging.getLogger(__name__)
 
-PAGES, WINDOWS, RECHECKS = 20, 10, 20  # per run
+PAGES, RECHECKS = 20, 100  # per run
+WINDOWS, ACCOUNTS_LOOKED_AT, WINDOWS_SECONDS = 50, 20_000, 2.0  # per run, whichever comes first
+CACHED = {Subject.POSTS: 500, Subject.ACCOUNTS: 200}  # per run
+NEWEST_POSTS = 100  # of which the cached values are compared in every run
 RUN_SECONDS = 8.0
 SUSPECTS_KEY = "audit:again"
 MAX_SUSPECTS = 500
@@ -42,13 +50,15 @@ LOOKS = 3  # that must confirm a difference, a grace period apart
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A page (`sample`) or the windows of a reader, and the posts that differed at every look so far.
+    """A page (`sample`) or the windows of a reader and the posts that differed at every look so far, or the keys of a
+    cache whose values did.
 
-    It waits in Redis for the next look; losing it loses nothing but a finding.
+    It waits in Redis for the next look; losing it costs a round.
     """
 
     viewer: int
     posts: list[int]
+    cache: str = ""
     looks: int = 1
     due: float = field(default_factory=lambda: time.time() + settings.AUDIT_GRACE_SECONDS)
     sample: dict[str, Any] | None = None
@@ -138,13 +148,50 @@ def check_page(audit_pass: AuditPass, sample: Sample) -> None:
 
 
 def check_windows(audit_pass: AuditPass) -> None:
-    """Compare the windows of the next few readers with the tables."""
-    for reader_id in next_readers(WINDOWS):
-        audit_pass.run.windows += 1
-        missing, late = missing_in_windows(reader_id)
-        audit_pass.run.late += late
-        if missing:
-            _add_suspect(Suspect(reader_id, missing))
+    """Compare the windows of the next readers who have some with the tables."""
+    with next_slice(Subject.WINDOWS, User, ACCOUNTS_LOOKED_AT) as part:
+        readers, until = _readers_with_windows(part), time.monotonic() + WINDOWS_SECONDS
+        for number, reader_id in enumerate(readers):
+            if number == WINDOWS or (number and time.monotonic() > until):
+                part.end_at(readers[number - 1], compared=number)
+                return
+            audit_pass.run.windows += 1
+            missing, late = missing_in_windows(reader_id)
+            audit_pass.run.late += late
+            if missing:
+                _add_suspect(Suspect(reader_id, missing))
+        part.compared = len(readers)
+
+
+def _readers_with_windows(part: Slice) -> list[int]:
+    accounts = User.objects.filter(pk__gt=part.after, pk__lte=part.until)
+    ids = list(accounts.values_list("pk", flat=True))
+    return sorted(HOME.existing(ids) | INBOX.existing(ids))
+
+
+def check_cached(audit_pass: AuditPass) -> None:
+    """Compare what the caches hold of the next posts and accounts with the tables, and of the newest posts."""
+    newest = list(Post.objects.order_by("-pk").values_list("pk", flat=True)[:NEWEST_POSTS])
+    _compare_cached(audit_pass, Subject.POSTS, newest)
+    for subject, model in ((Subject.POSTS, Post), (Subject.ACCOUNTS, User)):
+        with next_slice(subject, model, CACHED[subject]) as part:
+            rows = model._default_manager.filter(pk__gt=part.after, pk__lte=part.until)
+            part.compared = _compare_cached(
+                audit_pass, subject, list(rows.values_list("pk", flat=True))
+            )
+
+
+def _compare_cached(audit_pass: AuditPass, subject: Subject, ids: list[int]) -> int:
+    """The number of values that were compared."""
+    total = 0
+    for name, cache in CACHES.items():
+        if cache.subject == subject and ids:
+            compared, wrong = cache.compare(ids)
+            total += compared
+            if wrong:
+                _add_suspect(Suspect(0, sorted(wrong), cache=name))
+    audit_pass.run.cached += total
+    return total
 
 
 def recheck(audit_pass: AuditPass) -> None:
@@ -157,7 +204,9 @@ def recheck(audit_pass: AuditPass) -> None:
             _add_suspect(replace(suspect, posts=list(wrong), looks=suspect.looks + 1, due=due))
             continue
         for difference in wrong.values():
-            if suspect.sample is not None:
+            if suspect.cache:
+                _report_cached(audit_pass, suspect.cache, difference.post_id)
+            elif suspect.sample is not None:
                 report_page(audit_pass, Sample(**suspect.sample), difference)
             else:
                 _report_window(audit_pass, suspect.viewer, difference.post_id)
@@ -166,6 +215,9 @@ def recheck(audit_pass: AuditPass) -> None:
 def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
     """The suspected posts that differ still, by id."""
     posts = set(suspect.posts)
+    if suspect.cache:
+        _compared, wrong = CACHES[suspect.cache].compare(suspect.posts)
+        return {key: Difference(Kind.CACHED, key) for key in wrong}
     if suspect.sample is None:
         missing, _late = missing_in_windows(suspect.viewer)
         return {post_id: Difference(Kind.WINDOW, post_id) for post_id in posts & set(missing)}
@@ -215,10 +267,22 @@ def _report_window(audit_pass: AuditPass, reader_id: int, post_id: int) -> None:
     audit_pass.found(Kind.WINDOW, repair, viewer_id=reader_id, post_id=post_id)
 
 
+def _report_cached(audit_pass: AuditPass, name: str, key: int) -> None:
+    cache: Cache = CACHES[name]
+
+    def repair() -> bool:
+        cache.forget(key)
+        return not cache.compare([key])[1]
+
+    about = {"post_id": key} if cache.subject == Subject.POSTS else {"viewer_id": key}
+    audit_pass.found(Kind.CACHED, repair, details={"cache": name}, **about)
+
+
 CHECKS = (
     recheck,
     check_pages,
     check_windows,
+    check_cached,
     checks.check_deliveries,
     checks.check_receipts,
     checks.check_follows,

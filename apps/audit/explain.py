@@ -38,9 +38,15 @@ from apps.tags.queries import followed_names
 from apps.timeline import policy
 from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import unpack
-from apps.timeline.home import candidates, home_timeline, is_reply_to_stranger, is_unwanted_language
+from apps.timeline.home import (
+    candidates,
+    home_items,
+    home_timeline,
+    is_reply_to_stranger,
+    is_unwanted_language,
+)
 from apps.timeline.pipeline.page import FeedItem, hydrate, is_hidden, mark
-from apps.timeline.pipeline.promoted import promotions_for
+from apps.timeline.pipeline.promoted import promotion_of, promotions_for
 from apps.timeline.policy import PoliciesInForce
 from apps.timeline.ranking.algorithms import Scored
 from apps.timeline.ranking.ordering import newest_scores
@@ -119,6 +125,12 @@ class Source(TextChoices):
     PROMOTED = (
         "promoted",
         gettext_lazy("%(why)s You do not follow @%(who)s; paid for by %(sponsor)s."),
+    )
+    SPACED = (
+        "spaced",
+        gettext_lazy(
+            "@%(who)s is promoted to you, but not in this place: at most one post in eight is, below seven others."
+        ),
     )
     NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
     TAG = "tag", gettext_lazy("You follow #%(who)s.")
@@ -240,8 +252,9 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
 
 def _on_home(viewer: User, post_id: int) -> list[FeedItem]:
-    """The item of the viewer's home page with this id, or none."""
-    return home_timeline(viewer, Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)).items
+    """The item of the viewer's home page with this id, or none; a promoted one wherever its place is."""
+    page = home_timeline(viewer, Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1))
+    return page.items or [item for item in home_items(viewer, [post_id]) if item.promotion]
 
 
 def _repost_on_home(viewer: User, post_id: int) -> list[FeedItem]:
@@ -417,6 +430,8 @@ def _rule_against(item: FeedItem, reader: _Reader) -> tuple[Source | None, str]:
     source = Source.READ if viewer.hides_read and item.shown.flags.read else None
     if source is None and is_hidden(item, FilterContext.HOME):
         return Source.FILTERED, ", ".join(item.warnings)
+    if source is None and not _is_wanted(item, reader._replace(promotions={})):
+        source = Source.SPACED
     return source, author.handle
 
 
@@ -428,7 +443,7 @@ def _is_wanted(item: FeedItem, reader: _Reader) -> bool:
         or author_id == reader.viewer.pk
         or post.visibility == Visibility.CIRCLE
         or (post.visibility == Visibility.PUBLIC and bool(reader.tag_of(item)))
-        or (post.is_open and author_id in reader.promotions)
+        or promotion_of(post, reader.promotions) is not None
     )
 
 

@@ -27,6 +27,21 @@ class Kind(models.TextChoices):
     MIRROR = "mirror", gettext_lazy("half a follow")
     INTERRUPTED = "interrupted", gettext_lazy("half a post")
     COUNT = "count", gettext_lazy("wrong count")
+    CACHED = "cached", gettext_lazy("cached value that is not so")
+
+
+class Subject(models.TextChoices):
+    """What is compared in rounds, from the first row to the last and again."""
+
+    WINDOWS = "windows", gettext_lazy("home windows")
+    DELIVERIES = "deliveries", gettext_lazy("deliveries")
+    RECEIPTS = "receipts", gettext_lazy("receipts")
+    FOLLOWING = "following", gettext_lazy("follows, by who follows")
+    FOLLOWERS = "followers", gettext_lazy("follows, by who is followed")
+    POST_COUNTS = "post counts", gettext_lazy("counts of posts")
+    USER_COUNTS = "user counts", gettext_lazy("counts of accounts")
+    POSTS = "posts", gettext_lazy("cached posts")
+    ACCOUNTS = "accounts", gettext_lazy("cached accounts and their lists of posts")
 
 
 # What a run compared and found: the numbers of an `AuditRun`.
@@ -37,6 +52,7 @@ FIGURES = (
     "receipts",
     "follows",
     "counts",
+    "cached",
     "late",
     "settled",
     "violations",
@@ -55,6 +71,7 @@ class AuditRun(models.Model):
     receipts = models.PositiveIntegerField(gettext_lazy("receipts"), default=0)
     follows = models.PositiveIntegerField(gettext_lazy("follows"), default=0)
     counts = models.PositiveIntegerField(gettext_lazy("counts"), default=0)
+    cached = models.PositiveIntegerField(gettext_lazy("cached values"), default=0)
     late = models.PositiveIntegerField(gettext_lazy("still on the way"), default=0)
     settled = models.PositiveIntegerField(gettext_lazy("right at the second look"), default=0)
     violations = models.PositiveIntegerField(gettext_lazy("violations"), default=0)
@@ -66,6 +83,23 @@ class AuditRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.started_at:%Y-%m-%d %H:%M:%S}"
+
+
+class AuditRound(models.Model):
+    """How far a check has come in its round (`apps.audit.rounds`), and its last whole round."""
+
+    subject = models.CharField(max_length=16, primary_key=True, choices=Subject.choices)
+    after = models.BigIntegerField(default=0)  # the last id that was compared; 0 between two rounds
+    compared = models.BigIntegerField(default=0)  # in this round
+    began_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)  # the last whole round; null before the first
+    seconds = models.FloatField(
+        null=True
+    )  # from the end of the round before it: so long a row waits to be compared
+    total = models.BigIntegerField(null=True)  # that it compared
+
+    def __str__(self) -> str:
+        return f"{self.subject} after {self.after}"
 
 
 class AuditDay(models.Model):
@@ -82,7 +116,10 @@ class AuditDay(models.Model):
 
 
 class AuditFinding(models.Model):
-    """One violation. It has ids, not foreign keys: it outlives the account and the post."""
+    """One violation. It has ids, not foreign keys: it outlives the account and the post.
+
+    What cannot be repaired is found again and again: it stays one row, which counts how often.
+    """
 
     run = models.ForeignKey(AuditRun, models.CASCADE, related_name="findings")
     kind = models.CharField(gettext_lazy("what"), max_length=12, choices=Kind.choices)
@@ -91,6 +128,8 @@ class AuditFinding(models.Model):
     details = models.JSONField(gettext_lazy("details"), default=dict)
     found_at = models.DateTimeField(gettext_lazy("found at"), default=timezone.now)
     repaired_at = models.DateTimeField(gettext_lazy("repaired at"), null=True)
+    times = models.PositiveIntegerField(gettext_lazy("times"), default=1)
+    last_found_at = models.DateTimeField(gettext_lazy("last found at"), default=timezone.now)
 
     class Meta:
         verbose_name, verbose_name_plural = (
@@ -152,11 +191,26 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
             "A receipt of the delivery of post %(post)s was changed or removed after it was written."
         ),
         Kind.LOST: _("The delivery of post %(post)s to %(lost)s followers was given up for good."),
+        Kind.CACHED: _cached_texts().get(details.get("cache"), "%(cache)s"),
     }
     try:
         return texts[Kind(finding.kind)] % about
     except KeyError:
         return str(finding)  # written by an older version of the site
+
+
+def _cached_texts() -> dict[str | None, str]:
+    """By the names of `apps.audit.comparison.cached.CACHES`."""
+    return {
+        "post": _("The cached text of post %(post)s was not what the database says."),
+        "card": _("The cached profile of %(who)s was not what the database says."),
+        "outbox": _("The cached list of the posts of %(who)s was not what the database says."),
+        "week": _(
+            "The cached posts of %(who)s of the last two weeks were not what the database says."
+        ),
+        "second level": _("The stored home page of %(who)s lacked posts that the database has."),
+        "ranked": _("The ranked home page of %(who)s had scores that its reasons do not give."),
+    }
 
 
 def accounts_of(findings: Iterable[AuditFinding]) -> set[int]:
@@ -175,7 +229,7 @@ def accounts_of(findings: Iterable[AuditFinding]) -> set[int]:
 def run_text(run: AuditRun) -> str:
     """What a run compared and found, in a line."""
     return _(
-        "%(pages)d pages, %(windows)d windows, %(deliveries)d deliveries, %(receipts)d receipts, %(follows)d follows "
-        "and %(counts)d counts compared: %(violations)d violations, %(repaired)d repaired; "
+        "%(pages)d pages, %(windows)d windows, %(deliveries)d deliveries, %(receipts)d receipts, %(follows)d follows, "
+        "%(counts)d counts and %(cached)d cached values compared: %(violations)d violations, %(repaired)d repaired; "
         "%(late)d still on the way, %(settled)d right at the second look."
     ) % {name: getattr(run, name) for name in FIGURES}

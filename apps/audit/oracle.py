@@ -58,7 +58,8 @@ _WHOLE = rf"(?:(?<!{_IN_WORD})|(?!{_IN_WORD})){{}}(?:(?!{_IN_WORD})|(?<!{_IN_WOR
 
 # What promotes an account to people who do not follow it; `_promoted` draws the conclusions.
 _CAMPAIGNS = """SELECT id, account_id FROM promotions_campaign
-                WHERE state = 'running' AND is_live AND now() >= starts_at AND now() < ends_at
+                WHERE state = 'running' AND is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on)
+                AND now() >= starts_at AND now() < ends_at
                 AND id IN (SELECT t.campaign_id FROM promotions_campaigncount t
                            WHERE t.impressions < promotions_campaign.budget_impressions)"""
 _CAMPAIGN_SEGMENTS = """SELECT campaign_id, segment_id FROM promotions_campaign_segments
@@ -66,6 +67,11 @@ _CAMPAIGN_SEGMENTS = """SELECT campaign_id, segment_id FROM promotions_campaign_
 _SATURATED = """SELECT r.user_id, r.campaign_id
                 FROM promotions_readerimpressions r JOIN promotions_campaign c ON c.id = r.campaign_id
                 WHERE r.day = (now() AT TIME ZONE 'UTC')::date AND r.number >= c.frequency_cap"""
+
+_NEWEST = """SELECT author_id, max(id) AS id,
+             max(id) FILTER (WHERE created_at < now() - interval '1 minute') AS before FROM posts_post
+             WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
+             AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL AND id < %(below)s GROUP BY author_id"""
 
 # The naive pull of source 001, between two ids; then posts to the viewer's circles, by any author.
 PULL = """
@@ -111,6 +117,7 @@ class Oracle:
             self.likes = pairs("SELECT post_id, user_id FROM engagement_like")
             self.bookmarks = pairs("SELECT post_id, user_id FROM engagement_bookmark")
             self.promoted = _promoted(None)
+            self.newest_promoted = _newest(self.promoted, MAX_ID)
             self._read_filters()
         self.answers_above, self.answers_below = 0, MAX_ID
 
@@ -135,6 +142,7 @@ class Oracle:
             found = [row["id"] for row in rows(PULL, bounds)]
             self.answers_above = found[-1] - 1 if len(found) == maximum else above
             self._read_posts({*found, *also}, viewer_id)
+            self.newest_promoted = _newest(self.promoted, below)
         self.likes, self.bookmarks = defaultdict(set), defaultdict(set)
         self.answers_below = below
         return self
@@ -310,8 +318,12 @@ class Oracle:
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
 
     def is_promoted(self, viewer: int, post: Row) -> bool:
-        """Whether an open post is of an account that is promoted to the viewer now."""
-        return post["visibility"] in OPEN and post["author_id"] in self.promoted[viewer]
+        """Whether a post is the newest own one of an account that is promoted to the viewer now.
+
+        A page need not show it: of eight posts at most one is promoted.
+        """
+        author = post["author_id"]
+        return author in self.promoted[viewer] and post["id"] in self.newest_promoted[author]
 
     def is_unwanted_language(self, viewer: int, post: Row) -> bool:
         """Whether the viewer chose only other languages for the author; `pt` includes `pt-BR`."""
@@ -434,6 +446,18 @@ def _promoted(readers: Readers) -> Pairs:
             is_member = not members[reader].isdisjoint(segments[campaign["id"]])
             if follows and is_member and campaign["id"] not in saturated[reader]:
                 found[reader].add(campaign["account_id"])
+    return found
+
+
+def _newest(promoted: Pairs, below: int) -> Pairs:
+    """By promoted account its newest open post below an id that is no repost, quote or reply.
+
+    Also the one before a post of the last minute: pages learn of a new one by an event.
+    """
+    found: Pairs = defaultdict(set)
+    if accounts := sorted(set().union(*promoted.values())):
+        for row in rows(_NEWEST, {"accounts": accounts, "below": below}):
+            found[row["author_id"]] = {row["id"], row["before"]}
     return found
 
 

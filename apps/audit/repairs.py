@@ -1,12 +1,13 @@
 """Repairs of what the auditor finds: drop or rebuild derived data, and deliver again. They never edit a post."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts.models import UserCounts
@@ -46,7 +47,7 @@ def redeliver(post_id: int) -> None:
     dispatch.start_job(post_id)
     pending = FanoutChunk.objects.filter(job=post_id, state=State.PENDING)
     chunk_ids = list(pending.order_by("pk").values_list("pk", flat=True))
-    pending.update(due_at=timezone.now())
+    pending.update(due_at=Now())
     dispatch.run_due(limit=IMMEDIATE_CHUNKS, only=chunk_ids[:IMMEDIATE_CHUNKS])
     enqueue_now(chunk_ids[IMMEDIATE_CHUNKS:])
 
@@ -55,7 +56,7 @@ def restore_chunks(post_id: int) -> bool:
     """Create the chunks again that a delivery has lost, and deliver them; whether it has all of them again."""
     job = FanoutJob.objects.get(pk=post_id)
     if job.post.visibility in dispatch.ADDRESSED:
-        FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=timezone.now())
+        FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=Now())
         dispatch.start_job(post_id)
     else:
         split.restore_chunks(job)
@@ -71,7 +72,7 @@ def mark_deleted_if_gone(post_id: int) -> None:
 
 def enqueue_now(chunk_ids: list[int]) -> None:
     """Make pending chunks due and enqueue them."""
-    FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=timezone.now())
+    FanoutChunk.objects.filter(pk__in=chunk_ids, state=State.PENDING).update(due_at=Now())
     for chunk_id in chunk_ids:
         enqueue("apps.timeline.tasks.deliver_chunk", chunk_id)
 
@@ -142,14 +143,42 @@ class AuditPass:
     findings: list[AuditFinding] = field(default_factory=list)
 
     def found(self, kind: Kind, repair: Callable[[], object], **about: Any) -> None:
-        """Record a violation, try to repair it, and record whether that helped: unless it raised or returned False."""
-        self.run.violations += 1
+        """Record a violation, try to repair it, and record whether that helped: unless it raised or returned False.
+
+        One that could not be repaired before either is only counted once more.
+        """
         fixed = _attempt(repair)
+        if not fixed and _found_again(kind, **about):
+            return
+        self.run.violations += 1
         self.run.repaired += fixed
         if len(self.findings) < MAX_FINDINGS:
             when = timezone.now() if fixed else None
             self.findings.append(AuditFinding(kind=kind, repaired_at=when, **about))
         logger.error("audit: %s %s, %s", kind, about, "repaired" if fixed else "not repaired")
+
+
+def _found_again(
+    kind: Kind,
+    *,
+    viewer_id: int | None = None,
+    post_id: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> bool:
+    """Count an unrepaired finding that is on record once more; False for a new one."""
+    open_ones = AuditFinding.objects.filter(
+        kind=kind, viewer_id=viewer_id, post_id=post_id, repaired_at=None
+    )
+    for name in (
+        "id",
+        "cache",
+        "counts",
+        "follower",
+        "followee",
+    ):  # which of several about one post or person
+        if details and name in details:
+            open_ones = open_ones.filter(**{f"details__{name}": details[name]})
+    return bool(open_ones.update(times=F("times") + 1, last_found_at=timezone.now()))
 
 
 def _attempt(repair: Callable[[], object]) -> bool:

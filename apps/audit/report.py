@@ -15,8 +15,10 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 
 from apps.audit.code_version import code_hash
-from apps.audit.models import FIGURES, AuditDay, AuditFinding, AuditRun, Kind
+from apps.audit.models import FIGURES, AuditDay, AuditFinding, AuditRound, AuditRun, Kind
 from apps.audit.oracle import rows
+from apps.operations.epoch import last_return
+from apps.operations.models import CacheEpoch
 from feedcache.ids import first_id_at
 from feedcache.local_cache import LocalCache
 
@@ -63,6 +65,8 @@ class AuditReport:
     last_run_at: datetime | None
     figures: Mapping[str, int]
     kinds: list[tuple[Kind, int, int]]  # found, and repaired
+    rounds: list[AuditRound]
+    went_back: CacheEpoch | None  # the database, within the last days
     speed: Mapping[str, Any]
     backlog: Mapping[str, Any]
     days: list[AuditDay]  # the oldest first
@@ -90,6 +94,8 @@ def _make_report() -> AuditReport:
         last_run_at=last.started_at if last else None,
         figures=figures,
         kinds=[(Kind(kind), found, repaired) for kind, found, repaired in counted if kind in Kind.values],
+        rounds=list(AuditRound.objects.order_by("subject")),
+        went_back=last_return(),
         speed=_speed(since, now),
         backlog=_backlog(),
         days=list(AuditDay.objects.filter(day__gt=now.date() - timedelta(days=KEEP_DAYS)).order_by("day")),

@@ -67,7 +67,7 @@ SWEEP_OVERDUE = timedelta(seconds=1)
 # By hand: a post has many subscribers, and the ORM would build an object for each. `recording` has its values.
 RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
-SELECT %(event_state)s, 0, '', %(now)s, %(now)s, %(event)s, %(payload)s::jsonb, subscriber
+SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(event)s, %(payload)s::jsonb, subscriber
 FROM unnest(%(subscribers)s::text[]) WITH ORDINALITY AS names (subscriber, place) ORDER BY place
 RETURNING id
 """
@@ -109,7 +109,6 @@ def recording(name: str, **payload: Any) -> dict[str, Any]:
         raise RuntimeError("an event is recorded in the transaction of the change it reports")
     return {
         "event_state": leases.State.PENDING.value,
-        "now": timezone.now(),
         "event": name,
         "payload": orjson.dumps(payload).decode(),
         "subscribers": subscribers(name),

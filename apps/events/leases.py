@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from django.db import models
-from django.utils import timezone
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from feedcache.connections import RedisError
@@ -32,15 +32,16 @@ WORKER_DIED = "the worker died or ran out of time at every attempt"
 # index of pending rows; ordered by key it would scan the primary key past all rows that are done.
 _CLAIM = """
 WITH due AS (
-    SELECT {key}, attempts FROM {table} WHERE state = %(pending)s AND due_at <= %(due)s {condition}
+    SELECT {key}, attempts FROM {table}
+    WHERE state = %(pending)s AND due_at <= statement_timestamp() - %(overdue)s {condition}
     ORDER BY due_at, {key} LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), bounds AS (
     SELECT min({key}) AS oldest, min({key}) FILTER (WHERE attempts > 0) AS tried FROM due
 )
 UPDATE {table} r
-SET attempts = least(r.attempts + 1, %(max_attempts)s), due_at = %(lease)s,
+SET attempts = least(r.attempts + 1, %(max_attempts)s), due_at = statement_timestamp() + %(lease)s,
     state = CASE WHEN r.attempts < %(max_attempts)s THEN %(pending)s ELSE %(dead)s END,
-    finished_at = CASE WHEN r.attempts < %(max_attempts)s THEN NULL ELSE %(now)s END,
+    finished_at = CASE WHEN r.attempts < %(max_attempts)s THEN NULL ELSE statement_timestamp() END,
     last_error = CASE WHEN r.attempts < %(max_attempts)s THEN r.last_error ELSE %(worker_died)s END
 FROM due, bounds
 WHERE r.{key} = due.{key} AND (tried IS NULL OR due.{key} < tried OR due.{key} = oldest)
@@ -59,13 +60,16 @@ class State(models.TextChoices):
 
 
 class LeasedRow(models.Model):
-    """A row of work. It may be claimed from `due_at` on: at once, after a lease, or after a pause."""
+    """A row of work. It may be claimed from `due_at` on: at once, after a lease, or after a pause.
+
+    All its times are PostgreSQL's: web servers write them and workers compare them, and their clocks differ.
+    """
 
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.PENDING)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    due_at = models.DateTimeField(_("due at"), default=timezone.now)
+    due_at = models.DateTimeField(_("due at"), db_default=Now())
     last_error = models.TextField(_("last error"), blank=True, default="")
-    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    created_at = models.DateTimeField(_("created at"), db_default=Now())
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     retry_after = RETRY_AFTER
 
@@ -86,9 +90,8 @@ def claim(
     fifth lease has expired becomes a dead letter here.
     """
     manager: Any = model._default_manager
-    now = timezone.now()
     values = {
-        "due": now - overdue, "now": now, "lease": now + LEASE, "limit": limit, "only": only,
+        "overdue": overdue, "lease": LEASE, "limit": limit, "only": only,
         "max_attempts": MAX_ATTEMPTS, "pending": State.PENDING.value, "dead": State.DEAD.value,
         "worker_died": WORKER_DIED,
     }  # fmt: skip
@@ -149,7 +152,7 @@ def run(
 
 def claimed_fields() -> dict[str, Any]:
     """Field values for creating or renewing a row as already claimed, to process it at once."""
-    return {"attempts": 1, "due_at": timezone.now() + LEASE}
+    return {"attempts": 1, "due_at": Now() + LEASE}
 
 
 def finish(row: LeasedRow, receipt: Receipt | None = None) -> None:
@@ -158,16 +161,16 @@ def finish(row: LeasedRow, receipt: Receipt | None = None) -> None:
 
 
 def _end() -> Receipt:
-    return {"state": State.DONE, "finished_at": timezone.now(), "last_error": ""}
+    return {"state": State.DONE, "finished_at": Now(), "last_error": ""}
 
 
 def fail(row: LeasedRow, error: BaseException) -> None:
     """Record a failed attempt: retried after a pause, a dead letter after the fifth."""
     text = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
     if row.attempts >= MAX_ATTEMPTS:
-        _update([row], state=State.DEAD, finished_at=timezone.now(), last_error=text)
+        _update([row], state=State.DEAD, finished_at=Now(), last_error=text)
     else:
-        _update([row], due_at=timezone.now() + row.retry_after * row.attempts, last_error=text)
+        _update([row], due_at=Now() + row.retry_after * row.attempts, last_error=text)
 
 
 def postpone(row: LeasedRow) -> None:
@@ -175,14 +178,14 @@ def postpone(row: LeasedRow) -> None:
     _update(
         [row],
         attempts=row.attempts - 1,
-        due_at=timezone.now() + RETRY_AFTER,
+        due_at=Now() + RETRY_AFTER,
         last_error="postponed: not possible just now",
     )
 
 
 def revive(row: LeasedRow) -> None:
     """Give a dead letter five more attempts."""
-    _update([row], state=State.PENDING, attempts=0, due_at=timezone.now(), finished_at=None)
+    _update([row], state=State.PENDING, attempts=0, due_at=Now(), finished_at=None)
 
 
 def revive_dead(model: type[R], **filters: Any) -> list[int]:

@@ -1,5 +1,6 @@
 """Writes of feeds. They lock the owner's counts row first, so that limits hold."""
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -155,7 +156,8 @@ def _clean_tags(field: str, names: Sequence[str]) -> list[str]:
 def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
     phrases = list(dict.fromkeys(map(single_line, lines)))
     for phrase in phrases:
-        if len(phrase) > WORDS_MAX_CHARACTERS:
+        # as it is looked for: some characters become up to eighteen
+        if len(unicodedata.normalize("NFKC", phrase)) > WORDS_MAX_CHARACTERS:
             message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
             raise invalid(field, message)
         if not tsquery([phrase]):

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.conf import settings
+from django.utils.translation import gettext as _
+
 from apps.accounts.models import User
+from apps.errors import Invalid
 from apps.feeds.models import Feed
 from apps.feeds.queries import handles_in
 from apps.filters.models import FilterContext
@@ -16,7 +20,7 @@ from apps.graph.queries import Relations
 from apps.pagination import Cursor, Page
 from apps.posts.queries import MAX_IDS
 from apps.search.words import tsquery
-from apps.sql import rows_of
+from apps.sql import Patience, TooSlow
 from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted_or_hidden
 from apps.timeline.sources.sql import VISIBLE_TO_READER
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
@@ -85,8 +89,8 @@ _FOR_OTHERS = """shown.visibility = 'public' AND NOT EXISTS (
 def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedItem]:
     """A page of a feed, saved or not; its owner is told the reason of each post, others see what is public.
 
-    At most eight statements of candidates. A page may end early, with a cursor to go on from, when nearly all that the
-    rules include is left out again.
+    At most eight statements of candidates, for `SEARCH_SECONDS` in all; Invalid when that is too little. A page may end
+    early, with a cursor to go on from, when nearly all that the rules include is left out again.
     """
     candidates = _Candidates(feed, is_own=viewer is not None and viewer.pk == feed.owner_id)
     reader = Reader(viewer, FilterContext.PUBLIC)
@@ -109,10 +113,15 @@ class _Candidates:
     feed: Feed
     is_own: bool
     places: dict[int, list[int]] = field(default_factory=dict)  # of the rules that include a post
+    patience: Patience = field(default_factory=lambda: Patience(settings.SEARCH_SECONDS))
 
     def ids(self, cursor: Cursor, count: int) -> list[int]:
         """Up to `count` candidates; where too few belong here, the last of the others tell how far they were read."""
-        rows = rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
+        try:
+            rows = self.patience.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
+        except TooSlow:
+            message = _("This feed takes too long: its words are in too many posts.")
+            raise Invalid(message, code="too_slow") from None
         caught = {post_id: places for post_id, places, belongs in rows if belongs}
         self.places |= caught
         ids = list(caught)[:count]

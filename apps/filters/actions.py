@@ -14,6 +14,8 @@ from apps.errors import NotFound, invalid
 from apps.filters.matching import fold
 from apps.filters.models import (
     KEYWORD_MAX_CHARACTERS,
+    MAX_FOLDED_CHARACTERS,
+    MAX_KEYWORDS,
     TITLE_MAX_CHARACTERS,
     Filter,
     FilterAction,
@@ -25,7 +27,7 @@ from apps.filters.queries import own_filter, own_filter_post, own_keyword
 from apps.posts.queries import visible_posts
 
 MAX_FILTERS = 50  # per account
-MAX_KEYWORDS = 100  # per filter
+MAX_KEYWORDS_OF_FILTER = 100
 MAX_POSTS = 100  # per filter
 MAX_SECONDS = 10 * 366 * 24 * 3600  # until a filter expires
 
@@ -81,7 +83,7 @@ def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) 
     """NotFound, Invalid."""
     _lock(owner)
     found = own_filter(owner, filter_id)
-    _change_keyword(found, KeywordChange(None, keyword, whole_word))
+    _change_keywords(owner, found, [KeywordChange(None, keyword, whole_word)])
     _changed(owner)
     return FilterKeyword.objects.filter(filter=found).order_by("-pk")[0]
 
@@ -93,7 +95,7 @@ def change_keyword(
     """NotFound, Invalid."""
     _lock(owner)
     row = own_keyword(owner, keyword_id)
-    _change_keyword(row.filter, KeywordChange(keyword_id, keyword, whole_word))
+    _change_keywords(owner, row.filter, [KeywordChange(keyword_id, keyword, whole_word)])
     _changed(owner)
     return own_keyword(owner, keyword_id)
 
@@ -160,10 +162,16 @@ def _apply(owner: User, found: Filter, change: FilterChange) -> Filter:
         seconds = min(change.expires_in, MAX_SECONDS)
         found.expires_at = timezone.now() + timedelta(seconds=seconds) if seconds > 0 else None
     found.save()
-    for keyword in change.keywords:
-        _change_keyword(found, keyword)
+    _change_keywords(owner, found, change.keywords)
     _changed(owner)
     return own_filter(owner, found.pk)
+
+
+def _change_keywords(owner: User, found: Filter, changes: Sequence[KeywordChange]) -> None:
+    for change in changes:
+        _change_keyword(found, change)
+    if any(change.keyword is not None and not change.delete for change in changes):
+        _check_allowance(owner)
 
 
 def _change_keyword(found: Filter, change: KeywordChange) -> None:
@@ -175,12 +183,25 @@ def _change_keyword(found: Filter, change: KeywordChange) -> None:
         if change.id is not None:
             row.delete()
         return
-    if change.id is None and rows.count() >= MAX_KEYWORDS:
-        raise invalid("keyword", _("At most %(count)d keywords.") % {"count": MAX_KEYWORDS})
+    if change.id is None and rows.count() >= MAX_KEYWORDS_OF_FILTER:
+        maximum = {"count": MAX_KEYWORDS_OF_FILTER}
+        raise invalid("keyword", _("At most %(count)d keywords.") % maximum)
     if change.keyword is not None or change.id is None:
         row.keyword = _clean_keyword(change.keyword or "")
     row.whole_word = row.whole_word if change.whole_word is None else change.whole_word
     row.save()
+
+
+def _check_allowance(owner: User) -> None:
+    """Invalid when an account has more keywords than its pages look for."""
+    rows = FilterKeyword.objects.filter(filter__owner=owner)
+    keywords = list(rows.values_list("keyword", flat=True)[: MAX_KEYWORDS + 1])
+    if len(keywords) > MAX_KEYWORDS:
+        message = _("At most %(count)d keywords in all filters.")
+        raise invalid("keyword", message % {"count": MAX_KEYWORDS})
+    if sum(len(fold(keyword)) for keyword in keywords) > MAX_FOLDED_CHARACTERS:
+        message = _("At most %(count)d characters in the keywords of all filters.")
+        raise invalid("keyword", message % {"count": MAX_FOLDED_CHARACTERS})
 
 
 def _lock(owner: User) -> None:
@@ -200,8 +221,7 @@ def _clean_title(text: str) -> str:
 
 def _clean_keyword(text: str) -> str:
     keyword = _clean("keyword", text, KEYWORD_MAX_CHARACTERS, _("Say what to look for."))
-    if not fold(keyword):
-        raise invalid("keyword", _("Say what to look for."))
+    _clean("keyword", fold(keyword), KEYWORD_MAX_CHARACTERS, _("Say what to look for."))
     return keyword
 
 

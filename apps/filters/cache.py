@@ -1,47 +1,51 @@
 """The filters of readers in Memcached, by the revision of their owner: after a change another entry is read."""
 
 from datetime import datetime
+from functools import lru_cache
 
 import orjson
 
-from apps.filters.matching import ActiveFilter, Keyword
+from apps.filters.matching import ActiveFilter, Filters, Keyword
 from feedcache.read_through import ReadThrough, pack, unpack
 
-MAX_BYTES = 4 * 1024 * 1024  # 50 filters of 100 keywords
+MAX_BYTES = 1024 * 1024  # 1,000 keywords and 5,000 posts
 Owner = tuple[int, int]  # the id of an account, and the revision of its filters
 
 
-def _encode(filters: list[ActiveFilter]) -> bytes:
+def _encode(reader: Filters) -> bytes:
     def plain(value: object) -> object:
         if isinstance(value, frozenset):
             return sorted(value)
         raise TypeError
 
-    return pack(orjson.dumps(filters, default=plain, option=orjson.OPT_NON_STR_KEYS))
+    return pack(orjson.dumps(reader.filters, default=plain, option=orjson.OPT_NON_STR_KEYS))
 
 
-def _decode(data: bytes) -> list[ActiveFilter]:
+@lru_cache(maxsize=16)  # of up to 8 MB: who reads a page reads the next one soon
+def _decode(data: bytes) -> Filters:
     """ValueError when the bytes are something else."""
     try:
-        return [
-            ActiveFilter(
-                id=row["id"],
-                title=row["title"],
-                places=frozenset(row["places"]),
-                hides=row["hides"],
-                expires_at=row["expires_at"] and datetime.fromisoformat(row["expires_at"]),
-                keywords=[Keyword(**keyword) for keyword in row["keywords"]],
-                posts={int(post_id): row_id for post_id, row_id in row["posts"].items()},
-            )
-            for row in orjson.loads(unpack(data, max_bytes=MAX_BYTES))
-        ]
+        return Filters(
+            [
+                ActiveFilter(
+                    id=row["id"],
+                    title=row["title"],
+                    places=frozenset(row["places"]),
+                    hides=row["hides"],
+                    expires_at=row["expires_at"] and datetime.fromisoformat(row["expires_at"]),
+                    keywords=[Keyword(**keyword) for keyword in row["keywords"]],
+                    posts={int(post_id): row_id for post_id, row_id in row["posts"].items()},
+                )
+                for row in orjson.loads(unpack(data, max_bytes=MAX_BYTES))
+            ]
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("not a list of filters") from error
 
 
-FILTERS: ReadThrough[Owner, list[ActiveFilter]] = ReadThrough(
+FILTERS: ReadThrough[Owner, Filters] = ReadThrough(
     name="filters",
-    version=1,
+    version=2,
     ttl_seconds=24 * 3600,
     key_of=lambda owner: f"{owner[0]}:{owner[1]}",
     encode=_encode,

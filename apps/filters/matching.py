@@ -1,72 +1,201 @@
-"""Whether filters match a text. Pure; takes no regular expressions from readers, and is linear for realistic texts.
+"""Whether a reader's filters match a text. Pure; takes no regular expressions from readers.
 
 Text and keywords are compared case-folded and in NFKC. "Whole words only" requires a word boundary where the keyword
 begins or ends with a letter of a script that puts spaces between words, which Chinese does not.
+
+A page looks for all keywords of its reader in the texts of all its posts, so neither may multiply the cost of the
+other: keywords are folded when they are read from the database, texts once per process, and `Automaton` finds all
+keywords in one walk through a text, however many there are. Whole words are looked for in the parts of a text, which
+are words and single other characters: the part "tea" is in "a tea!" and not in "teatime".
 """
 
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from itertools import islice
 
 import regex
 
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+MAX_CHARACTERS = (
+    40_000  # of a post, folded: only texts that grow by it, up to eighteen times, have more
+)
+FEW = (
+    50  # keywords: they are looked for one by one first, which is faster in the texts of most posts
+)
+MAX_REMEMBERED = 200  # posts, for the next page with them
+MAX_TOLD = 10  # of the keywords of a filter that match; who wants to know why needs no more
+_BETWEEN = "\0"  # parts; PostgreSQL stores no text with it
+_PARTS = regex.compile(
+    r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]+|.",
+    regex.VERSION1 | regex.DOTALL,
+)
+
+Found = tuple[set[str], set[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    id: int
-    text: str
-    whole_word: bool
+    """What a reader wrote, and what is looked for."""
 
-    def is_in(self, folded: str) -> bool:
-        """Whether a folded text contains the keyword."""
-        keyword = fold(self.text)
-        start = folded.find(keyword) if keyword else -1
-        while start >= 0:
-            if not self.whole_word or _is_bounded(folded, start, start + len(keyword)):
-                return True
-            start = folded.find(keyword, start + 1)
-        return False
+    text: str
+    folded: str
+    whole_word: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilter:
-    """A filter that has not expired. `posts` maps the ids of its posts to the ids of their `FilterPost` rows."""
+    """A filter, until `expires_at`. `posts` maps the ids of its posts to the ids of their `FilterPost` rows."""
 
     id: int
     title: str
     places: Collection[str]
     hides: bool
     expires_at: datetime | None = None
-    keywords: Collection[Keyword] = ()
+    keywords: Sequence[Keyword] = ()
     posts: Mapping[int, int] = field(default_factory=dict)
+
+    def acts_at(self, moment: datetime) -> bool:
+        return self.expires_at is None or self.expires_at > moment
 
 
 @dataclass(frozen=True, slots=True)
 class FilterMatch:
-    """The keywords of a filter in a post, and whether the filter names the post."""
+    """Up to `MAX_TOLD` keywords of a filter in a post, and whether the filter names the post."""
 
     filter: ActiveFilter
     keywords: tuple[str, ...] = ()
     names_post: bool = False
 
 
-def filter_matches(
-    filters: Iterable[ActiveFilter], post_id: int, texts: Iterable[str]
-) -> tuple[FilterMatch, ...]:
-    """The filters that match a post with these texts, wherever they apply."""
-    folded = fold("\n".join(texts))
-    matches = (
-        FilterMatch(
-            each,
-            tuple(keyword.text for keyword in each.keywords if keyword.is_in(folded)),
-            post_id in each.posts,
+class Filters:
+    """All filters of a reader, with what is made once to find all their keywords."""
+
+    def __init__(self, filters: Sequence[ActiveFilter] = ()) -> None:
+        self.filters = filters
+        self._found: dict[bytes, Found] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.filters)
+
+    def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
+        """The filters that match a post with these texts now, wherever they apply."""
+        words, pieces = self._remembered(_divided("\n".join(texts)))
+        matches = (
+            FilterMatch(
+                each,
+                _matching_keywords(each, words, pieces) if words or pieces else (),
+                post_id in each.posts,
+            )
+            for each in self.filters
         )
-        for each in filters
-    )
-    return tuple(match for match in matches if match.keywords or match.names_post)
+        return tuple(
+            match
+            for match in matches
+            if (match.keywords or match.names_post) and match.filter.acts_at(now)
+        )
+
+    def _remembered(self, divided: str) -> Found:
+        """By a hash: a process keeps many of these objects, and texts are long."""
+        key = blake2b(divided.encode(errors="surrogatepass"), digest_size=16).digest()
+        found = self._found.get(key)
+        if found is None:
+            if len(self._found) >= MAX_REMEMBERED:
+                self._found.clear()
+            found = self._found[key] = self._found_in(divided)
+        return found
+
+    def _found_in(self, divided: str) -> Found:
+        """The keywords that are in a divided text as whole words, and those that are anywhere in it."""
+        text = divided.replace(_BETWEEN, "")
+        if len(self._all) <= FEW and not any(folded in text for folded in self._all):
+            return set(), set()
+        return self._words.found_in(divided.split(_BETWEEN)), self._pieces.found_in(text)
+
+    @cached_property
+    def _all(self) -> set[str]:
+        return self._folded(whole_word=True) | self._folded(whole_word=False)
+
+    @cached_property
+    def _words(self) -> "Automaton":
+        return Automaton((folded, parts(folded)) for folded in self._folded(whole_word=True))
+
+    @cached_property
+    def _pieces(self) -> "Automaton":
+        return Automaton((folded, folded) for folded in self._folded(whole_word=False))
+
+    def _folded(self, *, whole_word: bool) -> set[str]:
+        keywords = (keyword for each in self.filters for keyword in each.keywords)
+        return {keyword.folded for keyword in keywords if keyword.whole_word == whole_word}
+
+
+class Automaton:
+    """Finds which of many sequences are in a text, in time that depends on the text only (Aho and Corasick).
+
+    Written here because the packages for it list every occurrence: of keywords "a", "aa", "aaa" and so on up to 100
+    letters these are 100 at each letter of a text of "a".
+
+    A state is what has been read of a sequence. `_next` leads from it by an item; where it does not, `_shorter` is the
+    longest end of what has been read with which another sequence begins.
+    """
+
+    def __init__(self, sequences: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Sequences of items, each with its name."""
+        self._next: list[dict[str, int]] = [{}]
+        self._name: dict[int, str] = {}  # by the state in which a sequence is complete
+        for name, sequence in sequences:
+            self._name[self._add(sequence)] = name
+        self._shorter = [0] * len(self._next)
+        waiting = deque(self._next[0].values())
+        while waiting:
+            state = waiting.popleft()
+            for item, following in self._next[state].items():
+                self._shorter[following] = self._step(self._shorter[state], item)
+                waiting.append(following)
+
+    def found_in(self, text: Sequence[str]) -> set[str]:
+        """The names of the sequences that a text contains."""
+        if not self._name:
+            return set()
+        following, shorter = self._next, self._shorter
+        state, states = 0, set[int]()
+        for item in text:  # `_step`, written out: this is where the time goes
+            while (found := following[state].get(item)) is None and state:
+                state = shorter[state]
+            if found:
+                states.add(found)
+            state = found or 0
+        return self._complete(states)
+
+    def _add(self, sequence: Sequence[str]) -> int:
+        state = 0
+        for item in sequence:
+            following = self._next[state].get(item)
+            if following is None:
+                following = self._next[state][item] = len(self._next)
+                self._next.append({})
+            state = following
+        return state
+
+    def _step(self, state: int, item: str) -> int:
+        while (found := self._next[state].get(item)) is None and state:
+            state = self._shorter[state]
+        return found or 0
+
+    def _complete(self, states: Iterable[int]) -> set[str]:
+        """The names of all sequences that end in these states. No state is looked at twice."""
+        seen, names = {0}, set[str]()
+        for each in states:
+            state = each
+            while state not in seen:
+                seen.add(state)
+                if state in self._name:
+                    names.add(self._name[state])
+                state = self._shorter[state]
+        return names
 
 
 def fold(text: str) -> str:
@@ -74,16 +203,24 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _is_bounded(text: str, start: int, end: int) -> bool:
-    before = text[start - 1] if start else " "
-    after = text[end] if end < len(text) else " "
-    return not (_in_same_word(before, text[start]) or _in_same_word(text[end - 1], after))
+def parts(folded: str) -> list[str]:
+    """The words of a folded text, and each character between them."""
+    found: list[str] = _PARTS.findall(folded)
+    return found
 
 
-def _in_same_word(left: str, right: str) -> bool:
-    """Whether two adjacent characters belong to the same word."""
-    return all(_is_letter(each) and not _UNSPACED.match(each) for each in (left, right))
+@lru_cache(maxsize=256)  # a post is read by many
+def _divided(text: str) -> str:
+    """The parts of a text, folded; as one string, of which a process can keep many."""
+    return _BETWEEN.join(parts(fold(text)[:MAX_CHARACTERS]))
 
 
-def _is_letter(character: str) -> bool:
-    return character == "_" or unicodedata.category(character)[0] in "LMN"
+def _matching_keywords(
+    each: ActiveFilter, words: Collection[str], pieces: Collection[str]
+) -> tuple[str, ...]:
+    found = (
+        keyword.text
+        for keyword in each.keywords
+        if keyword.folded in (words if keyword.whole_word else pieces)
+    )
+    return tuple(islice(found, MAX_TOLD))

@@ -6,7 +6,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 TITLE_MAX_CHARACTERS = 100
-KEYWORD_MAX_CHARACTERS = 200
+KEYWORD_MAX_CHARACTERS = 200  # also when folded
+
+# of all filters of an account; what each page of the account looks for
+MAX_KEYWORDS = 1_000
+MAX_FOLDED_CHARACTERS = 10_000
 
 
 class FilterContext(models.TextChoices):

@@ -1,55 +1,55 @@
 """Reads of filters. Filters of other accounts are NotFound."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from django.db.models import Prefetch, QuerySet
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.filters.cache import FILTERS, Owner
-from apps.filters.matching import ActiveFilter, Keyword
-from apps.filters.models import Filter, FilterAction, FilterKeyword, FilterPost
+from apps.filters.matching import ActiveFilter, Filters, Keyword, fold
+from apps.filters.models import (
+    MAX_FOLDED_CHARACTERS,
+    MAX_KEYWORDS,
+    Filter,
+    FilterAction,
+    FilterKeyword,
+    FilterPost,
+)
 from feedcache.read_through import Batch, Future
 
 
-def active_filters_of(viewer: User | None) -> list[ActiveFilter]:
-    """A viewer's filters that have not expired, from Memcached; without any filter nothing is read."""
+def active_filters_of(viewer: User | None) -> Filters:
+    """A viewer's filters, from Memcached; without any filter nothing is read."""
     if viewer is None or not viewer.counts.filters:
-        return []
-    return _unexpired(FILTERS.get_many([_key(viewer)], _load))
+        return Filters()
+    return _only(FILTERS.get_many([_key(viewer)], _load))
 
 
-def ask_active_filters(batch: Batch, viewer: User | None) -> Future[list[ActiveFilter]]:
+def ask_active_filters(batch: Batch, viewer: User | None) -> Future[Filters]:
     """The same as a part of a batch."""
     if viewer is None or not viewer.counts.filters:
-        return list
+        return Filters
     found = batch.get_many(FILTERS, [_key(viewer)], _load, stage="rules")
-    return lambda: _unexpired(found())
+    return lambda: _only(found())
 
 
 def _key(owner: User) -> Owner:
     return owner.pk, owner.counts.filters_revision
 
 
-def _load(owners: Collection[Owner]) -> dict[Owner, list[ActiveFilter]]:
-    """In three queries for each owner; expired filters too."""
-    return {key: [_active_filter(row) for row in _rows_of(key[0])] for key in owners}
+def _load(owners: Collection[Owner]) -> dict[Owner, Filters]:
+    """In three queries for each owner."""
+    return {key: Filters(_active_filters(_rows_of(key[0]))) for key in owners}
 
 
 def _rows_of(owner_id: int) -> QuerySet[Filter]:
     return _with_contents(Filter.objects.filter(owner=owner_id))
 
 
-def _unexpired(found: Mapping[Owner, list[ActiveFilter]]) -> list[ActiveFilter]:
-    now = timezone.now()
-    return [
-        each
-        for filters in found.values()
-        for each in filters
-        if each.expires_at is None or each.expires_at > now
-    ]
+def _only(found: Mapping[Owner, Filters]) -> Filters:
+    return next(iter(found.values()), Filters())
 
 
 def filters_of(owner: User) -> list[Filter]:
@@ -87,13 +87,28 @@ def _with_contents(rows: QuerySet[Filter]) -> QuerySet[Filter]:
     return rows.order_by("pk").prefetch_related(keywords, posts)
 
 
-def _active_filter(row: Filter) -> ActiveFilter:
+def _active_filters(rows: Iterable[Filter]) -> list[ActiveFilter]:
+    """With keywords folded here, once. What older versions allowed beyond the bounds of an account does nothing."""
+    found = []
+    count = characters = 0
+    for row in rows:
+        keywords = []
+        for each in row.keywords.all():
+            if count < MAX_KEYWORDS and characters < MAX_FOLDED_CHARACTERS:
+                folded = fold(each.keyword)
+                count, characters = count + 1, characters + len(folded)
+                keywords.append(Keyword(each.keyword, folded, each.whole_word))
+        found.append(_active_filter(row, keywords))
+    return found
+
+
+def _active_filter(row: Filter, keywords: list[Keyword]) -> ActiveFilter:
     return ActiveFilter(
         id=row.pk,
         title=row.title,
         places=frozenset(row.places),
         hides=row.act == FilterAction.HIDE,
         expires_at=row.expires_at,
-        keywords=[Keyword(each.pk, each.keyword, each.whole_word) for each in row.keywords.all()],
+        keywords=keywords,
         posts={each.post_id: each.pk for each in row.posts.all()},
     )

@@ -322,11 +322,18 @@ def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[U
     )
 
 
-def chosen_languages(reader: User) -> dict[int, frozenset[str]]:
-    """The languages, in lower case, that a reader chose for followed accounts; no query for readers who chose none."""
+def chosen_languages(
+    reader: User, *, among: Collection[int] | None = None
+) -> dict[int, frozenset[str]]:
+    """The languages, in lower case, that a reader chose for followed accounts; no query for readers who chose none.
+
+    `among`: for those of these accounts.
+    """
     if not reader.counts.choosy_follows:
         return {}
     rows = Followee.objects.filter(owner=reader).exclude(languages=[])
+    if among is not None:
+        rows = rows.filter(followee__in=among)
     return {
         followee_id: frozenset(language.lower() for language in languages)
         for followee_id, languages in rows.values_list("followee_id", "languages")

@@ -16,7 +16,7 @@ from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
 
 from apps.accounts.models import User
-from apps.throttling import Origin
+from apps.throttling import Origin, check_rate_limit
 
 View = Callable[..., HttpResponseBase]
 _has_bad_character = re.compile("[\x00\ud800-\udfff]").search
@@ -120,6 +120,12 @@ def client_address(request: HttpRequest | Request) -> str:
         return str(request.META.get("REMOTE_ADDR", ""))
     is_v4 = isinstance(address, IPv4Address)
     return str(address if is_v4 else ip_network((address, 64), strict=False))
+
+
+def limit_searches(request: HttpRequest | Request) -> None:
+    """Count a look through all posts, for the account or the client's address; TooMany."""
+    viewer_id = viewer_id_of(request)
+    check_rate_limit("search", client_address(request) if viewer_id is None else str(viewer_id))
 
 
 def session_origin(request: HttpRequest) -> Origin:

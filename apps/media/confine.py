@@ -3,9 +3,12 @@
     python -m apps.media.confine FOLDER SECONDS PROGRAM [ARGUMENT ...]
 
 The program may open the files of FOLDER and read those of the system, and no others (Landlock, where the kernel has
-it); it opens no sockets and looks into no other process (seccomp, on x86-64 and ARM); its memory, processor time and
-files are bounded. It yields the processor, and ends with the process that started it. Settings and secrets of the
-site are not in its environment.
+it). It opens no sockets, starts no processes, and neither sees other processes nor signals, limits or changes them
+(seccomp, on x86-64 and ARM); its memory, processor time and files are bounded. It yields the processor, and ends with
+the process that started it. Settings and secrets of the site are not in its environment.
+
+What it may still do: start threads, as many as its memory has room for, and run other programs of the system, which
+are confined as it is.
 """
 
 import ctypes
@@ -15,6 +18,7 @@ import resource
 import signal
 import struct
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,17 +27,46 @@ MAX_FILE_BYTES = 512 * 1024**2  # of everything it writes
 MAX_OPEN_FILES = 24
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
-# Of each machine: its number in seccomp; socket, ptrace, process_vm_readv, io_uring_setup.
-SYSTEM_CALLS = {
-    "x86_64": (0xC000003E, (41, 101, 310, 425)),
-    "aarch64": (0xC00000B7, (198, 117, 270, 425)),
-}
-LOAD, JUMP_IF_EQUAL, JUMP_IF_GREATER_OR_EQUAL, RETURN = 0x20, 0x15, 0x35, 0x06
-ALLOW, KILL, NOT_PERMITTED = 0x7FFF0000, 0x80000000, 0x00050001
+# The machines as seccomp numbers them, and the numbers of their system calls; None where a machine has no such call.
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_COLUMNS = ("x86_64", "aarch64")
+_CALLS: dict[str, tuple[int | None, int | None]] = {
+    # the network and rings of system calls
+    "socket": (41, 198), "io_uring_setup": (425, 425),
+    # other processes: to read them, to signal them, to slow them down
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
+    "process_madvise": (440, 440), "process_mrelease": (448, 448), "perf_event_open": (298, 241),
+    "kill": (62, 129), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
+    "setpriority": (141, 140), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274), "sched_setaffinity": (203, 122), "ioprio_set": (251, 30),
+    "migrate_pages": (256, 238), "move_pages": (279, 239),
+    # new processes and namespaces
+    "fork": (57, None), "vfork": (58, None), "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40),
+    # files by their names, of which Landlock leaves owner, mode, times and attributes alone
+    "truncate": (76, 45), "chmod": (90, None), "fchmodat": (268, 53), "fchmodat2": (452, 452),
+    "chown": (92, None), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None),
+    "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6),
+    "setxattrat": (463, 463), "removexattr": (197, 14), "lremovexattr": (198, 15), "removexattrat": (466, 466),
+    # the kernel
+    "bpf": (321, 280), "userfaultfd": (323, 282),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+}  # fmt: skip
+# Allowed with some arguments only.
+CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25)
+CLONE_THREAD = 0x10000
+OWNER_COMMANDS = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: the kernel signals whoever is named
+LOAD, JUMP_IF_EQUAL, JUMP_IF_GREATER_OR_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # places of 32 bits
+ALLOW, KILL, NOT_PERMITTED, NO_SUCH_CALL = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
 OTHER_NUMBERS = 0x40000000  # of x32 programs on x86-64
+Program = list[tuple[int, int, int, int]]
 
-LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-EVERY_ACCESS = (1 << 13) - 1  # of the first version
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT, LANDLOCK_VERSION = 444, 445, 446, 1
+# By the version of Landlock that knows them: kinds of access to files; TCP; sockets and signals of others.
+FILE_ACCESS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
+NETWORK_ACCESS = {4: 0b11}
+SCOPES = {6: 0b11}
 READ = 0b1101  # execute, read files, list folders
 READ_FILE = 0b0100
 SYSTEM_PATHS = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/urandom")
@@ -71,16 +104,34 @@ def limit(seconds: int) -> None:
             resource.setrlimit(what, (most, most))
 
 
+def missing() -> list[str]:
+    """What this machine cannot do of all that. Of Landlock, signals and TCP, which seccomp forbids too, are no part."""
+    if sys.platform != "linux":
+        return ["Landlock", "seccomp"]
+    has_landlock = landlock_version(ctypes.CDLL(None, use_errno=True)) > 0
+    has_seccomp = platform.machine() in ARCHITECTURES and Path("/proc/sys/kernel/seccomp").exists()
+    return [
+        name
+        for name, is_there in (("Landlock", has_landlock), ("seccomp", has_seccomp))
+        if not is_there
+    ]
+
+
+def landlock_version(libc: ctypes.CDLL) -> int:
+    """0 where there is none, or it is turned off."""
+    return max(0, int(libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION)))
+
+
 def confine_files(libc: ctypes.CDLL, folder: Path, program: Path) -> None:
     """Landlock; nothing changes on kernels without it."""
-    handled = struct.pack("Q", EVERY_ACCESS)
-    ruleset = libc.syscall(LANDLOCK_CREATE, handled, len(handled), 0)
-    if ruleset < 0:
+    version = landlock_version(libc)
+    if version == 0:
         return
-    allowed = {Path(path): READ for path in SYSTEM_PATHS} | {
-        program: READ,
-        folder: EVERY_ACCESS,
-    }
+    kinds = [_known(version, each) for each in (FILE_ACCESS, NETWORK_ACCESS, SCOPES)]
+    wanted = struct.pack("QQQ", *kinds)[: 8 * (1 if version < 4 else 2 if version < 6 else 3)]
+    ruleset = libc.syscall(LANDLOCK_CREATE, wanted, len(wanted), 0)
+    every_access = kinds[0]
+    allowed = {Path(path): READ for path in SYSTEM_PATHS} | {program: READ, folder: every_access}
     for path, access in allowed.items():
         if not path.exists():
             continue
@@ -92,27 +143,61 @@ def confine_files(libc: ctypes.CDLL, folder: Path, program: Path) -> None:
     os.close(ruleset)
 
 
+def _known(version: int, kinds: dict[int, int]) -> int:
+    return sum(bits for since, bits in kinds.items() if since <= version)
+
+
 def forbid_calls(libc: ctypes.CDLL) -> None:
     """Seccomp; nothing changes on machines whose numbers are not known."""
-    known = SYSTEM_CALLS.get(platform.machine())
-    if known is None:
+    if platform.machine() not in ARCHITECTURES:
         return
-    architecture, forbidden = known
-    checks = len(forbidden)
-    program = [
-        (LOAD, 0, 0, 4),
-        (JUMP_IF_EQUAL, 1, 0, architecture),
-        (RETURN, 0, 0, KILL),
-        (LOAD, 0, 0, 0),
-        (JUMP_IF_GREATER_OR_EQUAL, checks + 1, 0, OTHER_NUMBERS),
-        *((JUMP_IF_EQUAL, checks - place, 0, call) for place, call in enumerate(forbidden)),
-        (RETURN, 0, 0, ALLOW),
-        (RETURN, 0, 0, NOT_PERMITTED),
-    ]
+    program = rules(platform.machine(), os.getpid())
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
     filter_program = struct.pack("HxxxxxxP", len(program), ctypes.addressof(buffer))
     libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter_program, 0, 0)
+
+
+def rules(machine: str, own_id: int) -> Program:
+    """The filter of a process with this id; `execv` keeps it."""
+    column = _COLUMNS.index(machine)
+    program: Program = [
+        (LOAD, 0, 0, ARCHITECTURE),
+        (JUMP_IF_EQUAL, 1, 0, ARCHITECTURES[machine]),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER),
+        (JUMP_IF_GREATER_OR_EQUAL, 0, 1, OTHER_NUMBERS),
+        (RETURN, 0, 0, NOT_PERMITTED),
+    ]
+    for numbers in _CALLS.values():
+        number = numbers[column]
+        if number is not None:
+            program += _when(number, [(RETURN, 0, 0, NOT_PERMITTED)])
+    # the C library tries the older call then, whose flags can be looked at
+    program += _when(CLONE3[column], [(RETURN, 0, 0, NO_SUCH_CALL)])
+    program += _when(
+        CLONE[column], _argument(FIRST_ARGUMENT, JUMP_IF_SET, [CLONE_THREAD], hit=ALLOW)
+    )
+    program += _when(TGKILL[column], _argument(FIRST_ARGUMENT, JUMP_IF_EQUAL, [own_id], hit=ALLOW))
+    program += _when(
+        PRLIMIT[column], _argument(FIRST_ARGUMENT, JUMP_IF_EQUAL, [0, own_id], hit=ALLOW)
+    )
+    program += _when(
+        FCNTL[column], _argument(SECOND_ARGUMENT, JUMP_IF_EQUAL, OWNER_COMMANDS, hit=NOT_PERMITTED)
+    )
+    return [*program, (RETURN, 0, 0, ALLOW)]
+
+
+def _when(number: int, then: Program) -> Program:
+    """Instructions for one system call. Each way through them ends in a RETURN."""
+    return [(JUMP_IF_EQUAL, 0, len(then), number), *then]
+
+
+def _argument(place: int, jump: int, values: Sequence[int], *, hit: int) -> Program:
+    """`hit` when an argument is one of the values, else the other answer."""
+    tests = [(jump, len(values) - index, 0, value) for index, value in enumerate(values)]
+    miss = NOT_PERMITTED if hit == ALLOW else ALLOW
+    return [(LOAD, 0, 0, place), *tests, (RETURN, 0, 0, miss), (RETURN, 0, 0, hit)]
 
 
 if __name__ == "__main__":

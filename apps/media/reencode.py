@@ -89,8 +89,9 @@ def moving(picture: Image.Image) -> tuple[bytes, tuple[int, int]]:
         exif=b"",
         xmp=b"",
     )
-    opaque = pictures[0].width * pictures[0].height
-    is_clear = any(frame.getchannel("A").histogram()[255] < opaque for frame in pictures)
+    is_clear = any(
+        frame.getchannel("A").histogram()[255] < frame.width * frame.height for frame in pictures
+    )
     return with_alpha(buffer.getvalue()) if is_clear else buffer.getvalue(), pictures[0].size
 
 

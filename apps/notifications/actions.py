@@ -1,6 +1,6 @@
 """Writes of notifications by their owners; `handlers` creates them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import timedelta
 
 from django.db import connection, transaction
@@ -22,7 +22,7 @@ from apps.notifications.models import (
     UnwantedKind,
     Verdict,
 )
-from apps.notifications.policy import CONDITIONS, filtered
+from apps.notifications.policy import CONDITIONS
 from apps.pagination import id_after
 
 _MARK = """
@@ -68,25 +68,34 @@ def chosen_notification_kinds(user: User) -> list[str]:
 
 @transaction.atomic
 def change_policy(viewer: User, **verdicts: str) -> None:
-    """Filter or drop notifications, by fields of `NotificationPolicy`; in force from the next read."""
-    NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
-    policy = NotificationPolicy.objects.get(user=viewer)
-    holds = any(getattr(policy, name) != Verdict.ACCEPT for name in CONDITIONS)
+    """Hold back or drop notifications from now on, by fields of `NotificationPolicy`; those that are there stay."""
+    policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
+    # Whether there is something to look at, or will be.
+    holds = (
+        any(getattr(policy, name) != Verdict.ACCEPT for name in CONDITIONS)
+        or _held_back(viewer).exists()
+    )
     UserCounts.objects.filter(pk=viewer.pk).update(holds_notifications=holds)
     viewer_changed(viewer.pk)
     viewer.counts.holds_notifications = holds
 
 
-def accept_notifications_from(viewer: User, actor_ids: Iterable[int]) -> None:
-    """Exempt accounts from the viewer's policy; what it filtered of them shows again."""
+@transaction.atomic
+def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
+    """Exempt accounts from the viewer's policy; what it held back of them is told now."""
     permissions = [NotificationPermission(user=viewer, actor_id=actor_id) for actor_id in actor_ids]
     NotificationPermission.objects.bulk_create(permissions, ignore_conflicts=True)
+    _held_back(viewer).filter(actor__in=actor_ids).update(is_held_back=False)
     announce("notified", user_id=viewer.pk)
 
 
 def dismiss_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Delete the filtered notifications by accounts; later ones are filtered again."""
-    _delete(Notification.objects.filter(filtered(viewer), user=viewer, actor__in=actor_ids))
+    """Delete what was held back of accounts, and nothing else; later ones are held back again."""
+    _delete(_held_back(viewer).filter(actor__in=actor_ids))
+
+
+def _held_back(viewer: User) -> QuerySet[Notification]:
+    return Notification.objects.filter(user=viewer, is_held_back=True)
 
 
 def dismiss(viewer: User, number: int) -> None:

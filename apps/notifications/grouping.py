@@ -81,9 +81,12 @@ def groups_page(
     kinds: list[str] | None = None,
     actor_id: int | None = None,
     grouped: Collection[str] = frozenset(GROUP_KEY_PREFIXES),
+    include_filtered: bool = False,
 ) -> Page[NotificationGroup]:
     """A page of at most `limit` groups, newest first; the cursor is a notification id."""
-    rows = notifications_of(viewer, kinds=kinds, actor_id=actor_id)
+    rows = notifications_of(
+        viewer, kinds=kinds, actor_id=actor_id, include_filtered=include_filtered
+    )
     groups: dict[str, list[NotificationItem]] = {}
     position, read_ids, more = replace(cursor, limit=BATCH), list[int](), True
     while more and len(read_ids) < MAX_READ:
@@ -141,13 +144,22 @@ def get_group(viewer: User, key: str) -> NotificationGroup:
     return NotificationGroup(key, items)
 
 
+def actors_page(viewer: User, key: str, cursor: Cursor) -> Page[User]:
+    """Who is in a group, the last first; the cursor is a notification id. NotFound as for `get_group`."""
+    page = page_of_rows(notifications_of_group(viewer, key), cursor)
+    items = notification_items(viewer, page.items)
+    if not items:
+        get_group(viewer, key)
+    return page.with_items(list({item.actor.pk: item.actor for item in items}.values()))
+
+
 def _all_items(viewer: User, rows: list[Notification]) -> Iterable[NotificationItem]:
     for start in range(0, len(rows), BATCH):
         yield from notification_items(viewer, rows[start : start + BATCH])
 
 
 def notifications_of_group(viewer: User, key: str) -> QuerySet[Notification]:
-    """The notifications of a group. NotFound for a malformed key."""
+    """The notifications of a group, without those held back. NotFound for a malformed key."""
     match = _KEY.fullmatch(key)
     rows = Notification.objects.filter(user=viewer)
     if match is None:
@@ -158,7 +170,7 @@ def notifications_of_group(viewer: User, key: str) -> QuerySet[Notification]:
     kind = next(kind for kind, word in GROUP_KEY_PREFIXES.items() if word == prefix)
     start = datetime.fromtimestamp(0, UTC) + timedelta(seconds=int(match["span"]) * SPAN_SECONDS)
     end = start + timedelta(seconds=SPAN_SECONDS)
-    rows = rows.filter(kind=kind, created_at__gte=start, created_at__lt=end)
+    rows = rows.filter(kind=kind, created_at__gte=start, created_at__lt=end, is_held_back=False)
     return rows.filter(post=_parse_id(match["post"]) if match["post"] else None)
 
 

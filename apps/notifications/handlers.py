@@ -13,7 +13,8 @@ from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
 from apps.notifications.conversations import add_post, update_last_post
-from apps.notifications.models import Notification, NotificationKind, UnwantedKind
+from apps.notifications.models import Notification, NotificationKind, UnwantedKind, Verdict
+from apps.notifications.policy import verdict_on
 from apps.posts.content.post import PostContent
 from apps.posts.models import OPEN, Kind, Post, Visibility
 from apps.posts.queries import concerns_others, visible_posts, who_muted
@@ -120,7 +121,7 @@ def notify_of_edited_post(payload: Payload) -> None:
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
     """The accounts that the version before did not mention; who has a notification of the post gets no other."""
-    added = payload.get("mentioned", [])  # missing in events of 0.1
+    added = payload.get("mentioned") or []  # missing in events of 0.1
     post = _post(payload["post_id"]) if added else None
     if post is not None:
         concerned = _concerned(post).items()
@@ -225,19 +226,32 @@ def _notify_concerned(
 def _notify(
     user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
 ) -> None:
-    """Notify a user; not of their own actions, of blocked or muted accounts, or of kinds they turned off."""
+    """Notify a user; not of their own actions, of blocked or muted accounts, or of kinds they turned off.
+
+    Their policy is asked here, once, for all kinds that it applies to: `_notify_many` makes exempt ones.
+    """
     if user_id == actor_id or UnwantedKind.objects.filter(user=user_id, kind=kind).exists():
         return
     relations = exact_relations(user_id, [actor_id])
-    if actor_id not in relations.severed | silenced_ids(user_id, relations.muting):
-        _create(user_id, kind, actor_id, post_id)
+    if actor_id in relations.severed | silenced_ids(user_id, relations.muting):
+        return
+    verdict = verdict_on(user_id, kind, actor_id, post_id, relations)
+    if verdict != Verdict.DROP:
+        _create(user_id, kind, actor_id, post_id, is_held_back=verdict == Verdict.FILTER)
 
 
-def _create(user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None) -> None:
-    Notification.objects.bulk_create(
-        [Notification(user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id)],
-        ignore_conflicts=True,
+def _create(
+    user_id: int,
+    kind: NotificationKind,
+    actor_id: int,
+    post_id: int | None,
+    *,
+    is_held_back: bool = False,
+) -> None:
+    notification = Notification(
+        user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id, is_held_back=is_held_back
     )
+    Notification.objects.bulk_create([notification], ignore_conflicts=True)
     announce("notified", user_id=user_id)
 
 

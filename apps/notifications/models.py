@@ -41,6 +41,7 @@ class Notification(models.Model):
     )
     post = models.ForeignKey(Post, models.CASCADE, null=True, related_name="+", db_index=False)
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    is_held_back = models.BooleanField(_("held back"), default=False, db_default=False)
 
     class Meta:
         verbose_name, verbose_name_plural = _("notification"), _("notifications")
@@ -55,6 +56,11 @@ class Notification(models.Model):
             models.Index(fields=["post"], condition=~models.Q(post=None), name="notification_post"),
             # a group: the same kind for the same post within twelve hours
             models.Index(fields=["user", "kind", "post", "created_at"], name="notification_group"),
+            models.Index(
+                fields=["user", "-id"],
+                condition=models.Q(is_held_back=True),
+                name="notification_held_back",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -90,7 +96,7 @@ def verdict_field(name: "StrPromise") -> "models.CharField[str, str]":
 
 
 class NotificationPolicy(models.Model):
-    """Which notifications of `user` are filtered or dropped; applied at every read, so a change loses nothing."""
+    """What becomes of notifications for `user` when they are made: a change says nothing about those that are there."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -108,7 +114,7 @@ class NotificationPolicy(models.Model):
 
 
 class NotificationPermission(models.Model):
-    """The policy of `user` does not apply to `actor`."""
+    """The policy of `user` does not apply to `actor` any more."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

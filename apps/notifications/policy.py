@@ -1,17 +1,14 @@
-"""Which notifications the policy of their owner filters or drops.
+"""What the policy of its reader makes of a notification: decided once, when it is made, and kept with it.
 
-Decided by conditions of the statement that reads notifications and stored nowhere: when the policy is relaxed, or after
-a follow or a permission, filtered notifications show at the next read. `UserCounts.holds_notifications` tells whether a
-user has a policy at all, so most readers pay nothing.
+So a policy holds back what comes after it, and never what was told already.
 """
 
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.graph.models import Followee, Follower
+from apps.graph.queries import ExactRelations
 from apps.notifications.models import (
     NotificationKind,
     NotificationPermission,
@@ -26,27 +23,34 @@ EXEMPT_KINDS = (NotificationKind.POLL, NotificationKind.EDIT, NotificationKind.P
 CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions")
 
 
-def filtered_or_dropped(viewer: User) -> Q:
-    """The notifications that do not appear in the viewer's list."""
-    return _with_verdict(viewer, Verdict.FILTER, Verdict.DROP)
+def verdict_on(
+    user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None, to: ExactRelations
+) -> Verdict:
+    """What becomes of a notification of `user_id`, by their relations `to` its actor: the strictest that applies."""
+    policy = NotificationPolicy.objects.filter(user=user_id).first()
+    chosen = {name for name in CONDITIONS if policy and getattr(policy, name) != Verdict.ACCEPT}
+    if policy is None or not chosen or kind in EXEMPT_KINDS:
+        return Verdict.ACCEPT
+    if NotificationPermission.objects.filter(user=user_id, actor=actor_id).exists():
+        return Verdict.ACCEPT
+    is_followed = actor_id in to.following
+    holds = {
+        "for_not_following": not is_followed,
+        "for_not_followers": actor_id not in to.followed_by,
+        "for_new_accounts": "for_new_accounts" in chosen and _is_new(actor_id),
+        "for_private_mentions": not is_followed and _is_private(post_id),
+    }
+    verdicts = {getattr(policy, name) for name in chosen if holds[name]}
+    strictest_first = (Verdict.DROP, Verdict.FILTER)
+    return next((verdict for verdict in strictest_first if verdict in verdicts), Verdict.ACCEPT)
 
 
-def filtered(viewer: User) -> Q:
-    """The notifications that the viewer can review as requests: filtered by one condition, dropped by none."""
-    return _with_verdict(viewer, Verdict.FILTER) & ~_with_verdict(viewer, Verdict.DROP)
+def _is_new(account_id: int) -> bool:
+    newest = timezone.now() - NEW_ACCOUNT
+    return User.objects.filter(pk=account_id, created_at__gt=newest).exists()
 
 
-def _with_verdict(viewer: User, *verdicts: Verdict) -> Q:
-    policy = NotificationPolicy.objects.filter(user=viewer)
-    has_verdict = {name: Exists(policy.filter(**{f"{name}__in": verdicts})) for name in CONDITIONS}
-    followed = Exists(Followee.objects.filter(owner=viewer, followee=OuterRef("actor")))
-    follower = Exists(Follower.objects.filter(owner=viewer, follower=OuterRef("actor")))
-    accepted = Exists(NotificationPermission.objects.filter(user=viewer, actor=OuterRef("actor")))
-    private = Exists(Post.objects.filter(pk=OuterRef("post"), visibility=Visibility.MENTIONED))
-    unsolicited = (
-        Q(has_verdict["for_not_following"]) & ~Q(followed)
-        | Q(has_verdict["for_not_followers"]) & ~Q(follower)
-        | Q(has_verdict["for_new_accounts"]) & Q(actor__created_at__gt=timezone.now() - NEW_ACCOUNT)
-        | Q(has_verdict["for_private_mentions"]) & Q(private) & ~Q(followed)
-    )
-    return ~Q(kind__in=EXEMPT_KINDS) & ~Q(accepted) & unsolicited
+def _is_private(post_id: int | None) -> bool:
+    if post_id is None:
+        return False
+    return Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists()

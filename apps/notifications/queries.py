@@ -14,7 +14,6 @@ from apps.filters.models import FilterContext
 from apps.graph.models import Mute
 from apps.graph.queries import relations, silenced_ids
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
-from apps.notifications.policy import filtered, filtered_or_dropped
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.sql import rows_of
 from apps.timeline.pipeline.page import FeedItem, hydrate
@@ -23,10 +22,10 @@ from apps.timeline.pipeline.word_filters import apply_filters
 MAX_UNREAD = 100
 MAX_FILTERED, FILTERED_BATCH = 1000, 200
 
-# `unread_notifications` for the badge of every page, of viewers without a policy.
+# `unread_notifications` for the badge of every page.
 _UNREAD = f"""
 SELECT n.id FROM notifications_notification n JOIN accounts_user actor ON actor.id = n.actor_id
-WHERE n.user_id = %(viewer)s AND actor.suspended_at IS NULL
+WHERE n.user_id = %(viewer)s AND NOT n.is_held_back AND actor.suspended_at IS NULL
   AND n.id > coalesce((
       SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'notifications'
   ), 0)
@@ -66,10 +65,10 @@ def notifications_of(
     actor_id: int | None = None,
     include_filtered: bool = False,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications, optionally of some kinds or by one account only."""
+    """A viewer's notifications, optionally of some kinds, by one account only, or with those held back."""
     rows = Notification.objects.filter(user=viewer)
-    if viewer.counts.holds_notifications and not include_filtered:
-        rows = rows.exclude(filtered_or_dropped(viewer))
+    if not include_filtered:
+        rows = rows.filter(is_held_back=False)
     if kinds is not None:
         rows = rows.filter(kind__in=kinds)
     return rows if actor_id is None else rows.filter(actor=actor_id)
@@ -133,7 +132,7 @@ def policy_of(viewer: User) -> NotificationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class FilteredNotifications:
-    """The notifications by one account that a viewer's policy filters, newest first; at least one."""
+    """The notifications by one account that a viewer's policy held back, newest first; at least one."""
 
     items: list[NotificationItem]
 
@@ -145,13 +144,9 @@ class FilteredNotifications:
 def filtered_notifications(
     viewer: User, *, actor_id: int | None = None
 ) -> list[FilteredNotifications]:
-    """The newest thousand filtered notifications by actor, newest first."""
-    if not viewer.counts.holds_notifications:
-        return []
-    rows = notifications_of(viewer, actor_id=actor_id, include_filtered=True).filter(
-        filtered(viewer)
-    )
-    newest = list(rows.order_by("-pk")[:MAX_FILTERED])
+    """The newest thousand notifications that are held back, by actor, newest first."""
+    rows = notifications_of(viewer, actor_id=actor_id, include_filtered=True)
+    newest = list(rows.filter(is_held_back=True).order_by("-pk")[:MAX_FILTERED])
     by_actor: dict[int, list[NotificationItem]] = {}
     for start in range(0, len(newest), FILTERED_BATCH):
         for item in notification_items(viewer, newest[start : start + FILTERED_BATCH]):
@@ -183,7 +178,7 @@ def unread_count(
     viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
 ) -> int:
     """How many notifications are above the read marker, at most 100; one query."""
-    if kinds is None and actor_id is None and not viewer.counts.holds_notifications:
+    if kinds is None and actor_id is None:
         return len(rows_of(_UNREAD, {"viewer": viewer.pk}))
     marker = Coalesce(Subquery(_read_marker(viewer).values("last_read_id")), 0)
     rows = unread_notifications(viewer, marker, kinds=kinds, actor_id=actor_id)
@@ -191,11 +186,8 @@ def unread_count(
 
 
 def unread_expression(viewer: User | None) -> str:
-    """`unread_count` in SQL about `%(viewer)s`, for a statement that a page asks anyhow.
-
-    NULL for visitors, and for viewers whose policy holds notifications back: they take another query.
-    """
-    return _NUMBER_OF_UNREAD if viewer and not viewer.counts.holds_notifications else "NULL"
+    """`unread_count` in SQL about `%(viewer)s`, for a statement that a page asks anyhow; NULL for visitors."""
+    return _NUMBER_OF_UNREAD if viewer else "NULL"
 
 
 def home_read_id(viewer: User) -> int | None:
@@ -205,9 +197,7 @@ def home_read_id(viewer: User) -> int | None:
 
 
 def unread_count_and_home_read_id(viewer: User) -> tuple[int, int | None]:
-    """Both in one query, but for viewers whose policy holds notifications back."""
-    if viewer.counts.holds_notifications:
-        return unread_count(viewer), home_read_id(viewer)
+    """Both in one query."""
     [(unread, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk})
     return unread, read_id
 

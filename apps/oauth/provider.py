@@ -14,6 +14,7 @@ from oauth2_provider.scopes import BaseScopes
 from oauthlib.oauth2.rfc6749 import errors
 from rest_framework.request import Request
 
+from apps.accounts.authentication.backends import login_name
 from apps.accounts.authentication.second_factor import is_on
 from apps.accounts.cache import access_changed
 from apps.accounts.models import User
@@ -79,7 +80,8 @@ class Validator(OAuth2Validator):
         With a second factor, which a program cannot present, the answer is the one to a wrong
         password: it does not reveal that the password is right.
         """
-        if not super().validate_user(username, password, client, request, *args, **kwargs):
+        name = login_name(username)
+        if not super().validate_user(name, password, client, request, *args, **kwargs):
             return False
         user = User.objects.select_for_update(no_key=True).get(pk=request.user.pk)
         return user.is_active and user.password == request.user.password and not is_on(user)
@@ -163,7 +165,6 @@ DESCRIPTIONS = {
     "read": _("Read everything in your account"),
     "write": _("Post, like, follow and change your account"),
     "follow": _("Follow, mute and block people"),
-    "push": _("Send notifications to your device"),
     "profile": _("See who you are"),
 }
 

@@ -470,7 +470,7 @@ def _with_range(current: Topology, kind: str, own: Range, *, version: int) -> To
 
 
 def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topology:
-    """The nodes of an earlier topology. Only those that serve the same slot now keep their contents."""
+    """The nodes of an earlier topology. Only those that serve the same slot of as many now keep their contents."""
     return Topology(
         version=version,
         main=_as_of(earlier.main, current.main, version),
@@ -486,7 +486,9 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
 
 
 def _as_of(earlier: Group, current: Group, version: int) -> Group:
-    serving = {(slot, node) for slot, node in enumerate(current) if node.is_read}
+    # with another number of nodes a key may have had another slot meanwhile, and was changed there
+    kept = current if len(current) == len(earlier) else ()
+    serving = {(slot, node) for slot, node in enumerate(kept) if node.is_read}
     return tuple(
         node if (slot, node) in serving else replace(node, generation=version)
         for slot, node in enumerate(earlier)

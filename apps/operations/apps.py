@@ -13,7 +13,7 @@ class OperationsConfig(AppConfig):
     verbose_name = _("caches")
 
     def ready(self) -> None:
-        from apps.operations.queries import stored_topology  # noqa: PLC0415 -- models are loaded by now
+        from apps.operations.queries import stored  # noqa: PLC0415 -- models are loaded by now
 
-        read_stored_with(stored_topology)
+        read_stored_with(stored)
         connection_created.connect(count_statements_of, dispatch_uid="operations.statements")

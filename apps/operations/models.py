@@ -31,6 +31,41 @@ class Action(models.TextChoices):
     MOVE = "move", _("moved")
 
 
+class Reason(models.TextChoices):
+    """Why nothing counts any more that was cached before an epoch."""
+
+    INSTALLED = "installed", _("first start")
+    NODES = "nodes", _("other Memcached nodes in the settings")
+    WENT_BACK = "back", _("the database went back to an earlier state")
+    OTHER_SERVER = "server", _("another database server, or a failover")
+    ASKED = "asked", _("by hand, after a restore")
+
+
+class CacheEpoch(models.Model):
+    """A time in which cached values count; the newest row is in force (`apps.operations.epoch`).
+
+    `beats` grows every few seconds. A database that was put back has fewer than Redis remembers.
+    """
+
+    value = models.BigIntegerField(unique=True)  # 0 from the first start on, then at random
+    reason = models.CharField(_("why"), max_length=9, choices=Reason.choices)
+    began_at = models.DateTimeField(_("when"), default=timezone.now)
+    nodes = models.CharField(
+        max_length=64, blank=True
+    )  # hash of the Memcached nodes of the settings
+    system = models.CharField(max_length=20)  # identifier of PostgreSQL's data directory
+    timeline = (
+        models.PositiveIntegerField()
+    )  # of PostgreSQL: another one after a failover or a recovery
+    beats = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("epoch of the caches"), _("epochs of the caches")
+
+    def __str__(self) -> str:
+        return f"{self.value:x}: {self.reason}"
+
+
 class TopologyVersion(models.Model):
     """One change: who made it, and the topology before and after. Never updated."""
 

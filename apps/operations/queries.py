@@ -7,6 +7,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.operations.epoch import current_epoch
 from apps.operations.models import TopologyVersion
 from feedcache import connections, stats
 from feedcache.connections import Redis, RedisError, configured_topology
@@ -20,7 +21,7 @@ from feedcache.servers.health import (
     memcached_statuses,
 )
 from feedcache.servers.slots import Master, Move, SlotError, masters, moves
-from feedcache.servers.topology_listener import Report
+from feedcache.servers.topology_listener import Report, Stored
 from feedcache.stats import Counts
 from feedcache.topology import TENANTS, Finding, Node, Place, Pool, Tenant, Topology
 
@@ -75,11 +76,11 @@ def latest() -> TopologyVersion | None:
     return TopologyVersion.objects.order_by("-version").first()
 
 
-def stored_topology() -> Topology | None:
-    """For the thread of the listener: the newest version, on a connection that ends with the query."""
+def stored() -> Stored:
+    """For the thread of the listener: the newest version and the epoch, on a connection that ends with the query."""
     try:
         change = latest()
-        return change.topology() if change else None
+        return Stored(change.topology() if change else None, current_epoch())
     finally:
         connection.close()
 

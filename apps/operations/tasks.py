@@ -1,10 +1,10 @@
-"""Celery tasks of the cache topology."""
+"""Celery tasks of the cache topology and of the epoch."""
 
 import logging
 
 from celery import shared_task
 
-from apps.operations import actions
+from apps.operations import actions, epoch
 from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
@@ -17,3 +17,12 @@ def publish() -> None:
         actions.republish()
     except RedisError as error:
         logger.warning("the topology is published later: %s", error)
+
+
+@shared_task
+def watch_database() -> None:
+    """Notice that the database went back, or is on another server."""
+    try:
+        epoch.watch()
+    except RedisError as error:
+        logger.warning("the database is watched again later: %s", error)

@@ -109,6 +109,7 @@ class Post(models.Model):
 
     class Meta:
         verbose_name, verbose_name_plural = _("post"), _("posts")
+        permissions = [("read_restricted_post", "Can read posts that are not for everybody")]
         constraints = [
             models.UniqueConstraint(
                 "author",
@@ -176,6 +177,10 @@ class Post(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+    @property
+    def is_restricted(self) -> bool:
+        return self.visibility not in OPEN
 
 
 class PostCounts(models.Model):

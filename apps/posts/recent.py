@@ -213,6 +213,7 @@ def _build(
     if token is None:
         return _wait(author, weeks)
     try:
+        cached = _fresh(author, weeks)  # another builder may have ended since they were missing
         revision = UserCounts.objects.values_list("outbox_revision", flat=True).get(pk=author.pk)
         missing = [week for week, bucket in zip(weeks, cached, strict=True) if bucket is None]
         built = {week: _load(author.pk, week, revision) for week in missing}

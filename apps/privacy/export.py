@@ -6,6 +6,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -59,7 +60,7 @@ def own_export(user: User, export_id: int) -> Export:
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
     """Build archives that are due, up to EXPORT_CONCURRENCY at once; the number claimed."""
-    running = Export.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=timezone.now())
+    running = Export.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
     free = settings.EXPORT_CONCURRENCY - running.count()
     return leases.run_due(Export, _build, limit=min(limit, free), only=only) if free > 0 else 0
 
@@ -82,7 +83,7 @@ def _build(row: Export) -> leases.Receipt:
     def progress(done: int) -> None:
         # Progress renews the lease; a worker that has lost it must stop.
         claimed = Export.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
-        if not claimed.update(done=done, total=total, due_at=timezone.now() + LEASE):
+        if not claimed.update(done=done, total=total, due_at=Now() + LEASE):
             raise leases.RetryLater("the archive was taken over, or is not wanted any more")
 
     progress(0)

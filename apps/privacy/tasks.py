@@ -1,7 +1,7 @@
 """Celery tasks of archives and erasures. Messages only wake workers: the rows say what is due."""
 
 from celery import shared_task
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from apps.events.actions import enqueue
 from apps.events.leases import State
@@ -25,7 +25,7 @@ def erase(erasure_id: int) -> None:
 @shared_task
 def sweep() -> None:
     """Enqueue what is due: the work itself takes too long for a sweeper."""
-    due = {"state": State.PENDING, "due_at__lte": timezone.now()}
+    due = {"state": State.PENDING, "due_at__lte": Now()}
     for model, task in ((Export, export.TASK), (Erasure, erasure.TASK)):
         for row_id in model.objects.filter(**due).values_list("pk", flat=True)[:ENQUEUE_BATCH_SIZE]:
             enqueue(task, row_id)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from hashlib import blake2b
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -27,6 +28,7 @@ from apps.promotions.models import (
     CampaignState,
     EndReason,
     OptOut,
+    PromotionSwitch,
     ReaderImpressions,
     SegmentMembership,
     SegmentSweep,
@@ -34,6 +36,7 @@ from apps.promotions.models import (
     UserTrait,
     VirtualFollow,
 )
+from apps.promotions.queries import is_switched_on, preview
 
 RUN_CAMPAIGN = "promotions.run_campaign"
 MAX_TRAITS = 20  # of one account
@@ -174,6 +177,16 @@ def sweep_batch() -> bool:
         return bool(user_ids)
 
 
+# --- the switch ---------------------------------------------------------------------------------
+@transaction.atomic
+def switch_promotions(*, on: bool, by: User) -> None:
+    """Promote posts on this site, or stop at once. NotAllowed without the permission."""
+    require_permission(by, RUN_CAMPAIGN)
+    switch, _is_new = PromotionSwitch.objects.update_or_create(pk=1, defaults={"is_on": on})
+    transaction.on_commit(forget_campaigns, robust=True)
+    log_action(by, switch, _("Switched on.") if on else _("Switched off."))
+
+
 # --- the life of campaigns ------------------------------------------------------------------------
 @transaction.atomic
 def start_campaign(campaign_id: int, *, by: User) -> None:
@@ -262,6 +275,8 @@ def _require_runnable(campaign: Campaign) -> None:
     count = CampaignCount.objects.filter(campaign=campaign).first()
     promoted = User.objects.filter(pk=campaign.account_id, is_active=True, suspended_at=None)
     segments = campaign.segments.filter(is_active=True).count()
+    if not is_switched_on():
+        raise Invalid(_("Promotions are switched off on this site."), code="off")
     if not promoted.exists():
         raise Invalid(_("The account is suspended."), code="account")
     if not 0 < segments <= MAX_SEGMENTS:
@@ -271,6 +286,9 @@ def _require_runnable(campaign: Campaign) -> None:
         raise Invalid(_("Its time is over."), code="time")
     if count is not None and count.impressions >= campaign.budget_impressions:
         raise Invalid(_("Its budget is used up."), code="budget")
+    if preview(campaign).too_few:
+        message = _("Each segment needs at least %(count)d people.")
+        raise Invalid(message % {"count": settings.CAMPAIGN_MIN_PEOPLE}, code="people")
     if running >= MAX_RUNNING:
         raise NotAllowed(_("At most %(count)d campaigns at once.") % {"count": MAX_RUNNING})
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from apps import shards
 from apps.sql import rows_of
 from feedcache.read_through import CachedDecoder, ReadThrough, pack, unpack
 
@@ -50,10 +51,17 @@ SELECT c.id, c.account_id, p.sponsor, extract(epoch FROM c.starts_at)::float, ex
      FROM promotions_campaign_segments cs JOIN promotions_segment s ON s.id = cs.segment_id AND s.is_active
      WHERE cs.campaign_id = c.id)
 FROM promotions_campaign c JOIN promotions_promotedaccount p ON p.user_id = c.account_id
-WHERE c.is_live AND NOT EXISTS (
+WHERE c.is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) AND NOT EXISTS (
     SELECT FROM promotions_campaigncount t WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions
 ) ORDER BY c.id
 """  # noqa: S608 -- constants
+# What an account wrote itself: a third person's words do not stand under its label.
+_NEWEST = """
+SELECT author_id, max(id) FROM posts_post
+WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
+  AND kind = 'text' AND reply_to_id IS NULL {reachable}
+GROUP BY author_id
+"""
 
 
 class Shown(NamedTuple):
@@ -84,7 +92,10 @@ class LiveSegment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiveCampaign:
-    """A campaign that makes virtual follows and has budget left; times in Unix seconds."""
+    """A campaign that makes virtual follows and has budget left; times in Unix seconds.
+
+    `newest_id` is the one post that it shows, 0 when there is none.
+    """
 
     id: int
     account_id: int
@@ -92,6 +103,7 @@ class LiveCampaign:
     starts_at: float
     ends_at: float
     frequency_cap: int
+    newest_id: int
     segments: tuple[LiveSegment, ...]
 
 
@@ -138,7 +150,7 @@ READERS: ReadThrough[int, ReaderEntry] = ReadThrough(
 )
 CAMPAIGNS: ReadThrough[int, tuple[LiveCampaign, ...]] = ReadThrough(
     name="campaigns",
-    version=1,
+    version=2,
     ttl_seconds=3600,
     key_of=str,
     encode=_encode_campaigns,
@@ -168,9 +180,24 @@ def load_readers(user_ids: Collection[int]) -> dict[int, ReaderEntry]:
 
 
 def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]]:
-    """The campaigns that are live and have budget left, by id, in one query."""
+    """The campaigns that are live and have budget left, by id, in two queries; none while the switch is off."""
     rows = rows_of(_CAMPAIGNS, {})
-    return {ALL: tuple(_campaign(*row, orjson.loads(of or "[]")) for *row, of in rows)}
+    newest = _newest_posts({row[1] for row in rows})
+    return {
+        ALL: tuple(
+            _campaign(*row, newest.get(row[1], 0), orjson.loads(of or "[]")) for *row, of in rows
+        )
+    }
+
+
+def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
+    """The newest open post of each account that is its own: no repost, no quote, no reply."""
+    if not account_ids:
+        return {}
+    values = {"accounts": list(account_ids)}
+    return dict(
+        shards.or_partly(lambda: rows_of(_NEWEST.format(reachable=shards.reachable("id")), values))
+    )
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:

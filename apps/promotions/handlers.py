@@ -12,7 +12,9 @@ from apps.graph.cache import load_graph_revisions, renew_graph_revisions
 from apps.promotions.actions import begin_batch, forget_user, refresh_user, stop_batch
 from apps.promotions.cache import forget_campaigns, forget_readers
 from apps.promotions.models import PromotedAccount, RuleKind, Segment, SegmentRule
+from apps.promotions.queries import is_promoted
 from apps.tags.models import TagFollow
+from feedcache.ids import author_of
 
 LANGUAGES = {"interface_language", "post_language"}
 
@@ -40,6 +42,14 @@ def follow_virtually(payload: Payload) -> None:
 def unfollow_virtually(payload: Payload) -> None:
     forget_campaigns()  # likewise
     stop_batch(payload["account_id"], payload["after"])
+
+
+@handles("post_published")
+@handles("post_deleted")
+def renew_newest(payload: Payload) -> None:
+    """A campaign shows the newest post of its account."""
+    if is_promoted(author_of(payload["post_id"])):
+        forget_campaigns()
 
 
 @handles("followed")

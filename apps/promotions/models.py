@@ -237,6 +237,24 @@ class PromotedAccount(models.Model):
         return str(self.user)
 
 
+class PromotionSwitch(models.Model):
+    """Whether the site promotes anything at all; one row, and without it: no."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    is_on = models.BooleanField(
+        _("posts are promoted"),
+        default=False,
+        help_text=_("While it is off no campaign starts, and nobody sees those that run."),
+    )
+
+    class Meta:
+        verbose_name = verbose_name_plural = _("switch of promotions")
+        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="one_switch")]
+
+    def __str__(self) -> str:
+        return gettext("on") if self.is_on else gettext("off")
+
+
 class CampaignState(models.TextChoices):
     DRAFT = "draft", _("draft")
     RUNNING = "running", _("running")

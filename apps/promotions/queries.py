@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 import orjson
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -26,6 +27,7 @@ from apps.promotions.cache import (
 from apps.promotions.models import (
     Campaign,
     OptOut,
+    PromotionSwitch,
     Trait,
     UserTrait,
     VirtualFollow,
@@ -35,7 +37,7 @@ from apps.promotions.wording import RuleFact
 from apps.sql import rows_of
 from feedcache.read_through import Batch, Future
 
-MAX_PREVIEWED = 10_000  # people; beyond that, staff need no exact number
+MAX_PREVIEWED = 10_000  # people; beyond that, staff need no number
 
 _CHUNKS = """
 SELECT min(id), max(id), count(*) FROM (
@@ -67,7 +69,7 @@ JOIN promotions_campaign c ON c.account_id = f.account_id AND c.is_live
 JOIN promotions_campaign_segments cs ON cs.campaign_id = c.id
 JOIN promotions_segment s ON s.id = cs.segment_id AND s.is_active
 JOIN promotions_segmentmembership m ON m.segment_id = s.id AND m.user_id = f.user_id
-WHERE f.user_id = %(reader)s AND NOT (
+WHERE f.user_id = %(reader)s AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) AND NOT (
     EXISTS (SELECT FROM promotions_campaigncount t
             WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions)
     OR EXISTS (SELECT FROM promotions_readerimpressions seen WHERE seen.user_id = f.user_id
@@ -87,7 +89,8 @@ ORDER BY f.account_id, c.id, s.id
 class Promotion:
     """Why a reader may see the posts of an account that they do not follow.
 
-    `people` describes the segment; `pages` are digests of the newest pages of today that showed the campaign.
+    `people` describes the segment; `newest_id` is the one post that is shown of the account, 0 without one; `pages` are
+    digests of the newest views of today.
     """
 
     account_id: int
@@ -96,6 +99,7 @@ class Promotion:
     people: str
     sponsor: str
     facts: tuple[RuleFact, ...]
+    newest_id: int
     pages: tuple[int, ...] = field(default=(), compare=False)
 
     def reason(self) -> str:
@@ -116,10 +120,10 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """How many people there are; at least so many when it is not exact."""
+    """How many people there are at least. `too_few`: a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
 
     people: int
-    is_exact: bool
+    too_few: bool = False
 
 
 # --- for the timeline -----------------------------------------------------------------------------
@@ -195,6 +199,7 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
                 segment.people,
                 campaign.sponsor,
                 _facts(segment.facts),
+                campaign.newest_id,
                 tuple(seen.pages) if seen else (),
             )
     return found
@@ -207,14 +212,40 @@ def promotions_of(reader_id: int) -> dict[int, Promotion]:
     reader follows, mutes or blocks, nor of those that block the reader. At most one for each of at most 100 campaigns.
     """
     values = {"reader": reader_id, "now": timezone.now(), "today": today()}
+    rows = rows_of(_PROMOTIONS, values)
+    newest = {one.account_id: one.newest_id for one in _live_campaigns()} if rows else {}
     return {
         account_id: Promotion(
-            account_id, campaign_id, segment_id, people, sponsor, _facts(facts), tuple(pages or ())
+            account_id,
+            campaign_id,
+            segment_id,
+            people,
+            sponsor,
+            _facts(facts),
+            newest.get(account_id, 0),
+            tuple(pages or ()),
         )
-        for account_id, campaign_id, segment_id, people, sponsor, facts, pages in rows_of(
-            _PROMOTIONS, values
-        )
+        for account_id, campaign_id, segment_id, people, sponsor, facts, pages in rows
     }
+
+
+def is_switched_on() -> bool:
+    """Whether staff have switched promotions on."""
+    return PromotionSwitch.objects.filter(is_on=True).exists()
+
+
+def is_anything_promoted() -> bool:
+    """Whether somebody may see something promoted: the switch is on, and a campaign runs."""
+    return bool(_live_campaigns())
+
+
+def is_promoted(account_id: int) -> bool:
+    """Whether a campaign shows the account now."""
+    return any(campaign.account_id == account_id for campaign in _live_campaigns())
+
+
+def _live_campaigns() -> tuple[LiveCampaign, ...]:
+    return CAMPAIGNS.get_many([ALL], load_campaigns).get(ALL, ())
 
 
 # --- for people -----------------------------------------------------------------------------------
@@ -252,12 +283,23 @@ def _facts(rules: str | None) -> tuple[RuleFact, ...]:
 def preview(campaign: Campaign) -> Audience:
     """How many people would follow the account of a campaign virtually, by the rules as they are now.
 
-    Exact up to 10,000; counting ends there, one segment after the other.
+    Never exact, and nothing about a segment of few: rules that hold for one person only would tell what else holds for
+    that person, and so would two numbers that differ by one. Counting ends at 10,000.
     """
     people: set[int] = set()
-    for segment in campaign.segments.order_by("pk").prefetch_related("rules"):
+    segments = campaign.segments.filter(is_active=True).order_by("pk").prefetch_related("rules")
+    for segment in segments:
         members = people_in(segment).exclude(pk=campaign.account_id)
-        people.update(members.values_list("pk", flat=True)[: MAX_PREVIEWED + 1])
-        if len(people) > MAX_PREVIEWED:
-            return Audience(MAX_PREVIEWED, is_exact=False)
-    return Audience(len(people), is_exact=True)
+        found = members.values_list("pk", flat=True)[:MAX_PREVIEWED]
+        if len(found) < settings.CAMPAIGN_MIN_PEOPLE:
+            return Audience(0, too_few=True)
+        people.update(found)
+    if not segments:
+        return Audience(0, too_few=True)
+    return Audience(_rounded(min(len(people), MAX_PREVIEWED)))
+
+
+def _rounded(people: int) -> int:
+    """Down to a number with one digit that counts, or to the least that is told."""
+    step: int = 10 ** (len(str(people)) - 1)
+    return max(people // step * step, int(settings.CAMPAIGN_MIN_PEOPLE))

@@ -6,17 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from apps import replicas
 from apps.accounts.models import HANDLE_PATTERN, User
 from apps.accounts.queries import user_ids_by_handle, users_by_id
 from apps.addresses import local_handle
-from apps.errors import NotFound
+from apps.errors import Invalid, NotFound
 from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page
 from apps.search.query_parser import TEXT_MAX_CHARACTERS, SearchQuery
 from apps.search.words import tsquery
-from apps.sql import rows_of
+from apps.sql import Patience, TooSlow
 from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted
 from apps.timeline.thread import visible_item
 from feedcache.ids import MAX_ID, parse_id
@@ -36,7 +37,10 @@ _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 def search_posts(
     viewer: User | None, query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
 ) -> Page[FeedItem]:
-    """A page of the posts that match a query, optionally of one author. Empty without words and author."""
+    """A page of the posts that match a query, optionally of one author. Empty without words and author.
+
+    Invalid when the words are so frequent that it takes longer than `SEARCH_SECONDS`.
+    """
     viewer_id = viewer.pk if viewer else None
     if query.author and author_id is None:
         author_id = viewer_id if query.author == "me" else _author(query.author)
@@ -45,8 +49,12 @@ def search_posts(
     if not query.tsquery and author_id is None:
         return Page()
 
+    patience = Patience(settings.SEARCH_SECONDS)
+
     def source(position: Cursor, count: int) -> list[int]:
-        return _ids(query, viewer_id, author_id, position, count)
+        return _candidates(
+            viewer_id, patience, *_statement(query, viewer_id, author_id, position, count)
+        )
 
     return fill_page(
         source, Reader(viewer, None), cursor=_within(query, cursor), rule=without_muted
@@ -64,13 +72,13 @@ def _author(handle: str) -> int | None:
     return user_ids_by_handle([handle]).get(handle)
 
 
-def _ids(
+def _statement(
     query: SearchQuery,
     viewer_id: int | None,
     author_id: int | None,
     cursor: Cursor,
     count: int,
-) -> list[int]:
+) -> tuple[str, dict[str, Any]]:
     conditions = {
         _WORDS: bool(query.tsquery),
         _AUTHOR: author_id is not None,
@@ -89,12 +97,18 @@ def _ids(
         "count": count,
     }
     applying = (sql_text for sql_text, applies in conditions.items() if applies)
-    return _candidates(viewer_id, "\n".join([_FOUND, *applying, order]), values)
+    return "\n".join([_FOUND, *applying, order]), values
 
 
-def _candidates(viewer_id: int | None, statement: str, values: Mapping[str, Any]) -> list[int]:
+def _candidates(
+    viewer_id: int | None, patience: Patience, statement: str, values: Mapping[str, Any]
+) -> list[int]:
     """The ids of a statement, perhaps from a replica; who may see them is decided afterwards."""
-    rows = replicas.read(viewer_id, lambda db: rows_of(statement, values, database=db))
+    try:
+        rows = replicas.read(viewer_id, lambda db: patience.rows_of(statement, values, database=db))
+    except TooSlow:
+        message = _("This search takes too long. Try rarer words, or a time: after:2026-01-31.")
+        raise Invalid(message, code="too_slow") from None
     return [row[0] for row in rows]
 
 
@@ -153,7 +167,7 @@ def search_people(
         "only_followed": only_followed,
         "limit": MAX_CANDIDATES,
     }
-    ids = _candidates(viewer_id, _PEOPLE, values)
+    ids = _candidates(viewer_id, Patience(settings.SEARCH_SECONDS), _PEOPLE, values)
     related = exact_relations(viewer_id, ids)
     # an exact match of the handle is the first row
     hidden = related.blocked_by | (related.blocking - set(_with_handle(handle, ids[:1])))

@@ -210,10 +210,13 @@ def _rows(viewer_id: int, cursor: ActionCursor) -> dict[str, list[_Row]]:
 
 
 def _visible(viewer: User, rows: Sequence[_Row]) -> Iterator[Action]:
-    """Those actions whose actor and object the viewer may see and wants to see."""
+    """Those actions whose actor and object the viewer may see and wants to see.
+
+    Who likes a restricted post is told on its own page, to those who look.
+    """
     post_ids = {row.object_id for row in rows if row.verb != Verb.FOLLOW}
     found = apply_filters(viewer, FilterContext.HOME, hydrate(viewer.pk, list(post_ids)).items)
-    items = {item.id: item for item in found}
+    items = {item.id: item for item in found if item.post.is_open}
     people = {row.actor_id for row in rows}
     people |= {row.object_id for row in rows if row.verb == Verb.FOLLOW}
     related = exact_relations(viewer.pk, people | {item.post.author_id for item in found})

@@ -48,6 +48,7 @@ from apps.timeline.pipeline.page import (
 from apps.timeline.pipeline.promoted import (
     Promotions,
     no_promotions,
+    promotion_of,
     promotions_for,
     without_promoted,
 )
@@ -77,14 +78,18 @@ def home_timeline(
 ) -> Page[FeedItem]:
     """A page of the viewer's home. `exclude_read`: without what the viewer has read; None: as the viewer chose.
 
-    `promoted=False` leaves promoted posts out, for programs that may not show their label.
+    `promoted=False` leaves promoted posts out, for programs that may not show their label. Pages that are read upwards
+    have none.
     """
     exclude_read = viewer.hides_read if exclude_read is None else exclude_read
     preloaded: Preloaded = {}
     batches = Batches(Batch(), Batch())
     rule = home_rule(
         viewer,
-        ask_promotions(batches.first, viewer.pk) if promoted else no_promotions,
+        # no more than a page's share of them, which is counted from its top
+        no_promotions
+        if cursor.ascending or not promoted
+        else ask_promotions(batches.first, viewer.pk),
         ask_recent_follows(batches.second, viewer.pk, viewer.counts.graph_revision),
     )
     page = fill_page(
@@ -266,17 +271,20 @@ def home_rule(
 ) -> Rule:
     """The rule that keeps those posts, of all that a viewer may see, that belong on the home timeline.
 
-    An open post of a virtual followee passes with the `promotion` that brings it; only these call `promotions`. Posts
-    that came by a followed tag, or are older than the follow, say so.
+    The newest post of a virtual followee passes with the `promotion` that brings it; only these call `promotions`.
+    Posts that came by a followed tag, or are older than the follow, say so.
     """
     counts = viewer.counts  # of what most have nothing
-    in_exclusive_lists = exclusive_member_ids(viewer) if counts.exclusive_lists else ()
     tags = followed_names(viewer) if counts.followed_tags else ()
-    languages = chosen_languages(viewer) if counts.choosy_follows else {}
 
     def belonging(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
         # the home cache may still hold former followees; hydration has checked the membership in circles
         followed, followed_since = relations.following | {viewer.pk}, recent_follows()
+        authors = {item.post.author_id for item in items}
+        in_exclusive_lists = (
+            exclusive_member_ids(viewer, among=authors) if counts.exclusive_lists else ()
+        )
+        languages = chosen_languages(viewer, among=authors) if counts.choosy_follows else {}
         belonging_items = []
         for item in without_muted_or_hidden(items, relations):
             author_id = item.post.author_id
@@ -291,7 +299,7 @@ def home_rule(
                 belonging_items.append(_older_than_follow(item, since) if since else item)
             elif tags and (tag := _followed_tag(item, tags)):
                 belonging_items.append(replace(item, followed_tag=tag))
-            elif item.post.is_open and (promotion := promotions().get(author_id)):
+            elif item.post.is_open and (promotion := promotion_of(item.post, promotions())):
                 belonging_items.append(replace(item, promotion=promotion))
         return belonging_items
 
@@ -415,7 +423,7 @@ def get_activity(
         page = home_timeline(viewer, Cursor(limit=limit), promoted=promoted)
         return Activity(page.items, str(ReadPosition(page.newer or 0, began_ms)))
     position = ReadPosition.parse(last_id)
-    late = _late_items(viewer, position, promoted=promoted)
+    late = _late_items(viewer, position)
     room = max(limit - len(late), 1)
     cursor = Cursor(min_id=position.newest_id, limit=room)
     above = home_timeline(viewer, cursor, promoted=promoted)
@@ -429,8 +437,8 @@ def may_have_unread(viewer: User, position: ReadPosition) -> bool:
     return bool(newer_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position))
 
 
-def _late_items(viewer: User, position: ReadPosition, *, promoted: bool) -> list[FeedItem]:
-    items = home_items(viewer, _late_ids(viewer, position), promoted=promoted)
+def _late_items(viewer: User, position: ReadPosition) -> list[FeedItem]:
+    items = home_items(viewer, _late_ids(viewer, position), promoted=False)
     return [item for item in items if not (viewer.hides_read and item.shown.flags.read)]
 
 

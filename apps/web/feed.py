@@ -5,10 +5,9 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from apps.http.requests import SiteRequest, viewer_of
+from apps.http.requests import SiteRequest
 from apps.pagination import Page
 from apps.timeline.pipeline.page import FeedItem
-from apps.timeline.pipeline.promoted import count_shown
 from feedcache.stats import stage
 
 # What few feeds set. To look in vain for a name costs a template several exceptions.
@@ -29,9 +28,6 @@ def render_feed(
 ) -> HttpResponse:
     """The page of a feed; an htmx request gets only the next items."""
     with stage("present"):
-        viewer = viewer_of(request)
-        if viewer is not None and request.method == "GET":  # HEAD shows nothing
-            count_shown(viewer.pk, page.items)
         date = request.GET.get("date", "")
         shown = {"page": page, "has_items": bool(page.items), "date": date}
         shown = DEFAULTS | context | shown

@@ -242,6 +242,7 @@ urlpatterns: list[URLPattern] = [
     ],
     path("settings/privacy", settings.privacy, name="settings_privacy"),
     path("settings/promotions", promotions.promotions, name="settings_promotions"),
+    path("promoted/seen", promotions.seen, name="promoted_seen"),
     path("settings/blocks", relationships.blocked, name="settings_blocks"),
     path("settings/mutes", relationships.muted, name="settings_mutes"),
     # lists and circles
@@ -304,6 +305,7 @@ urlpatterns: list[URLPattern] = [
         "settings/export/<int:export_id>/archive.zip", personal_data.download, name="export_archive"
     ),
     path("settings/delete", personal_data.delete, name="delete_account"),
+    path("account-deleted", personal_data.deleted, name="account_deleted"),
     # ranking
     path("ranked", ranked.ranked, name="ranked"),
     path("ranked/algorithm", ranked.algorithm, name="ranking_algorithm"),

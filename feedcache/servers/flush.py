@@ -23,6 +23,18 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
 # What would be wrong if it were read again after its class had moved away and come back: nobody brought it up to date.
 OUTDATED = {"timelines": ["home:*", "inbox:*", "square:*", "policies:*"]}
 
+# What else would be wrong after the database went back: marks of deleted posts, prepared scores.
+DERIVED = [("timelines", "gone:*"), ("timelines", "rt:*")]
+
+
+def delete_everything() -> int:
+    """Delete all keys that were derived from PostgreSQL; how many. RedisError may leave some; again is safe."""
+    patterns = {pattern for patterns in PATTERNS.values() for pattern in patterns} | set(DERIVED)
+    patterns |= {(role, pattern) for role, found in OUTDATED.items() for pattern in found}
+    return sum(
+        _delete(client, pattern) for role, pattern in sorted(patterns) for client in written(role)
+    )
+
 
 def delete_keys(name: str) -> int:
     """Delete the keys of a class; how many. RedisError may leave some of them; deleting again is safe."""

@@ -5,7 +5,8 @@ started again in a forked child. It subscribes to a channel in the Redis of REDI
 second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. A key that is
 missing or older than this process's topology was lost: it is written again from here. A process that has just started
 also reads what is stored behind Redis (`read_stored_with`), since that Redis may have lost the newest versions. Until
-it knows either it uses no class of data that may have moved: others may have left the address of the settings.
+it knows either it uses no Memcached and no class of data that may have moved: others may have left the address of the
+settings. The epoch, under which all of Memcached is cached, is told in the same way, under a key of its own.
 """
 
 import atexit
@@ -16,7 +17,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from feedcache import stats
@@ -36,6 +37,7 @@ from feedcache.topology import Topology, TopologyError, problems
 logger = logging.getLogger(__name__)
 
 KEY = CHANNEL = "topology"
+EPOCH_KEY = "topology:epoch"
 PROCESSES = "topology:processes"  # the names of the reports below; readers remove expired ones
 REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
@@ -81,6 +83,17 @@ def published(*, by: Redis | None = None) -> Topology | None:
         return None
 
 
+def publish_epoch(epoch: int, *, by: Redis | None = None, replaces: bool = True) -> None:
+    """Tell all processes the epoch. Raises RedisError."""
+    (by or configuration()).set(EPOCH_KEY, epoch, nx=not replaces)
+
+
+def published_epoch(*, by: Redis | None = None) -> int:
+    """The epoch in Redis; 0 when it is missing. Raises RedisError."""
+    text: Any = (by or configuration()).get(EPOCH_KEY)
+    return int(text) if text and text.isdigit() else 0
+
+
 def processes() -> list[Report]:
     """The processes that reported within the last seconds, by name. Raises RedisError."""
     client = configuration()
@@ -97,17 +110,25 @@ def processes() -> list[Report]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is stored behind Redis: the newest topology, None when there is none, and the epoch."""
+
+    topology: Topology | None = None
+    epoch: int = 0
+
+
 @dataclass
-class _Stored:
-    read: Callable[[], Topology | None] = lambda: None
+class _Store:
+    read: Callable[[], Stored] = Stored
 
 
-_stored = _Stored()
+_store = _Store()
 
 
-def read_stored_with(read: Callable[[], Topology | None]) -> None:
-    """How a process that has just started reads the newest topology that is stored; None when there is none."""
-    _stored.read = read
+def read_stored_with(read: Callable[[], Stored]) -> None:
+    """How a process that has just started reads what is stored."""
+    _store.read = read
 
 
 @dataclass
@@ -170,6 +191,10 @@ class Listener:
         self.is_known = True
         self._told.set()
 
+    def _call_back(self) -> None:
+        for callback in self._subscribers:
+            callback(self.topology)
+
     def subscribe(self, callback: Callable[[Topology], None]) -> None:
         """Call back with the topology now, and with every new one, from the thread."""
         self._subscribers.append(callback)
@@ -193,19 +218,28 @@ class Listener:
                 logger.error("topology %s refused: %s", topology.version, codes)
             self._refused_version = topology.version
             return False
-        self.topology = topology
-        for callback in self._subscribers:
-            callback(topology)
+        self.topology = replace(topology, epoch=self.topology.epoch)
+        self._call_back()
         logger.info("topology %s in use", topology.version)
         return True
 
+    def use_epoch(self, epoch: int) -> None:
+        """From now on nothing counts that was cached under another epoch."""
+        if epoch and epoch != self.topology.epoch:
+            self.topology = replace(self.topology, epoch=epoch)
+            self._call_back()
+            logger.info("epoch %x in use", epoch)
+
     def look(self, by: Redis) -> None:
         """Adopt the topology in Redis, restore it if it was lost, and report. Raises RedisError."""
-        topology = published(by=by)
+        topology, epoch = published(by=by), published_epoch(by=by)
         self._use_stored()
+        self.use_epoch(epoch)
         if topology is not None:
             self.use(topology)
             self._learn()
+        if self.topology.epoch and not epoch:
+            publish_epoch(self.topology.epoch, by=by, replaces=False)
         if self.topology.version > (topology.version if topology else 0):
             publish(self.topology, by=by)
         self._report(by)
@@ -218,12 +252,13 @@ class Listener:
         if self.is_known or not listens():
             return
         try:
-            topology = _stored.read()
+            stored = _store.read()
         except Exception:
             logger.exception("the stored topology was not read; it is tried again")
             return
-        if topology is not None:
-            self.use(topology)
+        self.use_epoch(stored.epoch)
+        if stored.topology is not None:
+            self.use(stored.topology)
         self._learn()
 
     def after_fork(self) -> None:
@@ -336,6 +371,13 @@ def current() -> Topology:
     if not own.is_running and listens():
         own.start()
     return own.topology
+
+
+def epoch_in_use() -> int:
+    """A part of the keys in Redis of what is made from Memcached: a process that has not heard of an epoch yet must not
+    make it for those that have.
+    """
+    return listener().topology.epoch
 
 
 follow_topology_with(listener)

@@ -55,6 +55,7 @@ BUILDING_TTL_SECONDS = 60  # after a builder has died
 # Readers times posts in one script, during which Redis serves no other client: 0.3 ms if all of them are online.
 PUSH_BATCH = 50
 DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
+EXISTS_BATCH = 2000  # readers in one pipeline
 READERS_PER_BITMAP = 4096  # in a cluster their windows share a slot
 BITMAPS_PER_TRIP = 500
 AWAY_TTL_SECONDS = 30 * 24 * 3600  # since the last reader of a bitmap went away
@@ -77,12 +78,14 @@ class HomeWindows:
     length: int
     ttl_seconds: int
     generation: Callable[[], int] = int  # of all windows of this kind; part of the key
+    epoch: Callable[[], int] = int  # the same, of all caches
 
     @property
     def name(self) -> str:
-        """The prefix of the keys in the present generation."""
-        generation = self.generation()
-        return f"{self.prefix}.{generation}" if generation else self.prefix
+        """The prefix of the keys in the present epoch and generation."""
+        epoch, generation = self.epoch(), self.generation()
+        prefix = f"{self.prefix}-{epoch:x}" if epoch else self.prefix
+        return f"{prefix}.{generation}" if generation else prefix
 
     def of(self, generation: int) -> "HomeWindows":
         """The windows of a given generation."""
@@ -281,6 +284,15 @@ class HomeWindows:
             timelines().scan(after, match=f"{self.name}:{{*}}:*[0-9]", count=count),
         )
         return cursor, [int(key.rpartition(b":")[2]) for key in keys]
+
+    def existing(self, reader_ids: Sequence[int]) -> set[int]:
+        """Those of these readers who have a window."""
+        found: set[int] = set()
+        for start in range(0, len(reader_ids), EXISTS_BATCH):
+            batch = reader_ids[start : start + EXISTS_BATCH]
+            commands: list[Command] = [("EXISTS", self.key(reader_id)) for reader_id in batch]
+            found.update(compress(batch, execute(timelines(), commands)))
+        return found
 
     def exists(self, reader_id: int) -> bool:
         """Whether a reader has a window, that is, is online."""

@@ -12,7 +12,7 @@ The builder of a bucket holds the owner's lock. A change deletes the lock, so va
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -140,6 +140,7 @@ class WeekBuckets:
 
     prefix: str
     channel: str
+    epoch: Callable[[], int] = int  # of all caches; part of the key
     ttl_seconds: int = WEEK_SECONDS
     max_values: int = 500
     max_bytes: int = 1_000_000
@@ -238,10 +239,15 @@ class WeekBuckets:
 
     # All keys of one owner share a hash tag: in a Redis Cluster they live on one node.
     def _key(self, owner_id: int, week: Week) -> str:
-        return f"{self.prefix}:{{{owner_id}}}:{week.name}"
+        return f"{self._name}:{{{owner_id}}}:{week.name}"
 
     def _lock(self, owner_id: int) -> str:
-        return f"{self.prefix}:{{{owner_id}}}:lock"
+        return f"{self._name}:{{{owner_id}}}:lock"
+
+    @property
+    def _name(self) -> str:
+        epoch = self.epoch()
+        return f"{self.prefix}-{epoch:x}" if epoch else self.prefix
 
 
 def _run(source: str, keys: list[str], args: list[Any]) -> Any:

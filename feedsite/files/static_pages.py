@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.http.requests import SiteRequest
 from apps.moderation.rules import rules_json
+from apps.operations.epoch import last_return
 from feedsite.monitoring.health import current_state
 
 DAY = 24 * 3600
@@ -42,29 +43,71 @@ def page(request: HttpRequest, template: str) -> HttpResponse:
     return render(request, template, {"here": "about"})
 
 
-# The public status: four parts of the site, without the servers behind them.
+# The public status: the parts of the site, without the servers behind them, and what people notice when one of the
+# checks of a part fails; the worst first.
+_SLOWER = gettext_lazy("Pages are put together by the database, and are slower than usual.")
 _PARTS = (
-    (gettext_lazy("Storage"), {"postgresql", "postgresql writes"}),
+    (
+        gettext_lazy("Storage"),
+        {
+            "postgresql": gettext_lazy(
+                "Most pages cannot be read right now, and nothing can be posted."
+            ),
+            "postgresql writes": gettext_lazy(
+                "Nothing can be posted or changed right now; reading works."
+            ),
+        },
+    ),
     (
         gettext_lazy("Timelines"),
-        {"redis", "relations", "relations replicas", "counters", "existence"},
+        dict.fromkeys(
+            ("redis", "relations", "relations replicas", "counters", "existence"), _SLOWER
+        ),
     ),
-    (gettext_lazy("Deliveries"), {"broker", "workers", "beat", "deliveries", "broadcast"}),
-    (gettext_lazy("Page caches"), {"memcached", "cache", "limits"}),
+    (
+        gettext_lazy("Deliveries"),
+        {
+            "workers": gettext_lazy(
+                "Posts are kept, and reach home pages once deliveries run again."
+            ),
+            "dead letters": gettext_lazy(
+                "Some deliveries were given up; the people who run this site have to look."
+            ),
+            "deliveries": gettext_lazy("New posts reach home pages late."),
+            "broker": gettext_lazy("New posts reach home pages some seconds late."),
+            "beat": gettext_lazy("Scheduled posts and whatever was missed have to wait."),
+            "broadcast": gettext_lazy("Open pages do not show news by themselves."),
+        },
+    ),
+    (
+        gettext_lazy("Page caches"),
+        {
+            "limits": gettext_lazy("Logging in may be refused: guesses cannot be counted."),
+            "cache": _SLOWER,
+            "memcached": _SLOWER,
+        },
+    ),
+    (
+        gettext_lazy("The audit"),
+        {"audit": gettext_lazy("A mistake was found that could not be repaired.")},
+    ),
 )
 
 
-def _are_ok(checks: dict[str, Any], names: set[str]) -> bool:
-    return all(check["ok"] for name, check in checks.items() if name in names)
+def _sentence(checks: dict[str, Any], sentences: dict[str, Any]) -> str:
+    """What people notice of a part; empty when it works."""
+    failing = (name for name in sentences if name in checks and not checks[name]["ok"])
+    return next((str(sentences[name]) for name in failing), "")
 
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
     """The public status, from the same checks as the health endpoint."""
     state = current_state()
-    parts = [(name, _are_ok(state["checks"], names)) for name, names in _PARTS]
+    parts = [(name, _sentence(state["checks"], sentences)) for name, sentences in _PARTS]
     context: dict[str, Any] = {"here": "about", "status": state["status"], "parts": parts}
     context["behind"] = state.get("deliveries_behind_seconds")
+    context["went_back"] = last_return() if state["checks"]["postgresql"]["ok"] else None
     response = render(request, "status.html", context)
     response.headers["Cache-Control"] = "no-store"
     return response

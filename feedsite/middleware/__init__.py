@@ -2,5 +2,5 @@
 
 Elsewhere: the Content-Security-Policy is `settings.CONTENT_SECURITY_POLICY`, which django-csp adds, and
 a view changes with `csp.decorators`; `request.user` is `apps.http.authentication`; errors are
-`apps.http.errors`; `/healthz` is `feedsite.monitoring.health`.
+`apps.http.errors`; further headers `apps.http.security_headers`; `/healthz` is `feedsite.monitoring.health`.
 """

@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 # server.
 AWAY = ("08", "57P")
 READ_ONLY = "25006"
+BUSY = ("55P03", "57014", "40P01", "40001")  # a lock, a time-out, a deadlock: the server answers
 EXEMPT = ("/healthz/", "/static/")
 ERROR = "_postgresql_error"  # on the request
 
@@ -62,7 +63,7 @@ class OutageMiddleware:
             return response
         if is_away(error) and self._breaker.fail():
             logger.error("PostgreSQL does not answer: %s", error)
-        return self._respond_without(request)
+        return self._respond_without(request, error)
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
@@ -71,11 +72,13 @@ class OutageMiddleware:
         if not _is_server_error(exception):
             return None
         setattr(request, ERROR, exception)
-        return error_response(request, _unavailable())
+        return error_response(request, _unavailable(exception))
 
-    def _respond_without(self, request: HttpRequest) -> HttpResponseBase:
+    def _respond_without(
+        self, request: HttpRequest, error: BaseException | None = None
+    ) -> HttpResponseBase:
         page = self._stale_pages.find(request, answered_at=self._answered_at)
-        return page or error_response(request, _unavailable())
+        return page or error_response(request, _unavailable(error))
 
 
 def is_away(error: BaseException) -> bool:
@@ -111,7 +114,14 @@ def note_outage(request: HttpRequest | None = None, **_signal: object) -> None:
 got_request_exception.connect(note_outage)
 
 
-def _unavailable() -> Unavailable:
+def _unavailable(error: BaseException | None = None) -> Unavailable:
+    """What is so: no answer, no changes for now, or a row that somebody else holds."""
+    state = _state(error) if error is not None else None
+    if state == READ_ONLY:
+        return Unavailable(_("Our database takes no changes just now. Try again in a moment."))
+    if state in BUSY:
+        text = _("This took too long and was given up; nothing was changed. Try again in a moment.")
+        return Unavailable(text)
     return Unavailable(_("We cannot reach our database just now. Try again in a moment."))
 
 

@@ -75,4 +75,4 @@ def _make_carriable(request: HttpRequest) -> None:
     for name, values in fields.lists():
         fields.setlist(name, [carriable(value) for value in values])
     if fields != request.POST:
-        request.POST = fields  # type: ignore[assignment]  # Django sets one, too
+        request.POST = fields  # type: ignore[assignment]  # Django sets it so, too

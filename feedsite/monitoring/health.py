@@ -9,6 +9,7 @@ it is not ready without PostgreSQL.
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
@@ -17,11 +18,12 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.db import DatabaseError, connection
 from django.db.models import Min
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 from kombu import Connection
 
+from apps.audit.models import AuditFinding
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.timeline.fanout import lag
@@ -33,6 +35,8 @@ from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"
 FRESH_SECONDS = 1.0
+MAX_DEAD = 100  # of each kind that are counted
+CLOCK_SECONDS = 600.0  # no lease and no pause is as long
 PROBE, PROBE_SECONDS = "health:probe", 10
 # With any of these the request came through a proxy, and its address is the proxy's.
 FORWARDED = (
@@ -192,29 +196,52 @@ def _broker() -> bool:
 
 
 def _workers() -> bool | str:
-    return _reports("worker") or "no worker runs: posts are published, and reach nobody"
+    return _reports("worker", "no worker runs: posts are published, and reach nobody")
 
 
 def _beat() -> bool | str:
-    return _reports("beat") or "beat does not run: what was missed is not looked for"
+    return _reports("beat", "beat does not run: what was missed is not looked for")
 
 
-def _reports(role: str) -> bool:
-    return any(process.role == role for process in topology_listener.processes())
+def _reports(role: str, otherwise: str) -> bool | str:
+    """Whether a process reports in that role. Where nobody can report, nobody knows."""
+    if any(process.role == role for process in topology_listener.processes()):
+        return True
+    try:
+        connections.configuration().set(PROBE, 1, ex=PROBE_SECONDS)
+    except connections.RedisError as error:
+        return f"unknown: the Redis that takes the reports takes none: {error}"
+    return otherwise
+
+
+def _findings() -> bool | str:
+    """Nothing that the auditor found within a day is left as it was."""
+    since = Now() - timedelta(days=1)
+    left = AuditFinding.objects.filter(repaired_at=None, last_found_at__gt=since).count()
+    return f"the auditor could not repair {left} mistakes of the last day" if left else True
+
+
+def _dead_letters() -> bool | str:
+    """No work was given up after its last attempt."""
+    dead = {"state": State.DEAD}
+    kinds = [Event.objects, FanoutJob.objects, FanoutChunk.objects]
+    number = sum(rows.filter(**dead)[:MAX_DEAD].count() for rows in kinds)
+    return f"{number} dead letters wait for staff" if number else True
 
 
 def _deliveries() -> bool | str:
     """No post waits for its delivery, and nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
     if behind := lag.measure().seconds:
         return f"deliveries are {behind} s behind"
-    oldest = [
-        rows.filter(state=State.PENDING).aggregate(at=Min("due_at"))["at"]
+    ages = [
+        rows.filter(state=State.PENDING).aggregate(age=Now() - Min("due_at"))["age"]
         for rows in (Event.objects, FanoutJob.objects, FanoutChunk.objects)
     ]
-    now = timezone.now()
-    late = max(((now - at).total_seconds() for at in oldest if at is not None), default=0)
+    late = max((age.total_seconds() for age in ages if age is not None), default=0.0)
     if late > settings.AUDIT_PROMISE_SECONDS:
         return f"the oldest delivery has been due for {late:.0f} s"
+    if late < -CLOCK_SECONDS:
+        return f"the next delivery is due in {-late:.0f} s only: PostgreSQL's clock went back"
     return True
 
 
@@ -230,6 +257,8 @@ _CHECKS: dict[str, Callable[[], bool | str]] = {
     "broadcast": _writes(connections.broadcasts),
     "broker": _broker,
     "deliveries": _deliveries,
+    "dead letters": _dead_letters,
+    "audit": _findings,
 }
 
 

@@ -1,1 +1,1 @@
-"""The adapter between granian and Django: requests are complete before they take a thread."""
+"""What the servers need: the adapter between granian and Django, what processes import once, and beat's clock."""

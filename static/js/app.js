@@ -172,6 +172,32 @@ function failed(event) {
 
 for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, failed);
 
+// --- promoted posts: one counts when its label has been on the screen for a second, once for each page ------
+
+const view = `${Date.now()}-${Math.random()}`;
+const onScreen = new Map();
+const labels = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes) {
+    clearTimeout(onScreen.get(target));
+    if (isIntersecting) onScreen.set(target, setTimeout(countSeen, 1000, target));
+  }
+});
+
+function countSeen(label) {
+  if (document.hidden) return;
+  labels.unobserve(label);
+  const body = new URLSearchParams({ post: label.dataset.promoted, view });
+  body.set("csrfmiddlewaretoken", document.getElementById("act").elements.csrfmiddlewaretoken.value);
+  fetch("/promoted/seen", { method: "POST", body, keepalive: true }).catch(() => {});
+}
+
+function watchLabels(root) {
+  for (const label of root.querySelectorAll("[data-promoted]")) labels.observe(label);
+}
+
+watchLabels(document);
+document.addEventListener("htmx:load", (event) => watchLabels(event.target));
+
 document.addEventListener("htmx:load", (event) => {
   const added = event.target;
   setClocks(added);

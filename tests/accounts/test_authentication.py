@@ -2,7 +2,7 @@ import pytest
 from django.contrib.auth import authenticate
 
 from apps.accounts.actions import issue_token
-from apps.accounts.authentication.backends import HandleOrEmailBackend
+from apps.accounts.authentication.backends import HandleOrEmailBackend, login_name
 from apps.api.authentication import TOKEN_MAX_CHARACTERS
 from apps.moderation.actions import restore_user, suspend_user
 from tests.support.cases import each
@@ -15,7 +15,7 @@ ME = "/api/v1/accounts/verify_credentials"
 
 @each("name", ["alice", "@Alice", " ALICE ", "alice@example.org", "Alice@Example.ORG"])
 def test_people_log_in_with_handle_or_address(alice, name):
-    assert authenticate(username=name, password=PASSWORD) == alice
+    assert authenticate(username=login_name(name), password=PASSWORD) == alice
 
 
 @each(

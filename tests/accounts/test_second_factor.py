@@ -18,6 +18,7 @@ from oauth2_provider.models import AccessToken as ApplicationToken
 
 from apps.accounts.actions import issue_token
 from apps.accounts.authentication import second_factor
+from apps.accounts.email.rescue import RESCUE, reset_second_factor
 from apps.accounts.models import AccessToken, Login
 from apps.errors import Invalid, NotAllowed, TooMany
 from apps.oauth.actions import issue_access, register_application
@@ -528,12 +529,12 @@ class TestLockedOut:
         assert "Second factor reset: Lost her phone." in entry.change_message
 
     def test_not_of_other_staff_and_not_their_own(self, alice, clock):
-        moderator = make_staff("accounts.change_user", handle="moderator1")
+        moderator = make_staff("accounts.change_user", RESCUE, handle="moderator1")
         chief = make_staff(superuser=True, handle="chief")
         for user, by in ((chief, moderator), (moderator, moderator), (alice, alice)):
             turn_on(user)
             with pytest.raises(NotAllowed):
-                second_factor.reset_second_factor(user, by=by)
+                reset_second_factor(user, by=by)
             assert second_factor.is_on(user)
             clock.shift(60)
 

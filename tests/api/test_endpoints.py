@@ -13,6 +13,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post
+from apps.engagement.queries import engaged
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
 from apps.graph.actions import block_user
@@ -287,7 +288,7 @@ def call(client, method, address, number=0, *, slash="", **more):
         data = {"quote_approval_policy": "nobody"}
     if address == "reports":
         data = {"account_id": str(number)}
-    if method == "GET" and address == "accounts/lookup":
+    if method in {"GET", "HEAD"} and address == "accounts/lookup":
         path += "?acct=alice"
     return (
         client.generic(method, path, **more)
@@ -408,7 +409,9 @@ def told(address, reader, actor):
         FollowRequest.objects.create(owner=reader, requester=actor)
     if address == "notifications/requests/<int:account_id>":
         change_policy(reader, for_not_followers="filter")
-        Notification.objects.create(user=reader, kind=NotificationKind.FOLLOW, actor=actor)
+        held = Notification(user=reader, kind=NotificationKind.FOLLOW, actor=actor)
+        held.is_held_back = True
+        held.save()
     if "<int:notification_id>" in address or "<str:group_key>" in address:
         kind = NotificationKind.FOLLOW
         return Notification.objects.create(user=reader, kind=kind, actor=actor).pk
@@ -424,6 +427,33 @@ def test_a_trailing_slash_is_the_same_address_without_a_redirect(alice, bob, api
             answer = call(client, method, address, number, slash="/")
             assert answer.status_code == 200
             assert "Location" not in answer.headers
+
+
+@pytest.mark.long
+@pytest.mark.gate
+def test_wherever_one_may_get_one_may_ask_for_the_head(alice, bob, api_of, case):
+    for method, address, _needs_token in ENDPOINTS:
+        if method != "GET":
+            continue
+        with case(address=address):
+            people = user_by_id(alice.pk), user_by_id(bob.pk)
+            client, number = asker_and_subject(method, address, *people, api_of)
+            answer = call(client, "HEAD", address, number)
+            assert answer.status_code == call(client, "GET", address, number).status_code == 200
+            assert (answer.content, answer.headers["Content-Type"]) == (b"", "application/json")
+    answer = call(client, "DELETE", "notifications/clear")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "OPTIONS, POST")
+    answer = call(client, "DELETE", "notifications")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+
+
+def test_the_head_of_a_post_reads_nothing_and_deletes_nothing(alice, bob, api_of):
+    number = publish(alice).pk
+    for client in (api_of(alice), api_of(bob)):
+        assert call(client, "HEAD", "statuses/<int:status_id>", number).status_code == 200
+    assert number not in engaged(bob.pk, [number]).read
+    assert call(api_of(bob), "GET", "statuses/<int:status_id>", number).status_code == 200
+    assert number in engaged(bob.pk, [number]).read
 
 
 def asker_and_subject(method, address, alice, bob, api_of):

@@ -1,3 +1,4 @@
+import re
 from itertools import product
 
 import pytest
@@ -12,11 +13,11 @@ from apps.api.entities.notification import (
 )
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
-from apps.notifications.actions import mark_read
+from apps.notifications.actions import change_policy, mark_read
 from apps.notifications.models import Notification, NotificationKind
 from apps.posts.actions.publish import repost
 from tests.support.cases import each
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -157,6 +158,35 @@ def test_accounts_can_come_in_part(api, alice, bob):
     (partial,) = body["partial_accounts"]
     assert partial["acct"] == "carol"
     assert set(partial) == PartialAccountJson.__required_keys__
+
+
+def test_who_is_in_a_group_is_walked_by_pages(api, alice):
+    post = Notification.objects.filter(kind="like").latest("pk").post_id or 0
+    fans = [make_user() for _fan in range(4)]
+    for fan in fans:
+        like_post(fan, post)
+    deliver()
+    Notification.objects.update(created_at=timezone.now())
+    key = api.get(GROUPS, {"types[]": "favourite"}).json()["notification_groups"][0]["group_key"]
+    found, address = [], f"{GROUPS}/{key}/accounts?limit=2"
+    while address:
+        answer = api.get(address)
+        assert len(answer.json()) <= 2
+        found += [one["acct"] for one in answer.json()]
+        following = re.search(r'<([^>]+)>; rel="next"', answer.headers.get("Link", ""))
+        address = following[1] if following else ""
+    assert found == [*(fan.handle for fan in reversed(fans)), "carol"]
+    told = api.get(NOTIFICATIONS, {"types[]": "favourite"}).json()
+    assert {one["group_key"] for one in told} == {key}
+
+
+def test_groups_come_with_what_is_held_back_when_asked(api, alice, carol):
+    change_policy(alice, for_not_following="filter")
+    publish(carol, "hello again @alice")
+    deliver()
+    usual = api.get(GROUPS).json()["notification_groups"]
+    every = api.get(GROUPS, {"include_filtered": "true"}).json()["notification_groups"]
+    assert len(every) == len(usual) + 1
 
 
 def test_what_is_no_group_is_refused(api, subtests):

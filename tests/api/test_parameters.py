@@ -1,11 +1,13 @@
 """Every parameter that the OpenAPI document names is looked at: none is ignored in silence."""
 
+import itertools
 import json
 from io import BytesIO
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
 from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -137,7 +139,8 @@ def _bodies(document):
             for one in list(content.values())[:1]:
                 name = one["schema"].get("$ref", "").rpartition("/")[2]
                 shape = document["components"]["schemas"].get(name, one["schema"])
-                yield method, path, set(shape.get("properties", {}))
+                properties = set(shape.get("properties", {}))
+                yield method, path, properties, set(shape.get("required", ()))
 
 
 @pytest.fixture
@@ -162,6 +165,7 @@ def world(alice, bob, settings, tmp_path):
         "number": schedule_post(alice, Draft("Later."), in_an_hour()).pk,
         "name": "river",
         "circle_id": create_group(Circle, alice, name="Friends").pk,
+        "group_key": f"ungrouped-{Notification.objects.filter(user=alice)[0].pk}",
         "notification_id": Notification.objects.filter(user=alice).values_list("pk", flat=True)[0],
     }
 
@@ -201,7 +205,7 @@ def test_every_parameter_of_a_query_is_read(alice, api_of, document, world, reco
 def test_every_field_of_a_body_is_read(alice, api_of, document, world, recorded):
     samples, ignored = _samples(world), set()
     keeper = make_staff(handle="keeper", superuser=True)
-    for method, path, names in _bodies(document):
+    for method, path, names, _required in _bodies(document):
         if path in BY_LIBRARY:
             continue
         body = samples[method, path]
@@ -219,6 +223,49 @@ def test_every_field_of_a_body_is_read(alice, api_of, document, world, recorded)
             (method, path, name) for name in names - recorded.fields() - WITHOUT_EFFECT.keys()
         }
     assert sorted(ignored) == []
+
+
+def test_null_and_blank_say_nothing_where_a_field_may_be_left_out(alice, api_of, document, world):
+    keeper, samples = make_staff(handle="keeper", superuser=True), _samples(world)
+    wrong, tried = [], 0
+    for method, path, names, required in _bodies(document):
+        if path in BY_LIBRARY:
+            continue
+        caller = application_client() if (method, path) == ("post", "/api/v1/accounts") else None
+        send = getattr(caller or api_of(keeper if "x/policies" in path else alice), method)
+        sample = samples[method, path]
+        for name, body in itertools.product(sorted(names - required), _saying_nothing(sample)):
+            others = {key: value for key, value in body.items() if key.partition("[")[0] != name}
+            usual = _status_of(send, path.format(**world), others)
+            nothing = _status_of(send, path.format(**world), {**others, name: body[NOTHING]})
+            tried += 1
+            if nothing != usual:
+                wrong.append((method, path, name, body[NOTHING], usual, nothing))
+    assert wrong == []
+    assert tried > 100
+
+
+NOTHING = "nothing"
+
+
+def _saying_nothing(sample):
+    """A sample as a form where it needs a file, else as JSON without files, with what to say for nothing."""
+    if "file" in sample:
+        return [{**sample, NOTHING: ""}]
+    sample = {name: value for name, value in sample.items() if not hasattr(value, "read")}
+    return [{**sample, NOTHING: ""}, {**sample, NOTHING: None}]
+
+
+def _status_of(send, address, body):
+    """How a request ends; nothing stays of it."""
+    body.pop(NOTHING, None)
+    for value in body.values():
+        if hasattr(value, "seek"):
+            value.seek(0)
+    with transaction.atomic():
+        answer = send(address, body, format="multipart" if "file" in body else "json")
+        transaction.set_rollback(True)
+    return answer.status_code
 
 
 def _samples(world):

@@ -1,14 +1,17 @@
 """Forms in the shape of JSON."""
 
 from contextlib import suppress
+from io import BytesIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.exceptions import ParseError
 
-from apps.api.parsers import nested
+from apps.api.parsers import nested, without_brackets
+from apps.posts.actions.uploads import upload_picture
 from tests.support.cases import each
+from tests.support.pictures import picture
 
 
 @pytest.mark.parametrize(
@@ -45,6 +48,36 @@ def test_names_say_the_shape(fields, shape):
 def test_contradictions_are_refused(fields):
     with pytest.raises(ParseError):
         nested(fields)
+
+
+@pytest.mark.parametrize(
+    ("body", "shape"),
+    [
+        ({"status": "x", "media_ids[]": ["1", "2"]}, {"status": "x", "media_ids": ["1", "2"]}),
+        ({"media_ids[]": "1"}, {"media_ids": ["1"]}),
+        ({"media_ids[]": []}, {"media_ids": []}),
+        ({"poll[options]": ["a", "b"], "poll[expires_in]": 60},
+         {"poll": {"options": ["a", "b"], "expires_in": 60}}),
+        ({"poll": {"options[]": ["a", "b"]}}, {"poll": {"options": ["a", "b"]}}),
+        ({"poll": {"options": ["a", "b"]}, "poll[multiple]": True},
+         {"poll": {"options": ["a", "b"], "multiple": True}}),
+        ({"k[][word]": "a", "k[][whole]": True}, {"k": [{"word": "a", "whole": True}]}),
+        ({"text": "a[b]", "list": ["[]"]}, {"text": "a[b]", "list": ["[]"]}),
+    ],
+)  # fmt: skip
+def test_names_of_json_may_be_those_of_forms(body, shape):
+    assert without_brackets(body) == shape
+
+
+@pytest.mark.django_db
+def test_pictures_are_not_lost_by_the_name_of_their_field(api_of, alice, settings, tmp_path):
+    settings.MEDIA_ROOT = str(tmp_path)
+    image = upload_picture(alice, BytesIO(picture()))
+    body = {"status": "x", "media_ids[]": [str(image.pk)]}
+    answer = api_of(alice).post("/api/v1/statuses", body, format="json").json()
+    assert [one["id"] for one in answer["media_attachments"]] == [str(image.pk)]
+    contradiction = {"poll": "x", "poll[options]": ["a", "b"]}
+    assert api_of(alice).post("/api/v1/statuses", contradiction, format="json").status_code == 400
 
 
 steps = st.lists(st.sampled_from(["", "a", "b", "0", "1", "["]), max_size=6)

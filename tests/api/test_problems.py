@@ -1,5 +1,7 @@
 """Refusals have the content type of RFC 9457 for those who name it, and the same body for everybody."""
 
+import re
+
 import pytest
 
 from tests.support.cases import each
@@ -28,3 +30,35 @@ def test_answers_and_pages_keep_their_types(client):
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
     page = client.get("/@nobody", headers=accept)
     assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+
+
+@each(
+    "body, field",
+    [
+        ({"status": "x", "poll": {"options": "one", "expires_in": 600}}, "poll[options]"),
+        ({"status": "x", "poll": {"options": [{}, "b"], "expires_in": 600}}, "poll[options][0]"),
+        ({"status": "x", "poll": "yes"}, "poll"),
+        ({"status": "x", "media_ids": "1"}, "media_ids"),
+        ({"status": "x", "media_ids": ["1", "none"]}, "media_ids[1]"),
+        ({"status": None, "poll": {}}, "poll[options]"),
+    ],
+)
+def test_what_is_wrong_inside_is_said_in_sentences(alice, api_of, body, field):
+    answer = api_of(alice).post("/api/v1/statuses", body, format="json")
+    assert answer.status_code == 422
+    said = answer.json()
+    assert said["errors"][0]["field"] == field
+    for sentence in (said["error"], *(error["detail"] for error in said["errors"])):
+        assert not re.search(r"ErrorDetail|code=|[{}]|dictionary|\bstr\b", sentence), sentence
+    assert said["error"].startswith(f"{field}: ")
+
+
+def test_objects_in_objects_are_named_by_their_path(alice, api_of):
+    program, address = api_of(alice), "/api/v1/accounts/update_credentials"
+    for source, field in (
+        ({"quote_policy": "followers"}, "source[quote_policy]"),
+        ("public", "source"),
+    ):
+        said = program.patch(address, {"source": source}, format="json").json()
+        assert [error["field"] for error in said["errors"]] == [field]
+        assert "ErrorDetail" not in said["error"]

@@ -177,3 +177,9 @@ def test_a_request_keeps_the_languages_for_the_follow_to_come(act, alice, carol,
     related = api_of(carol).get(f"{V1}/accounts/relationships", {"id[]": alice.pk}).json()[0]
     assert (related["following"], related["languages"]) == (True, ["en"])
     assert Followee.objects.get(owner=carol).languages == ["en"]
+
+
+def test_each_account_is_related_once_and_only_if_it_exists(alice, bob, carol, api_of):
+    asked = {"id[]": [carol.pk, bob.pk, carol.pk, 99999999]}
+    answer = api_of(alice).get(f"{V1}/accounts/relationships", asked).json()
+    assert [one["id"] for one in answer] == [str(carol.pk), str(bob.pk)]

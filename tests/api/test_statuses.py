@@ -76,7 +76,7 @@ def test_visibilities_are_mastodons_words_both_ways(api, theirs, ours):
     assert Post.objects.get(pk=body["id"]).visibility == ours
 
 
-@each("visibility", ["followers", "mentioned", "everybody", "", "PUBLIC", 5, []])
+@each("visibility", ["followers", "mentioned", "everybody", "PUBLIC", 5, []])
 def test_other_words_are_refused(api, visibility):
     answer = post_json(api, {"status": "hello", "visibility": visibility})
     assert answer.status_code == 422
@@ -316,3 +316,10 @@ def test_what_a_post_does_not_say_its_author_has_said_before(alice, api):
     said = {"status": "hello", "visibility": "public", "sensitive": False, "language": "en"}
     body = post_json(api, said).json()
     assert (body["visibility"], body["sensitive"], body["language"]) == ("public", False, "en")
+
+
+def test_null_and_blank_inside_a_poll_say_nothing(api):
+    poll = {"options": ["a", "b"], "expires_in": 600, "multiple": None, "hide_totals": ""}
+    answer = post_json(api, {"status": "Which?", "poll": poll, "visibility": "", "language": None})
+    assert answer.status_code == 200
+    assert answer.json()["poll"]["multiple"] is False

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.accounts.queries import handles_of
+from apps.audit.comparison.cached import CACHES
 from apps.audit.models import AuditFinding, AuditRun, Kind, accounts_of, finding_text
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
@@ -39,12 +40,18 @@ def test_a_finding_is_a_sentence_about_somebody(chief, finding):
     assert "@alice" in chief.get(f"{FINDINGS}{finding.pk}/change/").content.decode()
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_has_its_words_and_names_somebody(alice, kind):
+@pytest.mark.parametrize(
+    ("kind", "cache"),
+    [
+        *((kind, "") for kind in Kind if kind != Kind.CACHED),
+        *((Kind.CACHED, name) for name in CACHES),
+    ],
+)
+def test_every_kind_has_its_words_and_names_somebody(alice, kind, cache):
     details = dict.fromkeys(
         ("number", "counts", "where", "id", "has", "should", "parts", "present", "lost"), 3
     )
-    details |= {"follower": alice.pk, "followee": alice.pk}
+    details |= {"follower": alice.pk, "followee": alice.pk, "cache": cache}
     post_id = publish(alice).pk
     finding = AuditFinding(kind=kind, viewer_id=alice.pk, post_id=post_id, details=details)
     text = finding_text(finding, handles_of(accounts_of([finding])))

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.audit import auditor
-from apps.audit.checks import SLICE
+from apps.audit.checks import DELIVERIES
 from apps.audit.explain import Source, explain_home
 from apps.demo.content.loader import load_content
 from apps.engagement.models import Bookmark, Like
@@ -160,6 +160,6 @@ def test_every_post_has_its_delivery_and_explanations_tell_the_story(small):
         sources |= {found.source for found in page.items}
     assert Source.BACKFILL in sources
     run = auditor.run_once()
-    assert run.deliveries >= min(SLICE, Post.objects.count())
+    assert run.deliveries >= min(DELIVERIES, Post.objects.count())
     # counts: another test's Redis does not know the demo
     assert not run.findings.exclude(kind="count").exists()

@@ -177,7 +177,7 @@ def run_scores(task):
     for handle in ("bob", "carol"):
         reader = user_by_handle(handle)
         choose_algorithm(reader, "heavy")
-        if not rank_timeline._online([reader.pk]):  # before anything is delivered
+        if not rank_timeline.online([reader.pk]):  # before anything is delivered
             rank_timeline.order(heavy, reader, weights_of(heavy))
     deliver()
     for pk in FanoutChunk.objects.values_list("pk", flat=True):
@@ -278,6 +278,7 @@ TASKS = {
     "apps.privacy.tasks.sweep": run_plain,
     "apps.privacy.tasks.purge": run_plain,
     "apps.operations.tasks.publish": run_plain,
+    "apps.operations.tasks.watch_database": run_plain,
     "apps.audit.tasks.audit": run_plain,
     "apps.audit.tasks.keep_days": run_plain,
     "apps.promotions.tasks.apply_time": run_plain,

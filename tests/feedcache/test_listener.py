@@ -2,10 +2,13 @@
 
 import logging
 import os
+from dataclasses import replace
 
 import pytest
 
+from feedcache import memcached_tiers
 from feedcache.connections import timelines
+from feedcache.memcached_tiers import tiers
 from feedcache.servers import topology_listener as module
 from feedcache.servers.topology_listener import (
     CHANNEL,
@@ -14,7 +17,9 @@ from feedcache.servers.topology_listener import (
     Listener,
     processes,
     publish,
+    publish_epoch,
     published,
+    published_epoch,
 )
 from feedcache.topology import Node, Topology
 from tests.support.faults import dead_redis
@@ -63,6 +68,45 @@ def test_a_missed_message_is_healed_by_looking(start):
     wait_until(lambda: timelines().pubsub_numsub(CHANNEL)[0][1] == 1, "it listens")
     timelines().set(KEY, version(4).to_json())  # and nobody is told
     assert reaches(listener, 4)
+
+
+def test_an_epoch_is_told_to_all_who_follow_and_stays_with_new_topologies(start):
+    listener, heard = start(), []
+    listener.subscribe(lambda topology: heard.append((topology.version, topology.epoch)))
+    publish_epoch(77)
+    wait_until(lambda: heard[-1] == (0, 77), "the epoch is heard")
+    publish(version(2))
+    wait_until(lambda: heard[-1] == (2, 77), "the topology is heard")
+    publish_epoch(78)
+    wait_until(lambda: heard[-1] == (2, 78), "the next epoch is heard")
+
+
+def test_an_epoch_that_redis_lost_is_told_again_but_never_over_another(start):
+    listener = start()
+    publish_epoch(77)
+    wait_until(lambda: listener.topology.epoch == 77, "the epoch is heard")
+    timelines().flushdb()
+    wait_until(lambda: published_epoch() == 77, "it is told again")
+    publish_epoch(78, replaces=False)
+    assert published_epoch() == 77
+
+
+def test_without_an_epoch_no_memcached_is_used(start, monkeypatch):
+    """A process that listens, and that neither Redis nor PostgreSQL has told."""
+    monkeypatch.setattr(module, "listens", lambda: True)
+    own = Listener(version(3), role="web")
+    monkeypatch.setattr(module, "_listener", own)
+    monkeypatch.setattr(own, "_has_waited", True)
+    monkeypatch.setattr(own, "start", lambda: None)
+    forget_tiers(monkeypatch)
+    assert not tiers().is_configured
+    own.use_epoch(5)
+    own._learn()
+    assert tiers().topology == replace(version(3), epoch=5)
+
+
+def forget_tiers(monkeypatch):
+    monkeypatch.setattr(memcached_tiers, "_current", memcached_tiers._CurrentTiers())
 
 
 def test_a_message_is_heard_before_the_next_look(start, monkeypatch):

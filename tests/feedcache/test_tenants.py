@@ -19,7 +19,7 @@ from feedcache.rate_limit import Limit, count_each
 from feedcache.read_through import Batch
 from feedcache.servers import broadcast, topology_listener
 from feedcache.servers.flush import delete_keys, delete_outdated, outdated_keys
-from feedcache.servers.topology_listener import Listener, listener, publish
+from feedcache.servers.topology_listener import Listener, Stored, listener, publish
 from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.longset import Change, LongSets
 from feedcache.structures.week_bucket import Change as WeekChange
@@ -262,8 +262,8 @@ def fresh(settings, monkeypatch):
     made = Listener(Topology(), role="test")
     monkeypatch.setattr(topology_listener, "_listener", made)
     monkeypatch.setattr(connections, "_followers", [topology_listener.listener])
-    stored = topology_listener._stored.read
-    topology_listener.read_stored_with(lambda: None)
+    stored = topology_listener._store.read
+    topology_listener.read_stored_with(Stored)
     yield made
     made.stop()
     topology_listener.read_stored_with(stored)
@@ -279,7 +279,7 @@ def test_it_waits_for_the_topology_before_it_uses_a_server(fresh, steps):
 
 
 def test_where_redis_lost_the_topology_the_stored_one_holds(fresh, steps):
-    topology_listener.read_stored_with(lambda: moved(steps[3].url))
+    topology_listener.read_stored_with(lambda: Stored(moved(steps[3].url)))
     assert fresh.known() == moved(steps[3].url)
     wait_until(
         lambda: topology_listener.published() == moved(steps[3].url), "the topology is put back"
@@ -288,7 +288,7 @@ def test_where_redis_lost_the_topology_the_stored_one_holds(fresh, steps):
 
 def test_where_redis_has_an_older_one_the_stored_one_holds(fresh, steps):
     publish(Topology(version=2, tenants={"timelines": steps[1]}))
-    topology_listener.read_stored_with(lambda: moved(steps[3].url))
+    topology_listener.read_stored_with(lambda: Stored(moved(steps[3].url)))
     assert fresh.known() == moved(steps[3].url)
     wait_until(
         lambda: topology_listener.published() == moved(steps[3].url), "the topology is put back"
@@ -296,7 +296,7 @@ def test_where_redis_has_an_older_one_the_stored_one_holds(fresh, steps):
 
 
 def test_and_where_redis_is_away(fresh, steps):
-    topology_listener.read_stored_with(lambda: moved(steps[3].url))
+    topology_listener.read_stored_with(lambda: Stored(moved(steps[3].url)))
     with dead_redis():
         assert fresh.known() == moved(steps[3].url)
 
@@ -314,7 +314,7 @@ def test_without_either_no_server_is_used(fresh, monkeypatch):
         assert waits == [topology_listener.FIRST_SECONDS], "only the first call waits"
         with pytest.raises(RedisError):
             timelines().get("x")
-    topology_listener.read_stored_with(lambda: None)
+    topology_listener.read_stored_with(Stored)
     wait_until(lambda: fresh.known() == Topology(), "it is known that nobody has moved anything")
 
 

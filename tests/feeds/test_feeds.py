@@ -67,6 +67,7 @@ def test_what_is_refused_says_where(alice, bob):
         ({"include_tags": ["1"]}, "include_tags"),
         ({"exclude_words": ["!?"]}, "exclude_words"),
         ({"include_words": ["x" * 101]}, "include_words"),
+        ({"include_words": ["\ufdfa" * 6]}, "include_words"),  # 108 as looked for
         ({"include_words": [f"word {n}" for n in range(MAX_PHRASES + 1)]}, "include_words"),
         ({"exclude_tags": [f"t{n}" for n in range(MAX_RULES)]}, "include_people"),
     ):
@@ -107,6 +108,27 @@ def test_a_deleted_account_is_in_no_rule(alice, bob, carol):
     assert (forget_person(alice.pk), forget_person(alice.pk)) == (1, 0)
     feed.refresh_from_db()
     assert (feed.include_people, feed.exclude_people) == ([carol.pk], [])
+
+
+def test_feeds_by_words_count_as_searches(alice, bob, page_of, api_of, settings):
+    """Each looks through all posts; those of people and tags do not."""
+    words = create_feed(alice, name="Words", include_words=["tea"], is_public=True)
+    people = create_feed(alice, name="People", include_people=["alice"], is_public=True)
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "search": (1, 60)}
+    ways = {
+        "page": lambda feed: page_of(bob).get(feed.url),
+        "api": lambda feed: api_of(bob).get(f"/api/x/feeds/{feed.pk}/timeline"),
+        "rss": lambda feed: page_of(None).get(f"{feed.url}.rss"),
+    }
+    found = {
+        name: [read(feed).status_code for feed in (people, words, words, people)]
+        for name, read in ways.items()
+    }
+    assert found == {
+        "page": [200, 200, 429, 200],
+        "api": [200, 429, 429, 200],
+        "rss": [200, 200, 429, 200],
+    }
 
 
 FORM = {"name": "Rivers", "include_people": "@alice", "include_tags": "#river, sea", "include_words": "tea\n绿茶",

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.errors import DomainError
+from apps.errors import DomainError, Invalid
 from apps.feeds import timeline
 from apps.feeds.actions import create_feed
 from apps.feeds.models import Feed
@@ -280,6 +280,18 @@ def test_the_owner_is_told_why_and_nobody_else(alice, bob, carol):
     for viewer in (carol, None):
         page = feed_timeline(feed, viewer, Cursor())
         assert [item.because for item in page.items] == [(), (), ()]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_feed_of_too_frequent_words_ends_and_says_so(alice, bob, settings, monkeypatch):
+    publish(alice, "green tea")
+    deliver()
+    slow = timeline._WORDS.replace("WHERE words", "WHERE pg_sleep(60) IS NOT NULL AND words")
+    monkeypatch.setattr(timeline, "_WORDS", slow)
+    settings.SEARCH_SECONDS = 0.05
+    with pytest.raises(Invalid) as refusal:
+        feed_timeline(create_feed(bob, name="Tea", include_words=["tea"]), bob, Cursor())
+    assert refusal.value.code == "too_slow"
 
 
 def test_what_is_not_indexed_yet_waits_for_the_words_that_stay_out(alice, bob):

@@ -28,13 +28,16 @@ GOOD = {
     "SECURE_SSL_REDIRECT": True,
     "SECURE_HSTS_SECONDS": 3600,
     "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https"),
+    "TRUSTED_PROXY_HOPS": 1,
+    "STAFF_SECOND_FACTOR": True,
     "FFMPEG": "sh",  # any program that is there
     "FFPROBE": "sh",
 }
 
 
 @pytest.fixture
-def production(settings):
+def production(settings, monkeypatch):
+    monkeypatch.setattr("feedsite.checks.missing", list)  # of this machine nothing is said
     for name, value in GOOD.items():
         setattr(settings, name, value)
     return settings
@@ -85,11 +88,21 @@ def example_key():
         ("WEB_CONCURRENCY", {"core": 40, "writes": 3, "rest": 2}, "W003"),
         ("SECURE_PROXY_SSL_HEADER", None, "W001"),
         ("FFMPEG", "no-such-program", "W002"),
+        ("TRUSTED_PROXY_HOPS", 0, "E026"),
+        ("SECURE_SSL_REDIRECT", False, "W006"),
+        ("STAFF_SECOND_FACTOR", False, "W007"),
     ],
 )
 def test_what_is_refused(production, name, value, code):
     setattr(production, name, value)
     assert found() == [f"feedsite.{code}"]
+
+
+def test_ffmpeg_without_confinement_is_told(production, monkeypatch):
+    monkeypatch.setattr("feedsite.checks.missing", lambda: ["Landlock"])
+    assert found() == ["feedsite.W005"]
+    production.FFMPEG = "no-such-program"
+    assert found() == ["feedsite.W002"]
 
 
 def test_a_replica_is_another_server_and_no_shard(production, monkeypatch):

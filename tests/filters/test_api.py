@@ -1,5 +1,7 @@
 """Filters as clients and browsers use them."""
 
+import re
+
 import pytest
 
 from apps.filters.actions import FilterChange, KeywordChange, add_keyword, create_filter
@@ -86,6 +88,14 @@ def test_forms_are_the_same(bob, api_of):
 def test_bad_filters(bob, api_of, body):
     assert api_of(bob).post(FILTERS, body, format="json").status_code == 422
     assert not Filter.objects.exists()
+
+
+def test_the_form_can_be_sent_as_it_comes(bob, page_of):
+    browser, address = page_of(bob), "/settings/filters"
+    checked = re.findall(r'name="places" value="(\w+)"[^>]* checked', browser.get(address).text)
+    assert checked == ["home", "notifications", "public", "thread"]
+    fields = {"title": "Quiet", "keywords": "tea", "places": checked, "act": "warn", "expires": "0"}
+    assert browser.post(address, fields).status_code == 303
 
 
 def test_the_pages(bob, page_of):

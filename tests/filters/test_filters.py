@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import like_post
 from apps.errors import Invalid, NotFound
-from apps.filters import actions
+from apps.filters import actions, queries
 from apps.filters.actions import (
     FilterChange,
     KeywordChange,
@@ -44,23 +44,64 @@ def make(owner, *words, places=EVERYWHERE, act="warn", **more):
         FilterChange("x", ["home"], "explode"),
         FilterChange("x", ["home"], keywords=[KeywordChange(keyword=" ")]),
         FilterChange("x", ["home"], keywords=[KeywordChange(keyword="x" * 201)]),
+        FilterChange("x", ["home"], keywords=[KeywordChange(keyword="\ufdfa" * 12)]),  # 216 folded
     ],
 )
 def test_what_a_filter_may_not_be(bob, wanted):
     with pytest.raises(Invalid):
         create_filter(bob, wanted)
     assert filters_of(bob) == []
-    assert active_filters_of(user_by_id(bob.pk)) == []
+    assert not active_filters_of(user_by_id(bob.pk))
 
 
 def test_there_are_bounds(bob, monkeypatch):
     found = make(bob, "one")
-    monkeypatch.setattr(actions, "MAX_KEYWORDS", 1)
+    monkeypatch.setattr(actions, "MAX_KEYWORDS_OF_FILTER", 1)
     with pytest.raises(Invalid):
         change_filter(bob, found.pk, FilterChange(keywords=[KeywordChange(keyword="two")]))
     monkeypatch.setattr(actions, "MAX_FILTERS", 1)
     with pytest.raises(Invalid):
         make(bob, "three")
+
+
+@each("bound, value", [("MAX_KEYWORDS", 3), ("MAX_FOLDED_CHARACTERS", 11)])
+def test_all_filters_of_an_account_share_one_allowance(alice, bob, monkeypatch, bound, value):
+    make(bob, "one", "two")
+    monkeypatch.setattr(actions, bound, value)
+    last = make(bob, "three")
+    [keyword] = last.keywords.all()
+    for attempt in (
+        lambda: make(bob, "\ufdfa"),
+        lambda: actions.add_keyword(bob, last.pk, keyword="four", whole_word=True),
+        lambda: change_filter(bob, last.pk, FilterChange(keywords=[KeywordChange(keyword="four")])),
+    ):
+        with pytest.raises(Invalid):
+            attempt()
+    if bound == "MAX_FOLDED_CHARACTERS":
+        with pytest.raises(Invalid):
+            actions.change_keyword(bob, keyword.pk, keyword="longer", whole_word=None)
+    swap = [KeywordChange(keyword.pk, delete=True), KeywordChange(keyword="four")]
+    change_filter(bob, last.pk, FilterChange(keywords=swap))
+    make(alice, "one", "two", "six")
+
+
+def matched(reader, texts):
+    filters = active_filters_of(reader)
+    return {text for text in texts if filters.matches(1, [text], timezone.now())}
+
+
+def test_what_older_versions_allowed_beyond_the_allowance_does_nothing(bob, monkeypatch):
+    made = make(bob, "one", "two", "three")
+    make(bob, "four", "five")
+    monkeypatch.setattr(queries, "MAX_KEYWORDS", 4)
+    reader = user_by_id(bob.pk)
+    texts = {"one", "three", "four", "five"}
+    assert matched(reader, texts) == texts - {"five"}
+    actions.change_filter(bob, made.pk, FilterChange(title="Loud"))  # the rest may still be changed
+    monkeypatch.setattr(queries, "MAX_FOLDED_CHARACTERS", 6)
+    reader = user_by_id(bob.pk)
+    actions._changed(reader)
+    assert matched(reader, texts) == {"one"}
 
 
 def test_keywords_are_added_changed_and_dropped(bob):
@@ -92,7 +133,8 @@ def test_a_filter_is_its_owners(alice, bob):
 def test_who_has_no_filter_pays_nothing(bob, django_assert_num_queries):
     reader = user_by_id(bob.pk)
     with django_assert_num_queries(0):
-        assert active_filters_of(reader) == active_filters_of(None) == []
+        assert not active_filters_of(reader)
+        assert not active_filters_of(None)
     make(bob, "tea")
     delete_filter(bob, Filter.objects.get().pk)
     assert user_by_id(bob.pk).counts.filters == 0
@@ -185,9 +227,9 @@ def test_filters_are_cached_until_they_change(alice, bob, django_assert_num_quer
     found = make(bob, "tea", places=["home"], act="hide", expires_in=3600)
     row = add_post(bob, found.pk, publish(alice).pk)
     reader = user_by_id(bob.pk)
-    [first] = active_filters_of(reader)
+    [first] = active_filters_of(reader).filters
     with django_assert_num_queries(0):
-        assert active_filters_of(reader) == [first]
+        assert active_filters_of(reader).filters == [first]
     assert (first.title, set(first.places), first.hides) == ("Quiet", {"home"}, True)
     assert first.posts == {row.post_id: row.pk}
     assert [word.text for word in first.keywords] == ["tea"]
@@ -204,18 +246,18 @@ def test_filters_are_cached_until_they_change(alice, bob, django_assert_num_quer
         (lambda: actions.delete_keyword(bob, keyword.pk), ["tea"]),
     ):
         change()
-        [now] = active_filters_of(user_by_id(bob.pk))
+        [now] = active_filters_of(user_by_id(bob.pk)).filters
         assert [word.text for word in now.keywords] == expected
     actions.remove_post(bob, row.pk)
-    assert active_filters_of(user_by_id(bob.pk))[0].posts == {}
+    assert active_filters_of(user_by_id(bob.pk)).filters[0].posts == {}
 
 
 def test_a_cached_filter_expires(alice, bob):
     found = make(bob, "tea", expires_in=3600)
-    assert len(active_filters_of(bob)) == 1
+    assert matched(bob, {"tea"}) == {"tea"}
     Filter.objects.filter(pk=found.pk).update(expires_at=timezone.now() - timedelta(minutes=5))
     FILTERS.delete_many([(bob.pk, bob.counts.filters_revision)])  # as it is when time has passed
-    assert active_filters_of(bob) == []
+    assert matched(bob, {"tea"}) == set()
     assert len(FILTERS.get_many([(bob.pk, bob.counts.filters_revision)], lambda _owners: {})) == 1
 
 

@@ -60,8 +60,8 @@ def nginx(directory, *, tls_port, web, streaming):
     key, signed = certificate(directory)
     text = (DEPLOY / "nginx.conf").read_text()
     for old, new in {
-        "listen 80;": f"listen 127.0.0.1:{plain};",
-        "listen 443 ssl http2;": f"listen 127.0.0.1:{tls_port} ssl http2;",
+        "listen 80": f"listen 127.0.0.1:{plain}",
+        "listen 443 ssl http2": f"listen 127.0.0.1:{tls_port} ssl http2",
         "/etc/letsencrypt/live/feed.example.org/fullchain.pem": str(signed),
         "/etc/letsencrypt/live/feed.example.org/privkey.pem": str(key),
         "/var/log/nginx/feedsite.log": str(directory / "access.log"),

@@ -30,11 +30,21 @@ from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import public_timeline
 from apps.timeline.publishing import undo_repost
 from feedcache.connections import timelines
-from tests.promotions.conftest import make_campaign, make_segment, start, trait
+from tests.promotions.conftest import (
+    make_campaign,
+    make_segment,
+    side_by_side,  # noqa: F401 -- a fixture
+    start,
+    trait,
+)
 from tests.support.factories import deliver, make_user, publish
 from tests.support.services import running
 
-pytestmark = [pytest.mark.flows, pytest.mark.long]
+pytestmark = [
+    pytest.mark.flows,
+    pytest.mark.long,
+    pytest.mark.usefixtures("side_by_side"),
+]
 
 STEPS, LOOK_EVERY, PEOPLE = 150, 25, 4
 

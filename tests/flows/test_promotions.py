@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from apps.promotions.models import Campaign
+from apps.promotions.models import Campaign, CampaignCount
 from apps.promotions.tasks import apply_time, sweep_segments
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, make_user, publish
@@ -55,6 +55,14 @@ def write_campaign(page):
     )  # fmt: skip
 
 
+def switch_on(page):
+    """Nothing is promoted until staff want it."""
+    page.goto("/admin/promotions/promotionswitch/add/")
+    page.locator('[name="is_on"]').check()
+    page.locator('[name="_save"]').click()
+    expect(page.locator(".success")).to_be_visible()
+
+
 def run_campaign(page):
     """Start it, after the page that says for how many people."""
     page.goto("/admin/promotions/campaign/")
@@ -96,6 +104,7 @@ def test_from_the_forms_of_staff_to_home_and_back(people, visit, site):
         state(alice, fresher=True)
         write_campaign(staff)
         sweep_segments()
+        switch_on(staff)
         run_campaign(staff)
         deliver()
         for page in (alice, bob):  # nobody before its time
@@ -103,7 +112,17 @@ def test_from_the_forms_of_staff_to_home_and_back(people, visit, site):
         Campaign.objects.update(starts_at=timezone.now() - timedelta(minutes=5))  # time passes
         apply_time()
         deliver()
+        expect(post_on_home(alice)).to_have_count(0)  # never above seven others
+        for number in range(9):
+            publish(people["alice"], f"Number {number}.")
+        deliver()
+        alice.set_viewport_size({"width": 1280, "height": 400})
         card = post_on_home(alice)
+        expect(card).to_have_count(1)
+        assert CampaignCount.objects.get().impressions == 0  # it lies below the screen
+        with alice.expect_response("**/promoted/seen"):
+            card.scroll_into_view_if_needed()
+        assert CampaignCount.objects.get().impressions == 1
         expect(card.get_by_text("Promoted by The university")).to_be_visible()
         expect(card.get_by_text(REASON)).to_be_hidden()
         card.get_by_text("Why do I see this?").click()

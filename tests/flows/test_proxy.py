@@ -5,6 +5,7 @@ import re
 import secrets
 import socket
 import ssl
+from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
@@ -97,11 +98,9 @@ def test_a_page_comes_without_a_loop_and_pins_tls(site):
 
 
 def test_plain_addresses_lead_to_tls(site):
-    answer = requests.get(
-        f"http://127.0.0.1:{site.plain}/login?next=/", allow_redirects=False, timeout=20
-    )
+    answer = plainly(site, "/login?next=/")
     assert answer.status_code == 301
-    assert answer.headers["Location"].startswith("https://")
+    assert answer.headers["Location"] == "https://localhost/login?next=/"
     past = requests.get(f"{site.web}/login", allow_redirects=False, timeout=20)
     assert past.headers["Location"] == site.web.replace("http:", "https:") + "/login"
 
@@ -115,10 +114,32 @@ def test_probes_need_no_tls(site):
 
 def test_nobody_says_by_himself_that_he_has_tls(site):
     forged = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "1.2.3.4"}
-    answer = requests.get(
-        f"http://127.0.0.1:{site.plain}/login", headers=forged, allow_redirects=False, timeout=20
+    assert plainly(site, "/login", **forged).status_code == 301
+
+
+def plainly(site, path, **headers):
+    address = f"http://127.0.0.1:{site.plain}{path}"
+    return requests.get(
+        address, headers={"Host": "localhost", **headers}, allow_redirects=False, timeout=20
     )
-    assert answer.status_code == 301
+
+
+def test_another_name_leads_nowhere(site):
+    """Not to where the client wants, for instance out of a shared cache."""
+    with pytest.raises(requests.ConnectionError):
+        plainly(site, "/x", Host="evil.example")
+    place = urlsplit(site.address)
+    with (
+        socket.create_connection((place.hostname, place.port), timeout=20) as wire,
+        pytest.raises(ssl.SSLError),
+    ):
+        site.tls.wrap_socket(wire, server_hostname="evil.example")
+
+
+def test_a_flood_of_one_address_ends_at_the_proxy(site):
+    answers = Counter(site.get("/healthz/live").status_code for _ in range(340))
+    assert answers.keys() == {200, 429}
+    assert answers[200] >= 300
 
 
 def test_people_log_in(site, author):

@@ -20,7 +20,8 @@ KINDS = list(NotificationKind.values)
 
 @pytest.fixture
 def news(alice, bob, carol):
-    """Alice hears of bob, who follows her, and of carol; she follows nobody."""
+    """What alice, who follows nobody, holds back of bob, who follows her, and of carol."""
+    change_policy(alice, for_not_following="filter")
     post = publish(alice, "What a day.")
     for user in (bob, carol):
         like_post(user, post.pk)
@@ -59,7 +60,7 @@ def test_what_is_no_verdict_is_refused(alice, page_of):
     assert policy_of(alice).for_not_following == "accept"
 
 
-def test_the_way_there_is_shown_to_those_who_hold_something_back(news, alice, page_of):
+def test_the_way_there_is_shown_to_those_who_hold_something_back(alice, page_of):
     browser = page_of(alice)
     assert HELD not in browser.get("/notifications").text
     change_policy(alice, for_not_following="filter")
@@ -67,7 +68,6 @@ def test_the_way_there_is_shown_to_those_who_hold_something_back(news, alice, pa
 
 
 def test_held_back_by_account_then_one_by_one(news, alice, carol, page_of):
-    change_policy(alice, for_not_following="filter")
     browser = page_of(alice)
     page = browser.get(HELD).text
     assert page.index("@carol") < page.index("@bob")
@@ -76,9 +76,10 @@ def test_held_back_by_account_then_one_by_one(news, alice, carol, page_of):
     assert "@alice Indeed." in page
 
 
-@pytest.mark.parametrize(("verb", "left"), [("accept", ["carol", "carol"]), ("dismiss", [])])
+@pytest.mark.parametrize(
+    ("verb", "left"), [("accept", ["carol", "carol", "bob"]), ("dismiss", ["bob"])]
+)
 def test_accounts_are_accepted_or_dismissed(news, alice, page_of, verb, left):
-    change_policy(alice, for_not_following="filter")
     browser = page_of(alice)
     answer = browser.post(f"{HELD}/@carol/{verb}")
     assert (answer.status_code, answer["Location"]) == (303, HELD)
@@ -96,7 +97,6 @@ def test_nothing_held_back_says_what_decides(alice, page_of):
 
 
 def test_nobody_sees_or_answers_what_is_held_back_of_others(news, alice, bob, page_of):
-    change_policy(alice, for_not_following="filter")
     assert "@carol" not in page_of(bob).get(HELD).text.split("<main")[1].split("</main>")[0]
     page_of(bob).post(f"{HELD}/@carol/dismiss")
     assert "2 notifications" in page_of(alice).get(HELD).text

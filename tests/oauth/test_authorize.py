@@ -63,6 +63,14 @@ def test_the_page_says_who_wants_what(alice, page_of, program):
     assert not Grant.objects.exists()
 
 
+def test_the_page_offers_no_push_while_there_is_none(alice, page_of, program):
+    text = page_of(alice).get(address(program, scope="read push")).content.decode()
+    assert text.count("<li>") == 1
+    token = page_of(alice).get("/settings/account").text
+    assert 'value="read"' in token
+    assert 'value="push"' not in token
+
+
 def test_an_allowed_program_gets_a_code_that_is_worth_one_token(alice, page_of, program):
     answer = page_of(alice).post(address(program), {"allow": "1"})
     query = parse_qs(urlsplit(answer.headers["Location"]).query)

@@ -204,7 +204,8 @@ def test_how_to_ask_is_told_where_clients_may_believe_it(client, settings):
     assert body["issuer"] == "https://rill.example"
     assert body["token_endpoint"] == "https://rill.example/oauth/token"
     assert body["code_challenge_methods_supported"] == ["S256"]
-    assert {"read", "write:statuses", "push"} <= set(body["scopes_supported"])
+    assert {"read", "write:statuses"} <= set(body["scopes_supported"])
+    assert "push" not in body["scopes_supported"]  # there is no web push
     assert "password" in body["grant_types_supported"]
 
 

@@ -1,5 +1,7 @@
 """Changes on values: what is placed or flushed anew never gets back to memory of an earlier time."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +65,18 @@ def test_a_rollback_undoes_no_flush():
     name = CLASSES[0]
     flushed = actions.flushed(settled(), name, version=2)
     assert actions.rolled_back(flushed, settled(), version=3).epoch_of(name) == 2
+
+
+def test_a_pool_of_another_width_begins_generations_at_all_its_places():
+    """Two, four and two nodes: half of what the first two held was changed on the others meanwhile."""
+    wide = settled()
+    narrow = replace(wide, main=wide.main[:1])
+    assert actions.rolled_back(wide, narrow, version=3).main == (
+        replace(wide.main[0], generation=3),
+    )
+    again = actions.rolled_back(narrow, wide, version=4)
+    assert {node.generation for node in again.main} == {4}
+    assert again.backup == wide.backup
 
 
 def test_a_rollback_of_a_drain_begins_a_generation():

@@ -560,6 +560,16 @@ def test_a_crowd_at_a_cold_profile_builds_once(alice, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_who_gets_the_lock_after_another_has_built_loads_nothing(alice, monkeypatch):
+    publish(alice, "First.")
+    author = known(alice)
+    weeks = recent.weeks_read(author.counts)
+    recent_posts(author, ALL, 20)
+    monkeypatch.setattr(recent, "_load", None)
+    assert recent._build(author, weeks, [None, None]) == recent._fresh(author, weeks)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_who_waits_too_long_for_a_builder_goes_on_below(
     alice, monkeypatch, django_assert_num_queries
 ):

@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.promotions.actions import segments_changed, start_campaign, sweep_batch
+from apps.promotions.actions import segments_changed, start_campaign, sweep_batch, switch_promotions
 from apps.promotions.models import (
     Campaign,
     PromotedAccount,
+    PromotionSwitch,
     Segment,
     SegmentMembership,
     SegmentRule,
@@ -16,6 +17,7 @@ from apps.promotions.models import (
     VirtualFollow,
 )
 from apps.promotions.vocabulary import TRAITS
+from apps.timeline.pipeline import page
 from tests.support.factories import deliver, make_user, moderator
 
 
@@ -38,6 +40,8 @@ def make_segment(slug, description="", *rules, is_active=True):
 
 def make_campaign(account, *segments, starts=timedelta(minutes=-1), days=7, **fields):
     PromotedAccount.objects.get_or_create(user=account, defaults={"sponsor": "The university"})
+    if not PromotionSwitch.objects.filter(is_on=True).exists():
+        switch_promotions(on=True, by=moderator())
     values = {"name": "Autumn", "budget_impressions": 1000, "frequency_cap": 3, **fields}
     now = timezone.now()
     campaign = Campaign.objects.create(
@@ -66,6 +70,12 @@ def followees(user):
 def slugs(user):
     rows = SegmentMembership.objects.filter(user=user).values_list("segment__slug", flat=True)
     return set(rows)
+
+
+@pytest.fixture
+def side_by_side(monkeypatch):
+    """Promoted posts wherever they belong by their time: for tests of all else but their share of a page."""
+    monkeypatch.setattr(page, "OTHERS_BETWEEN", 0)
 
 
 @pytest.fixture

@@ -310,9 +310,57 @@ class TestPreview:
         state_trait(bob, "cook")
         state_trait(carol, "cook")
         opt_out(carol)
-        assert preview(campaign) == (2, True)
+        assert preview(campaign) == (2, False)
         monkeypatch.setattr("apps.promotions.queries.MAX_PREVIEWED", 1)
         assert preview(campaign) == (1, False)
+
+    def test_numbers_tell_nothing_about_one_person(self, freshers, shop, settings):
+        settings.CAMPAIGN_MIN_PEOPLE = 3
+        campaign = make_campaign(shop, freshers)
+        told = []
+        for _ in range(22):
+            state_trait(make_user(), "first-year-student")
+            told.append(preview(campaign))
+        assert (
+            told
+            == [(0, True)] * 2
+            + [(n, False) for n in range(3, 10)]
+            + [(10, False)] * 10
+            + [(20, False)] * 3
+        )
+
+    def test_few_do_not_hide_behind_many(self, freshers, cooks, shop, settings):
+        settings.CAMPAIGN_MIN_PEOPLE = 2
+        state_trait(make_user(), "cook")
+        for _ in range(3):
+            state_trait(make_user(), "first-year-student")
+        campaign = make_campaign(shop, freshers, cooks)
+        assert preview(campaign) == (0, True)
+        with pytest.raises(Invalid) as refusal:
+            start_campaign(campaign.pk, by=moderator())
+        assert refusal.value.code == "people"
+        state_trait(make_user(), "cook")
+        start_campaign(campaign.pk, by=moderator())
+
+    def test_an_inactive_segment_is_none(self, freshers, cooks, shop, settings):
+        settings.CAMPAIGN_MIN_PEOPLE = 1
+        state_trait(make_user(), "cook")
+        Segment.objects.filter(pk=freshers.pk).update(is_active=False)
+        assert preview(make_campaign(shop, freshers)).too_few
+        campaign = make_campaign(shop, freshers, cooks)
+        assert preview(campaign) == (1, False)
+        start_campaign(campaign.pk, by=moderator())
+
+    def test_a_paused_one_whose_people_left_does_not_start_again(self, freshers, shop, settings):
+        fresher = make_user()
+        state_trait(fresher, "first-year-student")
+        settings.CAMPAIGN_MIN_PEOPLE = 1
+        campaign, chief = make_campaign(shop, freshers), moderator()
+        start_campaign(campaign.pk, by=chief)
+        pause_campaign(campaign.pk, by=chief)
+        opt_out(fresher)
+        with pytest.raises(Invalid):
+            start_campaign(campaign.pk, by=chief)
 
     def test_is_what_the_start_makes(self, freshers, shop):
         for _ in range(3):

@@ -45,7 +45,7 @@ from tests.promotions.conftest import make_campaign, start
 from tests.support.factories import deliver, make_user, moderator, suspend
 from tests.support.threads import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("side_by_side")]
 
 
 @pytest.fixture
@@ -90,6 +90,7 @@ class TestFanOut:
 
 class TestWhatAReaderMaySee:
     def test_the_account_and_the_reason(self, campaign, fresher, shop, django_assert_num_queries):
+        promotions_of(fresher.pk)  # the newest posts of campaigns are in Memcached from then on
         with django_assert_num_queries(1):
             promotion = promotions_of(fresher.pk)[shop.pk]
         assert (promotion.account_id, promotion.campaign_id) == (shop.pk, campaign.pk)

@@ -3,6 +3,7 @@
 import pytest
 
 from apps.engagement.actions import like_post
+from apps.search import queries
 from apps.search.indexing import index_new_people
 from apps.search.trends import rank_posts
 from tests.support.cases import each
@@ -76,6 +77,21 @@ def test_there_is_a_limit(carol, api_of, settings):
     client = api_of(carol)
     codes = [client.get("/api/v2/search?q=x").status_code for _ in range(3)]
     assert codes == [200, 200, 429]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_search_that_takes_too_long_ends_and_says_what_helps(
+    carol, said, api_of, page_of, settings, monkeypatch
+):
+    """As with two words that stand in most posts, and never beside each other."""
+    monkeypatch.setattr(queries, "_WORDS", f"{queries._WORDS} AND pg_sleep(60) IS NOT NULL")
+    settings.SEARCH_SECONDS = 0.05
+    answer = api_of(carol).get("/api/v2/search", {"q": "tea", "type": "statuses"})
+    assert answer.status_code == 422
+    assert (answer.json()["code"], "rarer words" in answer.json()["error"]) == ("too_slow", True)
+    page = page_of(carol).get("/search", {"q": "tea", "type": "statuses"})
+    assert page.status_code == 422
+    assert "rarer words" in page.text
 
 
 def test_the_page(bob, said, page_of):

@@ -3,12 +3,14 @@ closed when Redis is away; nobody is locked out.
 """
 
 import pytest
+from django.contrib.auth import authenticate
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.module_loading import import_string
 
+from apps.accounts.authentication.backends import login_name
 from apps.oauth.actions import register_application
 from feedcache.connections import limits
 from tests.support.cases import each
@@ -76,6 +78,65 @@ def test_one_account_is_not_tried_from_everywhere(alice, settings):
     answers = [log_in(address=from_elsewhere(n)) for n in range(7)]
     assert answers == [422] * 5 + [429] * 2
     assert log_in(name="bob") == 422
+
+
+SPELLINGS = [
+    "alice",
+    "@alice",
+    "ALICE",
+    "@ alice",
+    "@" + 20 * " " + "alice",
+    "@@alice",
+    " @ @Alice ",
+    "alice\u3000",
+    "@\u2003alice",
+]
+
+
+@each("where", ["page", "grant"])
+def test_an_account_is_one_however_it_is_spelled(alice, settings, where):
+    narrow(settings, guess_account=5)
+    answers = [guess_at(where, name, n) for n, name in enumerate(SPELLINGS)]
+    assert answers == [WRONG[where]] * 5 + [429] * 4
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "guess_account": (50, 300)}
+    right = [guess_at(where, name, n, PASSWORD) for n, name in enumerate(SPELLINGS)]
+    assert right == [RIGHT[where]] * 9
+
+
+WRONG, RIGHT = {"page": 422, "grant": 400}, {"page": 303, "grant": 200}
+
+
+def guess_at(where, name, number, password="wrong"):
+    address = from_elsewhere(number)
+    if where == "page":
+        return log_in(name=name, address=address, password=password)
+    program = register_application(name="Elephant", scopes="read")
+    said = {"grant_type": "password", "client_id": program.application.client_id, "client_secret": program.secret,
+            "username": name, "password": password, "scope": "read"}  # fmt: skip
+    return Client().post("/oauth/token", said, REMOTE_ADDR=address).status_code
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_a_login_name_stays_as_it_is_once_it_is_one(text):
+    assert login_name(text) == "alice" == login_name(login_name(text))
+
+
+def test_the_backend_takes_login_names_only(alice):
+    assert authenticate(username="alice", password=PASSWORD) == alice
+    assert [authenticate(username=name, password=PASSWORD) for name in SPELLINGS[1:]] == [None] * 8
+
+
+def test_a_link_to_a_new_password_is_one_however_it_is_spelled(alice, settings):
+    """The last character of a number in base 64 has bits that are not read."""
+    narrow(settings, guess_account=2)
+    number = urlsafe_base64_encode(force_bytes(alice.pk))
+    spellings = {
+        urlsafe_base64_encode(f"{blanks}{alice.pk}".encode())
+        for blanks in ("", " ", "+", "0", "00", "\n")
+    }
+    answers = [Client().get(f"/password/reset/{each}/wrong-token", REMOTE_ADDR=from_elsewhere(n)).status_code
+               for n, each in enumerate([number, *spellings])]  # fmt: skip
+    assert answers[2:] == [429] * 5
 
 
 def test_the_whole_site_takes_only_so_many_failures(alice, settings):

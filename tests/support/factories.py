@@ -83,10 +83,10 @@ def delivered(author, body="Hello.", *, to=(), **draft) -> Post:
 def seconds_ago(number: float) -> Iterator[None]:
     """What is published inside has an id of then. Ids of one second do not tell which of two authors was first."""
 
-    def clock() -> float:
+    def clock(_counts: UserCounts) -> float:
         return time.time() - number
 
-    with mock.patch("apps.posts.actions.publish.time", clock):
+    with mock.patch("apps.posts.actions.publish.clock", clock):
         yield
 
 

@@ -55,6 +55,18 @@ def test_a_file_is_a_range_and_costs_one_query(alice, monkeypatch, django_assert
         assert len(locations(f"/sitemap-posts-{today}.xml")) == 1
 
 
+def test_one_address_asks_for_so_many_files(alice, settings):
+    """Each is up to 50,000 lines, and no page of a site is as dear."""
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "sitemap": (2, 300)}
+    today = datetime.now(UTC).date()
+    files = [f"/sitemap-posts-{today}.xml", "/sitemap-people-0.xml", f"/sitemap-posts-{today}.xml"]
+    answers = [Client().get(file) for file in files]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[2].headers["Retry-After"]
+    assert Client().get("/sitemap.xml").status_code == 200
+    assert Client().get(files[0], REMOTE_ADDR="203.0.113.7").status_code == 200
+
+
 @pytest.mark.parametrize("day", ["x", "2026-13-01", "0001-01-01", "9999-12-31", "2014-12-31", "2026-1-1e9",
                                  "٢٠٢٦-٠١-٠١"])  # fmt: skip
 def test_days_that_cannot_be_are_404(day):

@@ -123,17 +123,23 @@ def test_mutes_blocks_and_suspensions_of_actors_and_objects_hold(alice, bob, car
     assert actions(bob) == []
 
 
-def test_only_posts_that_the_viewer_may_see(alice, bob, carol):
-    """As on the page of those who like a post."""
-    follow_user(alice, carol)
-    hidden = publish(carol, visibility="followers")
-    like_post(alice, hidden.pk)
-    assert actions(bob) == [("follow", alice.pk, carol.pk)]
-    follow_user(bob, carol)
-    assert actions(bob)[0] == ("like", alice.pk, hidden.pk)
-    assert alice in likers(bob.pk, hidden.pk, Cursor()).items
-    delete_post(hidden.pk, by=carol)
-    assert ("like", alice.pk, hidden.pk) not in actions(bob)
+@pytest.mark.parametrize("visibility", ["followers", "friends", "mentioned"])
+def test_who_likes_a_restricted_post_is_told_on_its_own_page_only(alice, bob, carol, visibility):
+    """Not to others, and not to those who may see it and did not look."""
+    for one, other in ((alice, carol), (bob, carol), (carol, alice), (carol, bob)):
+        follow_user(one, other)
+    restricted = publish(carol, "@alice @bob", visibility=visibility)
+    like_post(alice, restricted.pk)
+    assert alice in likers(bob.pk, restricted.pk, Cursor()).items
+    assert {verb for verb, *_rest in actions(bob)} == {"follow"}
+
+
+def test_a_deleted_post_is_gone(alice, bob, carol):
+    post = publish(carol, visibility="unlisted")
+    like_post(alice, post.pk)
+    assert actions(bob) == [("like", alice.pk, post.pk)]
+    delete_post(post.pk, by=carol)
+    assert actions(bob) == []
 
 
 def test_hidden_reposts_and_filters_hold(alice, bob, carol, api_of):

@@ -6,6 +6,7 @@ from io import BytesIO
 from unittest.mock import ANY
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
@@ -417,3 +418,16 @@ def test_the_composer_of_the_home_page_is_its_authors_own(alice, bob, page_of):
         assert chosen not in own
     keys = re.findall(r'name="idempotency_key" value="([^"]+)"', own + others)
     assert len(set(keys)) == 2
+
+
+def test_the_sign_of_the_audience_is_the_chosen_ones(alice, page_of):
+    """The style sheet shows the one of the option that is chosen: none stands on a post for fewer people."""
+    page = page_of(alice).get("/compose").text
+    label = page[page.index('class="tool pick audience"') :].partition("</label>")[0]
+    signs = set(re.findall(r'class="i (of-\w+)"', label))
+    assert signs == {"of-public", "of-followers", "of-some", "of-mentioned"}
+    rules = (settings.BASE_DIR / "static/css/composer.css").read_text()
+    for value in re.findall(r'<option value="([\w:]+)"', label):
+        assert f"[value={value}]" in rules or value.startswith("circle:"), value
+    for sign in signs:
+        assert f".{sign} {{ display: none; }}" in rules

@@ -19,7 +19,8 @@ def days(alice, monkeypatch):
     """Three posts of alice, the oldest first, on days that follow each other; with their deliveries."""
     posts = []
     for number, body in enumerate(["Thursday's pear", "Friday's pear", "Saturday's pear"]):
-        monkeypatch.setattr(publishing, "time", lambda number=number: float(NOON + number * DAY))
+        at = float(NOON + number * DAY)
+        monkeypatch.setattr(publishing, "clock", lambda _counts, at=at: at)
         posts.append(publish(alice, body))
     monkeypatch.undo()
     deliver()

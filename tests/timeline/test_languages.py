@@ -1,15 +1,20 @@
 """Follows of some languages only: what the home page leaves out, and what it costs."""
 
+from functools import partial
+
 import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
 from apps.graph.actions import follow_user, unfollow_user
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import UserList
 from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
+from apps.timeline import home
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, delivered, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -60,3 +65,31 @@ def test_the_reader_is_told_why(alice, bob, posts):
     follow_user(bob, alice, languages=["en"])
     explained = explain(user_by_id(bob.pk), posts["fr"])
     assert (explained.source, explained.on_home) == (Source.LANGUAGE, False)
+
+
+def test_a_page_asks_about_its_own_authors_only(alice, bob, carol, monkeypatch):
+    """Not about all that the reader follows, or has in lists: these are thousands."""
+    asked = []
+    for name in ("chosen_languages", "exclusive_member_ids"):
+        monkeypatch.setattr(home, name, partial(_noted, asked, name, getattr(home, name)))
+    apart = create_group(UserList, bob, name="apart", is_exclusive=True)
+    others = [make_user() for _ in range(3)]
+    for other in (*others, carol):
+        follow_user(bob, other, languages=["en"])
+    add_members(UserList, bob, apart.pk, [other.pk for other in (*others, carol)])
+    shown, hidden = publish(alice, "Here."), publish(carol, "Elsewhere.")
+    deliver()
+    page = home_timeline(user_by_id(bob.pk), Cursor())
+    assert [item.id for item in page.items] == [shown.pk]
+    authors = {alice.pk, carol.pk}
+    assert asked == [
+        ("exclusive_member_ids", authors, {carol.pk}),
+        ("chosen_languages", authors, {carol.pk}),
+    ]
+    assert hidden.author_id == carol.pk
+
+
+def _noted(asked, name, query, viewer, *, among):
+    found = query(viewer, among=among)
+    asked.append((name, set(among), set(found)))
+    return found

@@ -231,7 +231,7 @@ def test_a_deletion_that_arrives_before_the_publication_it_follows():
 def test_a_post_published_while_a_vector_is_made_is_not_lost(monkeypatch, arrives):
     alice = make_user("alice")
     first = publish(alice)
-    load = outbox._load
+    load = outbox.load
     made: list[Post] = []
 
     def late(length, author_ids):
@@ -242,7 +242,7 @@ def test_a_post_published_while_a_vector_is_made_is_not_lost(monkeypatch, arrive
                 outbox.add(made[0])
         return loaded
 
-    monkeypatch.setattr(outbox, "_load", late)
+    monkeypatch.setattr(outbox, "load", late)
     assert read(alice) == [first.pk]
     if arrives == "after it":
         outbox.add(made[0])

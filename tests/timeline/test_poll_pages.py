@@ -28,6 +28,15 @@ def test_a_reader_votes_in_a_form_and_sees_the_result(alice, bob, page_of):
     assert 'name="choices"' not in page_of(None).get(path).content.decode()
 
 
+def test_a_vote_behind_a_warning_leaves_its_result_open(alice, bob, page_of):
+    post = publish(alice, "Which?", poll=SEVERAL, content_warning="Colours")
+    browser, path = page_of(bob), f"/@alice/{post.pk}"
+    assert '<details class="cw">' in browser.get(path).content.decode()
+    browser.post(f"/posts/{post.pk}/vote", {"choices": ["0"], "next": path})
+    assert '<details class="cw" open>' in browser.get(path).content.decode()
+    assert '<details class="cw">' in page_of(alice).get(path).content.decode()
+
+
 def test_a_refused_vote_says_why_on_the_page(alice, bob, page_of):
     post, browser = publish(alice, "Which?", poll=SEVERAL), page_of(bob)
     for choices in ([], ["x"], ["9"], ["-1"], ["٣"]):

@@ -1,13 +1,21 @@
 """Posts in the admin."""
 
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.files.base import ContentFile
 
 from apps.accounts.models import UserCounts
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle
 from apps.pagination import Cursor
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.publish import publish_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from apps.timeline.admin import posts as post_admin
 from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, publish
+from tests.support.pictures import picture
 from tests.support.staff import MAX_QUERIES, browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +64,67 @@ def test_search_by_number_author_and_text(moderator, alice, carol):
     }.items():
         text = moderator.get(POSTS, {"q": query}).content.decode()
         assert {post for post in (tea, other) if page(post) in text} == found, query
+
+
+RESTRICTED = ("followers", "friends", "mentioned", "circle")
+
+
+@pytest.fixture
+def secrets(alice, bob):
+    """A post of each restricted visibility, with a picture."""
+    circle = create_group(Circle, alice, name="Tea")
+    add_members(Circle, alice, circle.pk, [bob.pk])
+    posts = []
+    for visibility in RESTRICTED:
+        circle_id = circle.pk if visibility == "circle" else None
+        drawn = ContentFile(picture(), "drawn.png")
+        draft = Draft(body="@bob SECRET words", content_warning="SECRET warning", visibility=visibility,
+                      media_ids=[upload_picture(alice, drawn, alt="SECRET description").pk],
+                      circle_id=circle_id)  # fmt: skip
+        posts.append(publish_post(alice, draft))
+    return posts
+
+
+def read_by(staff):
+    return list(
+        LogEntry.objects.filter(user=staff)
+        .order_by("pk")
+        .values_list("object_id", "change_message")
+    )
+
+
+def test_restricted_texts_are_not_shown_to_who_may_see_posts(secrets):
+    staff = make_staff("posts.view_post", "posts.delete_post")
+    browser = browser_of(staff)
+    answers = [
+        browser.get(POSTS),
+        *(browser.get(page(post)) for post in secrets),
+        choose(browser, POSTS, "delete_posts", secrets),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200
+        assert "SECRET" not in answer.text
+        assert "/media/" not in answer.text
+    assert read_by(staff) == []
+
+
+def test_restricted_texts_are_read_with_a_permission_and_on_record(secrets, alice):
+    staff = make_staff("posts.view_post", "posts.read_restricted_post")
+    browser = browser_of(staff)
+    assert "SECRET" not in browser.get(POSTS).text
+    for post in secrets:
+        text = browser.get(page(post)).text
+        assert all(f"SECRET {what}" in text for what in ("words", "warning", "description"))
+    browser.get(page(publish(alice, "For everybody.")))
+    assert read_by(staff) == [(str(post.pk), "Read.") for post in secrets]
+
+
+@pytest.mark.parametrize("permissions", [[], ["posts.read_restricted_post"]])
+def test_no_search_finds_restricted_texts(secrets, alice, permissions):
+    browser = browser_of(make_staff("posts.view_post", *permissions))
+    open_one = publish(alice, "no SECRET", visibility="unlisted")
+    text = browser.get(POSTS, {"q": "SECRET"}).text
+    assert [post for post in (*secrets, open_one) if page(post) in text] == [open_one]
 
 
 def test_text_search_reads_a_bounded_number_of_posts(moderator, alice, monkeypatch):

@@ -1,5 +1,6 @@
 """Authenticates by handle or e-mail address, and password."""
 
+import re
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
@@ -8,6 +9,17 @@ from django.http import HttpRequest
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_of_session
+
+_AT = re.compile(r"^[@\s]+")
+
+
+def login_name(typed: str) -> str:
+    """What somebody typed as handle or e-mail address, as accounts have it.
+
+    The name that is looked up is the one whose guesses are counted: whoever counts a guess takes it from here, and the
+    backend takes no other spelling.
+    """
+    return _AT.sub("", typed).strip().lower()
 
 
 class HandleOrEmailBackend(ModelBackend):
@@ -18,9 +30,9 @@ class HandleOrEmailBackend(ModelBackend):
         password: str | None = None,
         **_kw: Any,
     ) -> User | None:
-        """Takes equally long whether the name exists or not."""
-        name = (username or "").strip().removeprefix("@").lower()
-        user = User.objects.filter(Q(handle=name) | Q(email=name)).first() if name else None
+        """`username` is a `login_name`. Takes equally long whether it exists or not."""
+        named = Q(handle=username) | Q(email=username)
+        user = User.objects.filter(named).first() if username else None
         if user is None:
             User().set_password(password or "")
             return None

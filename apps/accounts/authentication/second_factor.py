@@ -25,7 +25,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
 from apps.accounts.models import User, access_revoked
-from apps.errors import Invalid, NotAllowed, NotFound, TooMany
+from apps.errors import Invalid, NotFound, TooMany
 
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # of 32: 60 bits
@@ -147,20 +147,6 @@ def own_passkey(user: User, passkey_id: int) -> Any:
     if passkey is None:
         raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
     return passkey
-
-
-def reset_second_factor(user: User, *, by: User | None) -> None:
-    """Remove the second factor of a user who lost it; the password alone is enough afterwards.
-    NotAllowed unless `by` is staff.
-
-    `by` is None for the operator at the command line.
-    """
-    if by is not None:
-        superuser_only = user.is_staff or user.is_superuser
-        if not by.is_staff or by.pk == user.pk or (superuser_only and not by.is_superuser):
-            raise NotAllowed(_("You may not do this."))
-    erase_second_factor(user)
-    logger.warning("second factor of user %d: reset by %s", user.pk, by or "the operator")
 
 
 def erase_second_factor(user: User) -> int:

@@ -17,9 +17,9 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import send_mail
 from django.db import transaction
+from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import get_language, override
@@ -52,22 +52,21 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
     A mail server that hangs must not occupy the workers that deliver posts.
     """
-    under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=timezone.now() - LEASE)
+    under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
     free = settings.EMAIL_CONCURRENCY - under_way.count()
     return leases.run_due(Mail, _send, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def due() -> list[int]:
     """Due mails, whose message was lost or which must be retried."""
-    waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=timezone.now())
+    waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=Now())
     return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
 
 
 def purge() -> None:
     """Delete mails, which contain addresses: sent ones after a day, failed ones after a week."""
-    now = timezone.now()
-    Mail.objects.filter(state=State.DONE, finished_at__lt=now - SENT_RETENTION).delete()
-    Mail.objects.filter(state=State.DEAD, finished_at__lt=now - DEAD_RETENTION).delete()
+    Mail.objects.filter(state=State.DONE, finished_at__lt=Now() - SENT_RETENTION).delete()
+    Mail.objects.filter(state=State.DEAD, finished_at__lt=Now() - DEAD_RETENTION).delete()
 
 
 def confirmation_token(user: User) -> str:
@@ -88,7 +87,7 @@ class _Message:
 
 
 def _send(row: Mail) -> None:
-    Mail.objects.filter(pk=row.pk).update(started_at=timezone.now())
+    Mail.objects.filter(pk=row.pk).update(started_at=Now())
     try:
         message = _MESSAGES[MailKind(row.kind)](row)
         if message is not None:
@@ -135,8 +134,9 @@ def _confirm_email(row: Mail) -> _Message | None:
     return _Message("confirm_email", user.pending_email, user, settings.SITE_URL + link)
 
 
-def _email_changed(row: Mail) -> _Message | None:
-    return _Message("email_changed", row.address, row.user) if row.user else None
+def _told(row: Mail) -> _Message | None:
+    """A mail without a link, whose templates are named like its kind."""
+    return _Message(row.kind, row.address, row.user) if row.user else None
 
 
 def _count_unknown() -> None:
@@ -149,7 +149,9 @@ def _count_unknown() -> None:
 _MESSAGES: dict[MailKind, Callable[[Mail], _Message | None]] = {
     MailKind.PASSWORD_RESET: _password_reset,
     MailKind.CONFIRM_EMAIL: _confirm_email,
-    MailKind.EMAIL_CHANGED: _email_changed,
+    MailKind.EMAIL_CHANGED: _told,
+    MailKind.EMAIL_BY_STAFF: _told,
+    MailKind.SECOND_FACTOR_RESET: _told,
 }
 
 

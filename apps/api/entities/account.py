@@ -17,7 +17,9 @@ from apps.api.entities.base import (
     LANGUAGE,
     Date,
     DateTime,
+    Input,
     Object,
+    UploadField,
     Uri,
     optional_timestamp,
     timestamp,
@@ -310,7 +312,7 @@ def report_json(report: Report, target: User, post_ids: Collection[int]) -> Repo
     }
 
 
-class LineInput(serializers.Serializer[Any]):
+class LineInput(Input):
     """A line of a profile."""
 
     name = serializers.CharField(allow_blank=True, default="")
@@ -344,7 +346,7 @@ class OnlyField(serializers.ChoiceField):
         return self.only
 
 
-class PostingInput(serializers.Serializer[Any]):
+class PostingInput(Input):
     """The defaults of new posts."""
 
     privacy = serializers.ChoiceField(list(PRIVACY.values()), required=False)
@@ -353,7 +355,7 @@ class PostingInput(serializers.Serializer[Any]):
     quote_policy = OnlyField("public", required=False)
 
 
-class ProfileInput(serializers.Serializer[Any]):
+class ProfileInput(Input):
     """What may be changed of a profile. `validated_data` has the argument names of `update_profile`."""
 
     display_name = serializers.CharField(required=False, allow_blank=True)
@@ -364,8 +366,8 @@ class ProfileInput(serializers.Serializer[Any]):
     bot = serializers.BooleanField(required=False, source="is_bot")
     discoverable = serializers.BooleanField(required=False, source="is_discoverable")
     indexable = serializers.BooleanField(required=False, source="is_indexable")
-    avatar = serializers.FileField(required=False, allow_empty_file=True)
-    header = serializers.FileField(required=False, allow_empty_file=True)
+    avatar = UploadField(required=False, allow_empty_file=True)
+    header = UploadField(required=False, allow_empty_file=True)
     fields_attributes = LinesField(required=False, source="lines")
     hide_collections = OnlyField(False, required=False)  # noqa: FBT003 -- the value itself
     source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
@@ -386,15 +388,14 @@ class ProfileInput(serializers.Serializer[Any]):
 MAX_LANGUAGES = 20  # of one follow
 
 
-class FollowInput(serializers.Serializer[Any]):
+class FollowInput(Input):
     """How to follow. Absent fields stay unchanged; a new follow shows reblogs, does not notify, takes all languages."""
 
-    reblogs = serializers.BooleanField(source="reposts", allow_null=True, default=None)
-    notify = serializers.BooleanField(allow_null=True, default=None)
+    reblogs = serializers.BooleanField(source="reposts", default=None)
+    notify = serializers.BooleanField(default=None)
     languages = serializers.ListField(
         child=serializers.RegexField(LANGUAGE, allow_blank=True),
         max_length=MAX_LANGUAGES,
-        allow_null=True,
         default=None,
         help_text="Languages of its statuses that are shown on the home timeline, such as `en`; empty: all.",
     )
@@ -404,11 +405,11 @@ class FollowInput(serializers.Serializer[Any]):
         return None if value is None else [language for language in value if language]
 
 
-class MuteInput(serializers.Serializer[Any]):
+class MuteInput(Input):
     """What a mute hides, and for how long."""
 
     notifications = serializers.BooleanField(
-        allow_null=True, default=None, help_text="Notifications too; null is yes."
+        default=None, help_text="Notifications too; null is yes."
     )
     duration = serializers.IntegerField(
         source="seconds",
@@ -421,7 +422,7 @@ class MuteInput(serializers.Serializer[Any]):
         return value is not False
 
 
-class NoteInput(serializers.Serializer[Any]):
+class NoteInput(Input):
     """What to note about an account."""
 
     comment = serializers.CharField(
@@ -429,7 +430,7 @@ class NoteInput(serializers.Serializer[Any]):
     )
 
 
-class ReportInput(serializers.Serializer[Any]):
+class ReportInput(Input):
     """What is wrong with an account. `forward` changes nothing: there are no other sites."""
 
     account_id = serializers.RegexField(ID)

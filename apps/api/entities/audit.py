@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 from django.conf import settings
 
 from apps.api.entities.base import DateTime, optional_timestamp, timestamp
-from apps.audit.models import Kind
+from apps.audit.models import AuditRound, Kind, Subject
 from apps.audit.report import AuditReport
 
 
@@ -33,6 +33,17 @@ class BacklogJson(TypedDict):
     oldest_seconds: Annotated[float | None, "For how long the oldest has waited; null without any."]
 
 
+class RoundJson(TypedDict):
+    """A check that compares its rows one after the other, the first again after the last."""
+
+    subject: Annotated[str, Subject]
+    compared: Annotated[int, "In the round that began at `began_at`."]
+    began_at: DateTime
+    last_ended_at: Annotated[DateTime | None, "Of the last whole round; null before the first."]
+    last_seconds: Annotated[float | None, "That it took."]
+    last_compared: int | None
+
+
 class AuditDayJson(TypedDict):
     """A day (UTC) as it was kept. `p50` and `p95` are in seconds."""
 
@@ -48,9 +59,10 @@ class AuditJson(TypedDict):
     last_run_at: DateTime | None
     figures: Annotated[
         dict[str, int],
-        "Compared: `pages`, `windows` (home caches), `deliveries`, `follows`, `counts`. Found: `violations`, of which "
-        "`repaired`; `late` and `settled` are none.",
+        "Compared: `pages`, `windows` (home caches), `deliveries`, `receipts`, `follows`, `counts`, `cached` (values). "
+        "Found: `violations`, of which `repaired`; `late` and `settled` are none.",
     ]
+    rounds: Annotated[list[RoundJson], "How long it takes until everything was compared."]
     found: list[FoundJson]
     speed: SpeedJson
     backlog: BacklogJson
@@ -59,12 +71,24 @@ class AuditJson(TypedDict):
     days: list[AuditDayJson]
 
 
+def round_json(progress: AuditRound) -> RoundJson:
+    return {
+        "subject": progress.subject,
+        "compared": progress.compared,
+        "began_at": timestamp(progress.began_at),
+        "last_ended_at": optional_timestamp(progress.ended_at),
+        "last_seconds": progress.seconds,
+        "last_compared": progress.total,
+    }
+
+
 def audit_json(report: AuditReport) -> AuditJson:
     return {
         "made_at": timestamp(report.made_at),
         "runs": report.runs,
         "last_run_at": optional_timestamp(report.last_run_at),
         "figures": dict(report.figures),
+        "rounds": [round_json(progress) for progress in report.rounds],
         "found": [
             {"kind": kind.value, "found": found, "repaired": repaired}
             for kind, found, repaired in report.kinds

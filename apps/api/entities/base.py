@@ -4,9 +4,14 @@ An entity is a TypedDict beside the function that builds it. mypy checks the fun
 derives the OpenAPI document from it: the docstring is its description, `Annotated[..., "text"]` that of a field.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,36 @@ Uri = Annotated[str, Format("uri")]
 ID = r"\A[1-9][0-9]{0,18}\Z"
 LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # as in zh, pt-BR
 Object = dict[str, Any]  # of any shape
+
+
+class Input(serializers.Serializer[Any]):
+    """A body, or an object in one.
+
+    Null and "" mean "not given" wherever a field may be left out and they are no values of its own: clients send their
+    whole form. Where null is a value ("never"), "" is null, which forms have no other way to say.
+    """
+
+    default_error_messages = {"invalid": _("This has to be an object.")}
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            data = dict(self._given(data))
+        return super().to_internal_value(data)
+
+    def _given(self, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        for name, value in data.items():
+            field = self.fields.get(name)
+            may_be_left_out = field is not None and (self.root.partial or not field.required)
+            says_nothing = value is None or value == "" and not getattr(field, "allow_blank", False)
+            if not (may_be_left_out and says_nothing):
+                yield name, value
+            elif field is not None and field.allow_null:
+                yield name, None
+
+
+@extend_schema_field({"type": "string", "format": "binary"})
+class UploadField(serializers.FileField):
+    """A file of a form."""
 
 
 def timestamp(moment: datetime) -> DateTime:

@@ -1,12 +1,12 @@
 """Lists (in the Mastodon shape), circles and feeds by rules as JSON."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
 from apps.addresses import absolute
-from apps.api.entities.base import LANGUAGE, Uri
+from apps.api.entities.base import LANGUAGE, Input, Uri
 from apps.feeds.actions import MAX_RULES
 from apps.feeds.models import NAME_MAX_CHARACTERS, WORDS_MAX_CHARACTERS, Feed
 from apps.feeds.queries import handles_in
@@ -32,7 +32,7 @@ def list_json(user_list: UserList) -> ListJson:
     }
 
 
-class ListInput(serializers.Serializer[Any]):
+class ListInput(Input):
     """A new list. Unknown fields are ignored."""
 
     title = serializers.CharField(source="name", max_length=UserList.NAME_MAX_CHARACTERS)
@@ -40,7 +40,7 @@ class ListInput(serializers.Serializer[Any]):
     exclusive = serializers.BooleanField(source="is_exclusive", default=False)
 
 
-class ListChange(serializers.Serializer[Any]):
+class ListChange(Input):
     """The fields to change; those left out keep their values."""
 
     title = serializers.CharField(
@@ -50,7 +50,7 @@ class ListChange(serializers.Serializer[Any]):
     exclusive = serializers.BooleanField(source="is_exclusive", required=False)
 
 
-class PeopleInput(serializers.Serializer[Any]):
+class PeopleInput(Input):
     """Accounts by id; in a form `account_ids[]`."""
 
     account_ids = serializers.ListField(child=serializers.CharField(max_length=20), max_length=100)
@@ -127,7 +127,7 @@ def _texts() -> serializers.ListField:
     return serializers.ListField(child=text, max_length=MAX_RULES, required=False)
 
 
-class FeedChange(serializers.Serializer[Any]):
+class FeedChange(Input):
     """The fields to change; those left out keep their values."""
 
     name = serializers.CharField(max_length=NAME_MAX_CHARACTERS, required=False)

@@ -1,15 +1,15 @@
 """Notifications as JSON, in the Mastodon shape."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from rest_framework import serializers
 
 from apps.accounts.models import User
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import ID, DateTime, Uri, timestamp
+from apps.api.entities.base import ID, DateTime, Input, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
-from apps.notifications.grouping import NotificationGroup
+from apps.notifications.grouping import GROUP_KEY_PREFIXES, NotificationGroup, group_key
 from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
 from apps.notifications.queries import FilteredNotifications, NotificationItem
 
@@ -43,6 +43,7 @@ class NotificationJson(TypedDict):
     """What an account did."""
 
     id: str
+    group_key: str
     type: NotificationType
     created_at: DateTime
     account: AccountJson
@@ -53,6 +54,7 @@ def notification_json(notification: NotificationItem) -> NotificationJson:
     """A follow has no status."""
     body: NotificationJson = {
         "id": str(notification.id),
+        "group_key": group_key(notification, GROUP_KEY_PREFIXES),
         "type": TYPES[notification.kind],
         "created_at": timestamp(notification.created_at),
         "account": account_json(notification.actor),
@@ -252,7 +254,7 @@ def markers_json(markers: Mapping[str, ReadMarker]) -> MarkersJson:
     return body
 
 
-class PolicyInput(serializers.Serializer[Any]):
+class PolicyInput(Input):
     """What becomes of which notifications; what is left out stays. Unknown fields are ignored."""
 
     for_not_following = serializers.ChoiceField(Verdict.values, required=False)
@@ -261,7 +263,7 @@ class PolicyInput(serializers.Serializer[Any]):
     for_private_mentions = serializers.ChoiceField(Verdict.values, required=False)
 
 
-class AccountIdsInput(serializers.Serializer[Any]):
+class AccountIdsInput(Input):
     """Whose requests are meant."""
 
     id = serializers.ListField(
@@ -269,13 +271,13 @@ class AccountIdsInput(serializers.Serializer[Any]):
     )
 
 
-class MarkInput(serializers.Serializer[Any]):
+class MarkInput(Input):
     """Up to which id a timeline has been read."""
 
     last_read_id = serializers.RegexField(ID)
 
 
-class MarksInput(serializers.Serializer[Any]):
+class MarksInput(Input):
     """What has been read. Unknown timelines are ignored."""
 
     home = MarkInput(required=False)

@@ -8,10 +8,10 @@ from oauth2_provider.models import AccessToken
 from rest_framework import serializers
 
 from apps.addresses import absolute
-from apps.api.entities.base import Uri
+from apps.api.entities.base import Input, Uri
 from apps.oauth.actions import SCOPES_DEFAULT
 from apps.oauth.models import OUT_OF_BAND, Application
-from apps.scopes import NAMES
+from apps.scopes import OFFERED
 
 GRANT_TYPES = ["authorization_code", "password", "client_credentials", "refresh_token"]
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
@@ -130,7 +130,7 @@ def server_json() -> OAuthServerJson:
         "token_endpoint": absolute("/oauth/token"),
         "revocation_endpoint": absolute("/oauth/revoke"),
         "app_registration_endpoint": absolute("/api/v1/apps"),
-        "scopes_supported": sorted(NAMES),
+        "scopes_supported": sorted(OFFERED),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": GRANT_TYPES,
@@ -158,19 +158,16 @@ class AddressesField(serializers.Field[list[str], Any, Any, Any]):
         return value
 
 
-class ApplicationInput(serializers.Serializer[Any]):
+class ApplicationInput(Input):
     """What a program says of itself."""
 
     client_name = serializers.CharField()
     redirect_uris = AddressesField(default=[OUT_OF_BAND])
     scopes = serializers.CharField(default=SCOPES_DEFAULT, allow_blank=True)
-    website = serializers.CharField(default="", allow_blank=True, allow_null=True)
-
-    def validate_website(self, value: str | None) -> str:
-        return value or ""
+    website = serializers.CharField(default="", allow_blank=True)
 
 
-class TokenInput(serializers.Serializer[Any]):
+class TokenInput(Input):
     """What is asked of the token endpoint."""
 
     grant_type = serializers.ChoiceField(GRANT_TYPES)
@@ -185,7 +182,7 @@ class TokenInput(serializers.Serializer[Any]):
     scope = serializers.CharField(required=False)
 
 
-class RevocationInput(serializers.Serializer[Any]):
+class RevocationInput(Input):
     """Which token is to be ended, and by whom."""
 
     token = serializers.CharField()
@@ -193,7 +190,7 @@ class RevocationInput(serializers.Serializer[Any]):
     client_secret = serializers.CharField(required=False)
 
 
-class JoinInput(serializers.Serializer[Any]):
+class JoinInput(Input):
     """A new account."""
 
     username = serializers.CharField()

@@ -1,10 +1,10 @@
 """What staff's programs read and change, as JSON: delivery policies and cache servers."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
-from apps.api.entities.base import DateTime, optional_timestamp
+from apps.api.entities.base import DateTime, Input, optional_timestamp
 from apps.events.admin import REASON_MAX_CHARACTERS
 from apps.operations.queries import NodeStatus, Rate
 from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
@@ -64,7 +64,7 @@ def author_policy_json(row: AuthorPolicy) -> AuthorPolicyJson:
     }
 
 
-class PolicyInput(serializers.Serializer[Any]):
+class PolicyInput(Input):
     """What staff choose, and why."""
 
     policy = serializers.ChoiceField(

@@ -16,7 +16,9 @@ from apps.api.entities.base import (
     ID,
     LANGUAGE,
     DateTime,
+    Input,
     Object,
+    UploadField,
     Uri,
     optional_timestamp,
     timestamp,
@@ -604,7 +606,7 @@ class FocusField(serializers.CharField):
         return x, y
 
 
-class MediaAttributeFields(serializers.Serializer[Any]):
+class MediaAttributeFields(Input):
     """Another description or focus of an attachment; what is not given stays."""
 
     description = serializers.CharField(
@@ -616,23 +618,21 @@ class MediaAttributeFields(serializers.Serializer[Any]):
 class MediaChange(MediaAttributeFields):
     """Another description, focus or captions of an upload; what is not given stays."""
 
-    captions = serializers.FileField(
+    captions = UploadField(
         required=False,
         allow_empty_file=True,
         help_text="Of video or sound: a WebVTT file of at most 256 kB. An empty one removes them.",
     )
 
 
-class MediaInput(serializers.Serializer[Any]):
+class MediaInput(Input):
     """JPEG, PNG, WebP, GIF, AVIF or HEIC: 16 MB and 25 million pixels at most; 12 million for WebP, AVIF, animations.
 
     Video and sound as `configuration.media_attachments` of the instance says.
     """
 
-    file = serializers.FileField(max_length=1000, allow_empty_file=True)
-    description = serializers.CharField(
-        default="", allow_blank=True, allow_null=True, max_length=ALT_MAX_CHARACTERS
-    )
+    file = UploadField(max_length=1000, allow_empty_file=True)
+    description = serializers.CharField(default="", allow_blank=True, max_length=ALT_MAX_CHARACTERS)
     focus = FocusField(required=False, help_text="x,y from -1 (left, bottom) to 1.")
 
 
@@ -646,7 +646,7 @@ class MediaAttribute(MediaAttributeFields):
         return PictureChange(int(fields["id"]), fields.get("description"), fields.get("focus"))
 
 
-class PollInput(serializers.Serializer[Any]):
+class PollInput(Input):
     """A poll: 2 to 4 options of up to 50 characters."""
 
     options = serializers.ListField(child=serializers.CharField(), max_length=MAX_NAMED)
@@ -665,7 +665,7 @@ class PollInput(serializers.Serializer[Any]):
         )
 
 
-class VoteInput(serializers.Serializer[Any]):
+class VoteInput(Input):
     """The numbers of the options chosen, from 0."""
 
     choices = serializers.ListField(
@@ -677,15 +677,14 @@ def media_ids_field(**options: Any) -> serializers.ListField:
     return serializers.ListField(child=serializers.RegexField(ID), max_length=MAX_NAMED, **options)
 
 
-class StatusInput(serializers.Serializer[Any]):
+class StatusInput(Input):
     """A new status. Unknown fields are ignored."""
 
     status = serializers.CharField(allow_blank=True, default="", trim_whitespace=False)
-    in_reply_to_id = serializers.RegexField(ID, allow_null=True, default=None)
-    quoted_status_id = serializers.RegexField(ID, allow_null=True, default=None)
+    in_reply_to_id = serializers.RegexField(ID, default=None)
+    quoted_status_id = serializers.RegexField(ID, default=None)
     visibility = serializers.ChoiceField(
         list(VISIBILITIES),
-        allow_null=True,
         default=None,
         help_text="Without it as your preferences say. `friends` are those who follow you and whom you "
         "follow. `circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
@@ -694,45 +693,40 @@ class StatusInput(serializers.Serializer[Any]):
         default=list,
         help_text="At most 4 pictures, or one video or sound, from `POST /api/v2/media`.",
     )
-    poll = PollInput(allow_null=True, default=None, help_text="Not beside pictures.")
+    poll = PollInput(default=None, help_text="Not beside pictures.")
     circle_id = serializers.RegexField(
         ID,
-        allow_null=True,
         default=None,
         help_text="One of `GET /api/v1/circles`; only with `visibility` `circle`.",
     )
     spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
     sensitive = serializers.BooleanField(
-        allow_null=True, default=None, help_text="Cover its pictures; absent: your default."
+        default=None, help_text="Cover its pictures; absent: your default."
     )
-    language = serializers.RegexField(
-        LANGUAGE, allow_null=True, default=None, help_text="Absent: your default."
-    )
+    language = serializers.RegexField(LANGUAGE, default=None, help_text="Absent: your default.")
     quote_approval_policy = serializers.ChoiceField(
         QuotePolicy.values,
-        allow_null=True,
         default=None,
         help_text="Who may quote it; absent: everybody. What is not public nobody quotes.",
     )
     allowed_mentions = serializers.ListField(
         child=serializers.RegexField(ID),
         max_length=MAX_ALLOWED,
-        allow_null=True,
         default=None,
         help_text="Ids of those who may be named in the text: 422 with `unexpected_accounts` when it names others.",
     )
     scheduled_at = serializers.DateTimeField(
-        allow_null=True, default=None, help_text="From five minutes to a year from now."
+        default=None, help_text="From five minutes to a year from now."
     )
 
 
-class ScheduleInput(serializers.Serializer[Any]):
+class ScheduleInput(Input):
     """Another time."""
 
     scheduled_at = serializers.DateTimeField()
 
 
-class StatusEditInput(serializers.Serializer[Any]):
+class StatusEditInput(Input):
     """A new text for a status."""
 
     status = serializers.CharField(allow_blank=True, trim_whitespace=False)
@@ -744,7 +738,6 @@ class StatusEditInput(serializers.Serializer[Any]):
     media_attributes = MediaAttribute(many=True, required=False)
     poll = PollInput(
         required=False,
-        allow_null=True,
         help_text="Absent: the one it has. With other options all votes are gone.",
     )
     language = serializers.RegexField(LANGUAGE, required=False)
@@ -753,7 +746,7 @@ class StatusEditInput(serializers.Serializer[Any]):
     )
 
 
-class InteractionPolicyInput(serializers.Serializer[Any]):
+class InteractionPolicyInput(Input):
     """Who may quote a status from now on."""
 
     quote_approval_policy = serializers.ChoiceField(QuotePolicy.values)

@@ -1,11 +1,11 @@
 """Timelines as JSON: ranked statuses with the reasons for their places, explanations, conversations, what is unread."""
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from rest_framework import serializers
 
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import DateTime, optional_timestamp, timestamp
+from apps.api.entities.base import DateTime, Input, optional_timestamp, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.audit.explain import Explanation, Source
 from apps.audit.models import Kind
@@ -288,7 +288,7 @@ def conversation_json(conversation: ConversationItem) -> ConversationJson:
     }
 
 
-class RankingInput(serializers.Serializer[Any]):
+class RankingInput(Input):
     """How an order is made."""
 
     algorithm = serializers.CharField(max_length=NAME_MAX_CHARACTERS)

@@ -31,7 +31,7 @@ from apps.api.entities.notification import (
     policy_json,
 )
 from apps.api.openapi import EMPTY_OBJECT
-from apps.api.pagination import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
+from apps.api.pagination import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged, people_cursor
 from apps.api.params import id_in_body, is_true, validated
 from apps.errors import BadRequest, NotFound
 from apps.notifications import actions
@@ -43,6 +43,7 @@ from apps.notifications.actions import (
 )
 from apps.notifications.grouping import (
     GROUP_KEY_PREFIXES,
+    actors_page,
     get_group,
     groups_page,
     unread_group_count,
@@ -67,6 +68,7 @@ GROUPED_PARAMETER = OpenApiParameter(
     "grouped_types[]", str, many=True, description="Group only these; all that can be, else."
 )
 Act = Callable[[User, list[int]], None]
+INCLUDE_FILTERED = OpenApiParameter("include_filtered", bool, description="Those held back too.")
 CHOICE_PARAMETERS = [
     OpenApiParameter("types[]", str, many=True, description="Only these."),
     OpenApiParameter("exclude_types[]", str, many=True, description="All but these."),
@@ -81,7 +83,7 @@ CHOICE_PARAMETERS = [
     parameters=[
         *CURSOR_PARAMETERS,
         *CHOICE_PARAMETERS,
-        OpenApiParameter("include_filtered", bool, description="Those held back too."),
+        INCLUDE_FILTERED,
     ],
 )
 @endpoint(GET="read:notifications")
@@ -201,6 +203,7 @@ def actor_of(request: Request) -> int | None:
         *CHOICE_PARAMETERS,
         GROUPED_PARAMETER,
         OpenApiParameter("expand_accounts", str, enum=EXPANSIONS),
+        INCLUDE_FILTERED,
     ],
 )
 @endpoint(GET="read:notifications")
@@ -213,6 +216,7 @@ def grouped_notifications(request: Request) -> Response:
         kinds=kinds_of(request),
         actor_id=actor_of(request),
         grouped=_grouped(request),
+        include_filtered=is_true(request.query_params.get("include_filtered")),
     )
     partial = request.query_params.get("expand_accounts") == "partial_avatars"
     return paged(request, page, groups_json(page.items, partial=partial))
@@ -225,13 +229,12 @@ def notification_group(request: Request, group_key: str) -> Response:
     return Response(groups_json([get_group(viewer_of(request), group_key)]))
 
 
-@operation("Who is in a group of notifications", list[AccountJson])
+@operation("Who is in a group of notifications", list[AccountJson], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:notifications")
 def notification_group_accounts(request: Request, group_key: str) -> Response:
-    """Those who did it, the last first; at most 80."""
-    items = get_group(viewer_of(request), group_key).items
-    people = {item.actor.pk: item.actor for item in items}
-    return Response([account_json(person) for person in list(people.values())[:MAX_PEOPLE]])
+    """Those who did it, the last first. Follow the `Link` header: the cursor is no account id."""
+    page = actors_page(viewer_of(request), group_key, people_cursor(request))
+    return paged(request, page, [account_json(person) for person in page.items])
 
 
 @operation("Forget a group of notifications", EMPTY_OBJECT)
@@ -288,8 +291,8 @@ def _grouped(request: Request) -> Collection[str]:
     name="change_notification_policy",
     request=PolicyInput,
     errors=[400, 401, 422],
-    description="It acts at the next read, also on what came before; what was held back shows again "
-    "when you change your mind.",
+    description="It acts on what comes after it. What is held back waits in the requests until you accept or "
+    "dismiss it; what is dropped is not kept.",
 )
 @endpoint(GET="read:notifications", PATCH="write:notifications")
 def notification_policy(request: Request) -> Response:
@@ -330,7 +333,7 @@ def notification_request(request: Request, account_id: int) -> Response:
 @operation("Whether what was accepted is in the list already", RequestsMergedJson, errors=[401])
 @endpoint(GET="read:notifications")
 def notification_requests_merged(request: Request) -> Response:
-    """Always: the list is decided when it is read."""
+    """Always: what is accepted is told at once."""
     viewer_of(request)
     return Response(RequestsMergedJson(merged=True))
 

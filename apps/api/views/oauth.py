@@ -13,6 +13,7 @@ from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.authentication.backends import login_name
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.oauth import (
     ApplicationInput,
@@ -86,7 +87,7 @@ def token(request: Request) -> Response:
     """Guesses of a password count as failed logins. A code is good once; a second use ends the token."""
     params: Any = request.data
     is_password = params.get("grant_type") == "password"
-    name = str(params.get("username", "")).strip().removeprefix("@").lower()
+    name = login_name(str(params.get("username", "")))
     guess = begin_guess(name, Origin(client_address(request))) if is_password else None
     with transaction.atomic():
         _uri, headers, body, status = get_oauthlib_core().create_token_response(request)

@@ -216,9 +216,13 @@ mutes = _own_list(
 )
 @endpoint(GET="read:follows")
 def relationships(request: Request) -> Response:
-    """The relations to up to 100 accounts, in the order asked."""
+    """The relations to up to 100 accounts, each once, in the order asked; those that do not exist are left out."""
     ids = id_params(request, maximum=MAX_RELATIONSHIPS)
-    return Response([relationship_json(row) for row in standing_to(viewer_of(request).pk, ids)])
+    users = users_by_id(ids)
+    existing = [user_id for user_id in dict.fromkeys(ids) if user_id in users]
+    return Response(
+        [relationship_json(row) for row in standing_to(viewer_of(request).pk, existing)]
+    )
 
 
 @operation(

@@ -23,9 +23,9 @@ from apps.api.pagination import (
     people_cursor,
     posts_cursor,
 )
-from apps.api.params import is_true, offset_of
+from apps.api.params import is_true, offset_of, shows_its_answer
 from apps.errors import BadRequest
-from apps.http.requests import client_address
+from apps.http.requests import limit_searches
 from apps.http.requests import viewer_of as optional_viewer_of
 from apps.pagination import Cursor, Page
 from apps.scopes import ANY_TOKEN
@@ -37,7 +37,6 @@ from apps.tags import actions
 from apps.tags.models import Tag
 from apps.tags.queries import followed_page, tag_named, tag_usages, tags_beginning
 from apps.tags.trends import trending_tags
-from apps.throttling import check_rate_limit
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import parse_id
@@ -52,7 +51,7 @@ OFFSET = OpenApiParameter("offset", int, description="How many to skip, at most 
 @operation(
     "Find accounts, posts and tags",
     SearchJson,
-    errors=[400, 429],
+    errors=[400, 422, 429],
     description="Words, phrases in quotes, and from:alice, before:2026-11-01, after:2026-11-01, "
     "has:image, is:reply, lang:zh. "
     "Finds public posts and your own. The address of a post or of a profile finds exactly that one.",
@@ -73,7 +72,7 @@ OFFSET = OpenApiParameter("offset", int, description="How many to skip, at most 
 @endpoint(GET="read:search", public=True)
 def search(request: Request) -> Response:
     """Matching accounts, posts and tags."""
-    _limit_rate(request)
+    limit_searches(request)
     query, viewer = request.query_params, optional_viewer_of(request)
     kind, text, offset = query.get("type") or "", query.get("q", ""), offset_of(query)
     if kind and kind not in KINDS:
@@ -115,7 +114,7 @@ def _posts(
 @operation(
     "Find accounts",
     list[AccountJson],
-    errors=[400, 401, 429],
+    errors=[400, 401, 422, 429],
     parameters=[
         OpenApiParameter("q", str, required=True),
         OpenApiParameter("following", bool, description="Only accounts that you follow."),
@@ -127,7 +126,7 @@ def _posts(
 @endpoint(GET="read:accounts")
 def search_accounts(request: Request) -> Response:
     """By a part of the name or the beginning of the handle; an account with exactly this handle comes first."""
-    _limit_rate(request)
+    limit_searches(request)
     query, viewer = request.query_params, viewer_of(request)
     limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
     people = search_people(
@@ -168,7 +167,8 @@ def trending_statuses(request: Request) -> Response:
 def recommended(request: Request) -> Response:
     """Popular posts that the viewer does not know."""
     limit = Cursor.from_query(request.query_params).limit
-    items = recommended_posts(viewer_of(request), limit=limit)
+    viewer = viewer_of(request)
+    items = recommended_posts(viewer, limit=limit) if shows_its_answer(request) else []
     return Response([status_json(item) for item in items])
 
 
@@ -322,11 +322,6 @@ def account_featured_tags(request: Request, account_id: int) -> Response:
 def _suggested(request: Request) -> list[User]:
     cursor = people_cursor(request)
     return suggested_people(viewer_of(request), limit=cursor.limit)
-
-
-def _limit_rate(request: Request) -> None:
-    viewer = optional_viewer_of(request)
-    check_rate_limit("search", str(viewer.pk) if viewer else client_address(request))
 
 
 def _account_id(request: Request) -> int | None:

@@ -40,7 +40,7 @@ from apps.api.entities.status import (
 )
 from apps.api.openapi import EMPTY_OBJECT, Entity
 from apps.api.pagination import CURSOR_PARAMETERS, paged, people_cursor
-from apps.api.params import id_params, is_true, validated
+from apps.api.params import id_params, is_true, shows_its_answer, validated
 from apps.api.throttling import counted_action
 from apps.api.views.timelines import statuses_page
 from apps.engagement import actions as engagement
@@ -197,7 +197,7 @@ def status(request: Request, status_id: int) -> Response:
 
 def _show(request: Request, status_id: int) -> Response:
     item = visible_item(viewer_id_of(request), status_id)
-    if isinstance(request.user, User):
+    if isinstance(request.user, User) and shows_its_answer(request):
         engagement.mark_post_read(request.user, item.shown.id)
     return Response(
         status_json(mark_filtered(requests.viewer_of(request), FilterContext.THREAD, item))

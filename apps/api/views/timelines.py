@@ -34,7 +34,7 @@ from apps.api.entities.timeline import (
 )
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import CURSOR_PARAMETERS, POSTS_PARAMETERS, paged, posts_cursor
-from apps.api.params import is_true, optional_bool, validated
+from apps.api.params import is_true, optional_bool, shows_its_answer, validated
 from apps.audit import explain as reasons
 from apps.audit.own_page.check import check_page
 from apps.errors import BadRequest
@@ -224,7 +224,8 @@ def activity(request: Request) -> Response:
         limit=Cursor.from_query(query).limit,
         promoted=_wants_promoted(request),
     )
-    count_shown(viewer.pk, unread.items)
+    if shows_its_answer(request):
+        count_shown(viewer.pk, unread.items)
     body = [status_json(item) for item in unread.items]
     return Response(ActivityJson(items=body, last_id=unread.last_id, more=unread.more))
 
@@ -250,7 +251,7 @@ def of_list(request: Request, list_id: int) -> Response:
     list[FeedStatusJson],
     name="feed_timeline",
     tags=["feeds"],
-    errors=[400, 404],
+    errors=[400, 404, 422, 429],
     description="One of your own, or a public one; of that others see the public statuses only. A page may be short "
     "or empty while there is more: follow the `Link` header.",
     parameters=POSTS_PARAMETERS,
@@ -259,7 +260,10 @@ def of_list(request: Request, list_id: int) -> Response:
 def of_feed(request: Request, feed_id: int) -> Response:
     """A feed's timeline."""
     viewer, cursor = requests.viewer_of(request), posts_cursor(request)
-    page = feed_timeline(readable_feed(requests.viewer_id_of(request), feed_id), viewer, cursor)
+    feed = readable_feed(requests.viewer_id_of(request), feed_id)
+    if feed.include_words:
+        requests.limit_searches(request)
+    page = feed_timeline(feed, viewer, cursor)
     with stage("present"):
         body: list[FeedStatusJson] = [
             {**status_json(item), "x_because": list(item.because)} for item in page.items
@@ -313,7 +317,7 @@ def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
     """A page of statuses with its `Link` header."""
     with stage("present"):
         viewer = requests.viewer_of(request)
-        if viewer is not None:
+        if viewer is not None and shows_its_answer(request):
             count_shown(viewer.pk, page.items)
         return paged(request, page, statuses_as_bytes(page.items))
 
@@ -369,7 +373,8 @@ def ranked_timeline(request: Request) -> Response:
         promoted=promoted,
     )
     with stage("present"):
-        count_shown(viewer.pk, page.items)
+        if shows_its_answer(request):
+            count_shown(viewer.pk, page.items)
         body: list[RankedStatusJson] = [
             {
                 **status_json(entry.item),

@@ -68,11 +68,14 @@ def _receipt_and_rows(viewer: User, sample: Sample) -> tuple[Row, list[Row]]:
         "code_version": code_version(),
         "key": absolute(KEY_ADDRESS),
     }
-    return receipt, list(_rows(viewer.pk, oracle))
+    return receipt, list(_rows(viewer.pk, oracle, set(receipt["ids"])))
 
 
-def _rows(reader: int, oracle: Oracle) -> Iterator[Row]:
-    """Of posts only those that the reader may see, and of relations only the reader's own."""
+def _rows(reader: int, oracle: Oracle, page: set[int]) -> Iterator[Row]:
+    """Of posts only those that the reader may see, and of relations only the reader's own.
+
+    Of promoted posts those that the page shows: it need not show any.
+    """
     shown = [pk for pk in sorted(oracle.posts) if oracle.is_shown(reader, pk)]
     authors = {oracle.posts[pk]["author_id"] for pk in shown}
     sources = {
@@ -90,7 +93,9 @@ def _rows(reader: int, oracle: Oracle) -> Iterator[Row]:
     marks = {
         "mute": oracle.mutes[reader] & authors,
         "apart": oracle.elsewhere[reader] & authors,
-        "promotion": oracle.promoted[reader] & authors,
+        "promotion": {
+            pk for pk in page & set(shown) if oracle.is_promoted(reader, oracle.posts[pk])
+        },
         "tag": oracle.tagged[reader] & set(shown),
         "reply": {pk for pk in shown if oracle.is_hidden_reply(reader, oracle.posts[pk])},
         "hide": oracle.hidden_posts[reader],

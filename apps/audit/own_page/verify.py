@@ -49,7 +49,7 @@ def belongs(post: Row, receipt: Row, of: dict[str, list[Row]]) -> bool:
     ):
         return False
     return bool(author == me or follow or post["is_circle"] or post["id"] in on["tag"]
-                or (post["is_open"] and author in on["promotion"]))
+                or (post["is_open"] and post["id"] in on["promotion"]))
 
 
 def recompute(receipt: Row, rows: list[Row]) -> list[int]:

@@ -79,11 +79,16 @@ def lists_with(owner: User, member_id: int) -> list[UserList]:
     return list(UserList.of(owner).filter(Exists(memberships)).order_by("pk"))
 
 
-def exclusive_member_ids(owner: User) -> frozenset[int]:
-    """The members of an account's exclusive lists: they are not on its home page. No query for accounts without one."""
+def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -> frozenset[int]:
+    """The members of an account's exclusive lists: they are not on its home page. No query for accounts without one.
+
+    `among`: those of these accounts; pages ask about their authors, since all lists together have up to 25,000 members.
+    """
     if not owner.counts.exclusive_lists:
         return frozenset()
     rows = ListMember.objects.filter(group__owner=owner, group__is_exclusive=True)
+    if among is not None:
+        rows = rows.filter(member__in=among)
     return frozenset(rows.values_list("member_id", flat=True))
 
 

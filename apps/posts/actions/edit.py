@@ -6,6 +6,7 @@ Every change makes a new version, so that no cache can show the old one. An edit
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -31,7 +32,7 @@ from apps.posts.actions.drafts import (
 )
 from apps.posts.actions.journal import journaled
 from apps.posts.actions.polls import poll_of, replace_poll
-from apps.posts.actions.publish import lock_author, next_revision
+from apps.posts.actions.publish import clock, lock_author, next_revision
 from apps.posts.cache import cache_edited
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
@@ -93,7 +94,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
                 _save_version(counts, post, pictures, mentions)
             return post
         revision.save(force_insert=True)
-        post.edited_at = timezone.now()
+        post.edited_at = datetime.fromtimestamp(clock(counts), UTC)
         added = _update_mentions(post, set(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC
         rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from time import time
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from apps import shards
@@ -52,7 +51,10 @@ from feedcache.read_through import QueueWrites
 from feedcache.structures.counters.service import Row
 
 _POST, _COUNTS = Columns(Post), Columns(UserCounts)
-_LOCK = f"SELECT {_COUNTS.of('c')} FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE"  # noqa: S608 -- constants
+_LOCK = f"""
+SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
+FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
+"""  # noqa: S608 -- constants
 # All rows of a publication in one statement, so that their number costs no round trips: the post, its counts, whom it
 # mentions, the counts of its author, and its events. The foreign keys are checked at the commit.
 _PUBLISH = f"""
@@ -141,7 +143,8 @@ def repost(
         if (earlier := repost_of(author, source.id)) is not None:
             return earlier
         post = Post(id=_next_id(counts), author=author, source_id=source.id)
-        post.kind, post.thread_id, post.created_at = Kind.REPOST, post.pk, _created_at(post.pk)
+        post.kind, post.thread_id = Kind.REPOST, post.pk
+        post.created_at = _created_at(post.pk, clock(counts))
         post.content = PostContent.of(post)
         _insert(post, counts, source, more_writes=more_writes)
     return post
@@ -175,7 +178,7 @@ def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) 
     if post.deleted_at is not None:
         raise NotFound(_("This post isn't here."))
     Post.objects.filter(pk=post_id).update(
-        deleted_at=timezone.now(), version=F("version") + 1, body="", content_warning=""
+        deleted_at=Now(), version=F("version") + 1, body="", content_warning=""
     )
     Revision.objects.filter(post=post).delete()
     USER_COUNTS.change(
@@ -219,8 +222,17 @@ def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
 
 def lock_author(author: User) -> UserCounts:
     """The author's counts row, locked: all writes of an author are serialised."""
-    [row] = rows_of(_LOCK, {"author": author.pk})
-    return _COUNTS.instance(row)
+    [(*columns, now)] = rows_of(_LOCK, {"author": author.pk})
+    counts = _COUNTS.instance(columns)
+    counts.locked_at = now
+    return counts
+
+
+def clock(counts: UserCounts) -> float:
+    """Seconds since 1970 by PostgreSQL, when the row was locked. Web servers differ, and their clocks go wrong: a post
+    from tomorrow would stand above all others, and readers who ask for newer ones would get none until then.
+    """
+    return counts.locked_at
 
 
 def next_revision(post: Post, counts: UserCounts) -> int:
@@ -261,7 +273,7 @@ def _new_post(
         reply_to_id=parent.id if parent else None,
     )
     post.thread_id = parent.thread_id if parent else post.pk
-    post.created_at = _created_at(post.pk)
+    post.created_at = _created_at(post.pk, clock(counts))
     return post
 
 
@@ -326,9 +338,9 @@ def _count_links(post: Post, delta: int) -> None:
         POST_COUNTS.change(target_id, {column: delta})
 
 
-def _created_at(post_id: int) -> datetime:
+def _created_at(post_id: int, now: float) -> datetime:
     # the second is the id's, which the guard may move; milliseconds are only for display
-    second, now = second_of(post_id), time()
+    second = second_of(post_id)
     return datetime.fromtimestamp(now if int(now) == second else second, UTC)
 
 
@@ -336,7 +348,7 @@ def _next_id(counts: UserCounts) -> int:
     last_id = counts.last_post_id
     if shards.are_used():
         last_id = max(last_id, last_interrupted_id(counts.pk))
-    return next_post_id(counts.pk, last_id=last_id, now=int(time()))
+    return next_post_id(counts.pk, last_id=last_id, now=int(clock(counts)))
 
 
 def _existing_post(key: IdempotencyKey | None) -> Post | None:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage, storages
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from apps.events import leases
 from apps.events.actions import enqueue
@@ -32,16 +32,14 @@ def begin(attachment: Attachment, source: str) -> None:
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
     """Transcode uploads that are due, up to VIDEO_CONCURRENCY at once; the number claimed."""
-    running = Transcode.objects.filter(
-        state=State.PENDING, attempts__gt=0, due_at__gt=timezone.now()
-    )
+    running = Transcode.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
     free = settings.VIDEO_CONCURRENCY - running.count()
     return leases.run_due(Transcode, _work, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def sweep() -> None:
     """Enqueue what is due, and fail what failed at every attempt; such a row stays for staff until its upload goes."""
-    due = Transcode.objects.filter(state=State.PENDING, due_at__lte=timezone.now())
+    due = Transcode.objects.filter(state=State.PENDING, due_at__lte=Now())
     for row_id in due.order_by("due_at").values_list("pk", flat=True)[:SWEEP_LIMIT]:
         enqueue(TASK, row_id, expires=SWEEP_SECONDS)
     dead = Transcode.objects.filter(state=State.DEAD).values("attachment")
@@ -71,7 +69,7 @@ def sources_of(attachments: list[Attachment]) -> list[str]:
 def _work(row: Transcode) -> None:
     def renew() -> None:
         claimed = Transcode.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
-        if not claimed.update(due_at=timezone.now() + LEASE):
+        if not claimed.update(due_at=Now() + LEASE):
             raise leases.RetryLater("the upload was taken over, or is not wanted any more")
 
     renew()

@@ -135,8 +135,7 @@ def length(text: str) -> int:
     """In graphemes; an address counts as 23. static/js/composer.js counts in the same way."""
     # a line end is one character and joins with nothing
     rest, addresses = ADDRESS.subn(lambda match: "\n" + match[0][len(_address(match)) :], text)
-    graphemes: list[str] = _GRAPHEME.findall(rest)
-    return len(graphemes) + int(addresses) * (URL_CHARACTERS - 1)
+    return len(_GRAPHEME.findall(rest)) + int(addresses) * (URL_CHARACTERS - 1)
 
 
 def is_too_long(text: str, maximum: int) -> bool:

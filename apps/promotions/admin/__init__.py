@@ -6,6 +6,7 @@ Who is in a segment is shown to nobody else than the person.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -22,12 +23,14 @@ from apps.promotions.actions import (
     pause_campaign,
     segments_changed,
     start_campaign,
+    switch_promotions,
 )
 from apps.promotions.admin.forms import CampaignForm, PromotedAccountForm, RuleForm, RuleFormSet
 from apps.promotions.models import (
     Campaign,
     CampaignState,
     PromotedAccount,
+    PromotionSwitch,
     Segment,
     SegmentRule,
     Trait,
@@ -73,15 +76,16 @@ class RuleInline(admin.StackedInline):
     verbose_name_plural = gettext_lazy("rules, all of which must hold")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_change_permission(request) or request.user.has_perm(
-            "promotions.add_segment"
-        )
+        is_new = obj is None and request.user.has_perm("promotions.add_segment")
+        return is_new or self.has_change_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("promotions.change_segment")
+        """Not while a campaign runs: it started because there were enough people."""
+        runs = obj is not None and obj.campaigns.filter(state=CampaignState.RUNNING).exists()
+        return not runs and request.user.has_perm("promotions.change_segment")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_change_permission(request)
+        return self.has_change_permission(request, obj)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_change_permission(request) or request.user.has_perm(
@@ -129,6 +133,33 @@ class PromotedAccountAdmin(EditedList):
     @admin.display(description=gettext_lazy("account"))
     def link(self, row: PromotedAccount) -> SafeString:
         return user_link(row.user)
+
+
+@admin.register(PromotionSwitch)
+class PromotionSwitchAdmin(EditedList):
+    """One row, which staff who run campaigns may change."""
+
+    list_display = ("__str__", "is_on")
+    fields = ("is_on",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_change_permission(request) and not PromotionSwitch.objects.exists()
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("promotions.run_campaign")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_change_permission(request)
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: PromotionSwitch,
+        form: Any,
+        change: bool,  # noqa: FBT001 -- Django's own signature
+    ) -> None:
+        """Campaigns are forgotten by every cache before the answer."""
+        switch_promotions(on=obj.is_on, by=staff_of(request))
 
 
 @admin.register(Campaign)
@@ -240,7 +271,8 @@ class CampaignAdmin(EditedList):
 
 
 def _people(audience: Audience) -> str:
-    if not audience.is_exact:
-        return _("more than %(count)d people") % {"count": audience.people}
-    text = ngettext("%(count)d person", "%(count)d people", audience.people)
+    if audience.too_few:
+        least = {"count": settings.CAMPAIGN_MIN_PEOPLE}
+        return _("fewer than %(count)d people in a segment") % least
+    text = ngettext("at least %(count)d person", "at least %(count)d people", audience.people)
     return text % {"count": audience.people}

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.accounts.models import User
-from apps.promotions.models import Campaign, PromotedAccount, Segment, SegmentRule
+from apps.promotions.models import Campaign, PromotedAccount, RuleKind, Segment, SegmentRule
 from apps.tags.actions import get_or_create_tag_ids
 from apps.tags.models import Tag
 from apps.tags.names import normalize
@@ -67,7 +67,10 @@ class RuleForm(forms.ModelForm):
 
 
 class RuleFormSet(BaseInlineFormSet):
-    """An active segment has at least one rule: without any it would be empty, which nobody means."""
+    """An active segment has at least one rule: without any it would be empty, which nobody means.
+
+    Who follows an account is known to others, and may be a handful of people: that says nothing more about them.
+    """
 
     def clean(self) -> None:
         super().clean()
@@ -78,6 +81,10 @@ class RuleFormSet(BaseInlineFormSet):
         ]
         if self.instance.is_active and not kept and not any(self.errors):
             raise forms.ValidationError(_("Add a rule."))
+        kinds = {form.cleaned_data["kind"] for form in kept}
+        if RuleKind.FOLLOWS_ACCOUNT in kinds and kinds & {RuleKind.TRAIT, RuleKind.FOLLOWS_TAG}:
+            message = _("Followers of an account cannot be told apart by traits or tags.")
+            raise forms.ValidationError(message)
 
 
 class PromotedAccountForm(forms.ModelForm):

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html_join
@@ -24,15 +24,18 @@ from apps.accounts.admin import (
     staff_of,
     user_link,
 )
+from apps.accounts.staff import log_action
 from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.actions import schedule, transcoding
 from apps.posts.admin import post_link
-from apps.posts.models import Post, ScheduledPost, Transcode
+from apps.posts.models import OPEN, Post, ScheduledPost, Transcode
 from apps.timeline import publishing
 from feedcache.ids import first_id_at, parse_id
 
 EXCERPT_CHARACTERS = 80
+READ_RESTRICTED = "posts.read_restricted_post"
+TEXTS = ("content_warning", "body", "pictures")
 SEARCHED_POSTS = 100_000  # a text search reads bodies one by one: the newest ones only
 DAYS = (1, 7, 30)
 
@@ -70,6 +73,8 @@ class DeletedFilter(admin.SimpleListFilter):
 
 @admin.register(Post)
 class PostAdmin(StaffList):
+    """Texts of restricted posts are on their own pages only, for who has the permission; each reading is on record."""
+
     list_display = (
         "id",
         "excerpt",
@@ -83,7 +88,7 @@ class PostAdmin(StaffList):
     list_filter = ("kind", "visibility", DeletedFilter, AgeFilter)
     search_fields = ("body",)
     search_help_text = gettext_lazy(
-        "The number of a post, @handle, or a text that one of the newest 100,000 posts contains."
+        "The number of a post, @handle, or a text in an open one of the newest 100,000 posts."
     )
     ordering = ("-id",)
     actions = ("delete_posts",)
@@ -92,9 +97,7 @@ class PostAdmin(StaffList):
         "author_link",
         "kind",
         "visibility",
-        "content_warning",
-        "body",
-        "pictures",
+        *TEXTS,
         "language",
         "source_link",
         "reply_link",
@@ -111,6 +114,22 @@ class PostAdmin(StaffList):
         posts: QuerySet[Post] = super().get_queryset(request).prefetch_related("author", "counts")
         return posts
 
+    def get_fields(self, request: HttpRequest, obj: Post | None = None) -> Any:
+        is_hidden = obj is not None and obj.is_restricted and not self._reads_restricted(request)
+        return [name for name in self.fields if not is_hidden or name not in TEXTS]
+
+    def _reads_restricted(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(READ_RESTRICTED)
+
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **options: Any
+    ) -> HttpResponse:
+        """Who reads a restricted post is on record, as who reads somebody's home page is."""
+        post: Post = options["obj"]
+        if post.is_restricted and self._reads_restricted(request):
+            log_action(staff_of(request), post, _("Read."))
+        return super().render_change_form(request, context, *args, **options)
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -122,7 +141,7 @@ class PostAdmin(StaffList):
         try:
             return queryset.filter(pk=parse_id(term)), False
         except ValueError:
-            text = Q(pk__gte=_search_floor(), body__icontains=term)
+            text = Q(pk__gte=_search_floor(), visibility__in=OPEN, body__icontains=term)
             return queryset.filter(text | Q(author__in=account_ids(term))), False
 
     def view_on_site(self, obj: Post) -> str:
@@ -130,6 +149,8 @@ class PostAdmin(StaffList):
 
     @admin.display(description=gettext_lazy("text"))
     def excerpt(self, post: Post) -> str:
+        if post.is_restricted:
+            return _("(not for everybody)")
         return Truncator(post.body).chars(EXCERPT_CHARACTERS)
 
     @admin.display(description=gettext_lazy("author"))

@@ -5,10 +5,11 @@ followers: their chunks are left out.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
@@ -16,12 +17,13 @@ from django.utils.translation import ngettext, pgettext
 from apps.accounts.models import User, UserCounts
 from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
-from apps.posts.models import Post
+from apps.posts.models import Mention, Post, Visibility
 from apps.timeline.fanout.dispatch import ADDRESSED
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.thread import visible_item
 
 MAX_POINTS = 60  # of the curve
+UNDER_WAY = timedelta(minutes=1)  # a post that has no record yet for as long is not called lost
 VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 
 
@@ -30,7 +32,8 @@ class AuthorReceipt:
     """The delivery of a post, in readers: `expected = reached + dormant + pending + failed`.
 
     `dormant` readers had no home page ready; it is made, with the post, when they come. `mode` is empty without a job:
-    nothing was recorded yet. `curve`: seconds after publication, and how many were reached by then.
+    nothing was recorded yet. `curve`: seconds after publication, and how many were reached by then. `sent_to`: the
+    handles of the people whom a message is for, None of other posts.
     """
 
     post_id: int
@@ -44,6 +47,8 @@ class AuthorReceipt:
     failed: int = 0
     finished_at: datetime | None = None  # the last receipt so far
     curve: tuple[tuple[float, int], ...] = ()
+    sent_to: tuple[str, ...] | None = None
+    is_new: bool = False
 
     @property
     def seconds(self) -> float | None:
@@ -53,8 +58,12 @@ class AuthorReceipt:
     @property
     def text(self) -> str:
         """ "Reached 1,240 of 1,245 followers in 4 s; 5 will get it when they come." """
+        if self.sent_to is not None:
+            return _sent_to(self.sent_to)
         if not self.mode:
-            return _("There is no record of its delivery yet.")
+            return (
+                _("It is on its way.") if self.is_new else _("There is no record of its delivery.")
+            )
         if self.mode == Mode.PULL:
             return _("Followers read it straight from the profile, when they open their page.")
         if not self.expected:
@@ -84,10 +93,20 @@ def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorR
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         raise NotFound(_("This post isn't here."))
-    is_own, is_addressed = post.author_id == viewer.pk, post.visibility in ADDRESSED
+    found = _delivery(post, is_own=post.author_id == viewer.pk)
+    if found.is_own and post.visibility == Visibility.MENTIONED:
+        # it lies in their notifications and conversations, on whatever home pages it is
+        return replace(found, sent_to=_recipients(post))
+    return found
+
+
+def _delivery(post: Post, *, is_own: bool) -> AuthorReceipt:
+    """As the ledger has it."""
+    post_id, is_addressed = post.pk, post.visibility in ADDRESSED
     job = FanoutJob.objects.filter(pk=post_id).first()
     if job is None or (is_addressed and job.state == State.PENDING):
-        return AuthorReceipt(post_id, is_own, is_addressed)
+        is_new = post.created_at > timezone.now() - UNDER_WAY
+        return AuthorReceipt(post_id, is_own, is_addressed, is_new=is_new)
     chunks = FanoutChunk.objects.filter(job=post_id, is_virtual=False).order_by("finished_at", "pk")
     rows = chunks.values_list("state", "expected", "delivered", "dormant", "finished_at")
     numbers = {state.value: 0 for state in State}
@@ -117,6 +136,21 @@ def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorR
         finished_at=finished_at,
         curve=tuple(_thinned(points)),
     )
+
+
+def _recipients(post: Post) -> tuple[str, ...]:
+    """The handles of those who are mentioned, without the author and the suspended."""
+    mentions = Mention.objects.filter(post=post, user__suspended_at=None).exclude(
+        user=post.author_id
+    )
+    return tuple(mentions.order_by("pk").values_list("user__handle", flat=True))
+
+
+def _sent_to(handles: Sequence[str]) -> str:
+    if not handles:
+        return _("It names nobody, so nobody else can read it.")
+    separator = pgettext("between the names of a list", ", ")
+    return _("Sent to %(people)s.") % {"people": separator.join(f"@{one}" for one in handles)}
 
 
 def _thinned(points: Sequence[tuple[float, int]]) -> list[Any]:

@@ -20,6 +20,7 @@ from apps.errors import Unavailable
 from apps.events.leases import State
 from apps.events.queries import pending_events
 from apps.graph.queries import relations
+from apps.sql import rows_of
 from apps.timeline import policy
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import author_of
@@ -40,7 +41,8 @@ class Lag:
     """Since when (Unix time) the oldest post of each author waits; of those that wait longest."""
 
     waiting: dict[int, float] = field(default_factory=dict)
-    read_at: float = 0.0
+    read_at: float = 0.0  # by this process's monotonic clock
+    database_time: float = 0.0  # Unix time by PostgreSQL, then
     posts: int = 0  # whose delivery has not begun, FANOUT_MAX_WAITING at most
 
     @property
@@ -75,7 +77,7 @@ class Lag:
     def _age(self, since: float | None) -> int:
         if since is None or not self._is_fresh:
             return 0
-        age = round(time.time() - since)
+        age = round(self.database_time + time.monotonic() - self.read_at - since)
         return age if age >= LATE_SECONDS else 0
 
     @property
@@ -93,7 +95,9 @@ def measure() -> Lag:
     for post_id, since in _owed():
         author_id, at = author_of(post_id), since.timestamp()
         waiting[author_id] = min(at, waiting.get(author_id, at))
-    latest = Lag(waiting, time.monotonic(), _not_begun())
+    posts = _not_begun()
+    [(now,)] = rows_of("SELECT extract(epoch FROM clock_timestamp())::float8", {})
+    latest = Lag(waiting, time.monotonic(), now, posts)
     return latest
 
 

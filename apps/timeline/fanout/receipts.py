@@ -30,7 +30,7 @@ _WRITE = f"""
 WITH receipt AS (
     SELECT id, job_id, first_edge, last_edge, is_virtual, %(expected)s::int AS expected,
         %(delivered)s::int AS delivered, %(dormant)s::int AS dormant, %(lost)s::int AS lost,
-        %(now)s::timestamptz AS finished_at, sha256(%(reached)s::bytea) AS digest
+        statement_timestamp() AS finished_at, sha256(%(reached)s::bytea) AS digest
     FROM timeline_fanoutchunk WHERE id = %(chunk)s AND state <> 'done' FOR UPDATE
 ), job AS (
     UPDATE timeline_fanoutjob j SET receipts = j.receipts + 1, seal = sha256(j.seal || {CONTENT.format("receipt")})
@@ -89,7 +89,7 @@ def write(chunk: FanoutChunk, receipt: leases.Receipt) -> None:
         "lost": 0,
         "reached": b"",
     }
-    values |= {**receipt, "chunk": chunk.pk, "now": timezone.now()}
+    values |= {**receipt, "chunk": chunk.pk}
     with connection.cursor() as sql:
         sql.execute(_WRITE, values)
 

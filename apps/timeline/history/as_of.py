@@ -85,7 +85,6 @@ def history_begins() -> datetime:
 
 def _rule(viewer: User, past: PastRelations, tags: set[str], before: datetime) -> Rule:
     """The rule of home, with the relations of the moment; hydration has left out what may not be seen now."""
-    elsewhere = exclusive_member_ids(viewer) if viewer.counts.exclusive_lists else ()
     hidden_authors = past.muting | past.severed
     followed = past.following | {viewer.pk}
 
@@ -94,7 +93,6 @@ def _rule(viewer: User, past: PastRelations, tags: set[str], before: datetime) -
         return (
             not hidden_authors.isdisjoint((author_id, item.shown.post.author_id))
             or (item.is_repost and author_id in past.hiding_reposts)
-            or author_id in elsewhere
             or is_unwanted_language(item, past.languages)
             or (viewer.hides_replies and is_reply_to_stranger(item, followed))
         )
@@ -111,6 +109,8 @@ def _rule(viewer: User, past: PastRelations, tags: set[str], before: datetime) -
         return author_id in past.following or has_tag
 
     def belonging(items: Sequence[FeedItem], _relations: Relations) -> list[FeedItem]:
+        elsewhere = exclusive_member_ids(viewer, among={item.post.author_id for item in items})
+        items = [item for item in items if item.post.author_id not in elsewhere]
         posts = [item.post for item in items if item.post.visibility == Visibility.FRIENDS]
         back = followers_before(viewer.pk, {post.author_id for post in posts}, before)
         return [item for item in items if not is_hidden(item) and has_reason(item, back)]

@@ -32,7 +32,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.utils import timezone
 
@@ -47,7 +47,7 @@ from apps.engagement.queries import (
     engaged,
     poll_results,
 )
-from apps.filters.matching import ActiveFilter, FilterMatch, filter_matches
+from apps.filters.matching import FilterMatch, Filters
 from apps.filters.models import FilterContext
 from apps.filters.queries import ask_active_filters
 from apps.graph.queries import Relations, relations
@@ -79,7 +79,11 @@ MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
 MAX_READS = 3
 # With what its posts share it is not larger than what one batch reads.
 MAX_LINKED_PAGE = MAX_IDS // 2
+OTHERS_BETWEEN = 7  # at least, above a promoted post
 MAX_LINKED = 20_000  # posts whose links a process remembers
+
+
+T = TypeVar("T")
 
 
 class ViewerFlags(NamedTuple):
@@ -241,7 +245,7 @@ def fill_page(
         with stage("rules"):
             passed = rule(hydrated.items, hydrated.relations)
             passed = without_filtered(passed, filters, filter_context) if filters else passed
-        items += passed
+        items = spaced([*items, *passed], attrgetter("promotion"))
         more = len(ids) >= count
         if not more or len(items) > cursor.limit:
             break
@@ -252,6 +256,23 @@ def fill_page(
     if more and len(items) <= cursor.limit:
         return _unfinished(page, cursor, position)
     return page
+
+
+def spaced(items: Sequence[T], promotion_of: Callable[[T], Promotion | None]) -> list[T]:
+    """Of items from the top of a page down: a promoted one only below seven others, and seven below the last one.
+
+    So at most one in eight is promoted, never two in a row, and never the first.
+    """
+    kept, others = list[T](), 0
+    for item in items:
+        if promotion_of(item) is None:
+            others += 1
+        elif others < OTHERS_BETWEEN:
+            continue
+        else:
+            others = 0
+        kept.append(item)
+    return kept
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
@@ -552,7 +573,7 @@ def without_muted_or_hidden(items: Sequence[FeedItem], relations: Relations) -> 
 
 
 def without_filtered(
-    items: Sequence[FeedItem], filters: Sequence[ActiveFilter], context: FilterContext | None
+    items: Sequence[FeedItem], filters: Filters, context: FilterContext | None
 ) -> list[FeedItem]:
     """Items without those that filters hide in a context; the others carry their matches. None: nothing is hidden.
 
@@ -567,14 +588,12 @@ def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
     return any(match.filter.hides and context in match.filter.places for match in item.filtered)
 
 
-def mark(
-    item: FeedItem, filters: Sequence[ActiveFilter], context: FilterContext | None
-) -> FeedItem:
+def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> FeedItem:
     """An item with the filters that match it, or the source of a repost; never a post of the viewer's own."""
     shown = item.shown
-    if shown.flags.own:
+    if shown.flags.own or not filters:
         return item
-    matches = filter_matches(filters, shown.id, _texts(shown))
+    matches = filters.matches(shown.id, _texts(shown), timezone.now())
     if not matches:
         return item
     titles = tuple(match.filter.title for match in matches if context in match.filter.places)

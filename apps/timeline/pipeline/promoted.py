@@ -11,6 +11,7 @@ from functools import cache
 from django.db import DatabaseError, connection, transaction
 
 from apps.graph.queries import relations
+from apps.posts.content.post import PostContent
 from apps.promotions.actions import MAX_COUNTED, count_impressions, digest
 from apps.promotions.queries import Promotion, promotions_of, virtual_followee_ids
 from apps.timeline.pipeline.page import FeedItem
@@ -39,6 +40,13 @@ def promotions_for(reader_id: int) -> Promotions:
     return promotions
 
 
+def promotion_of(post: PostContent, promotions: Mapping[int, Promotion]) -> Promotion | None:
+    """What brings a post of an account that is not followed: of each campaign only the newest is shown."""
+    promotion = promotions.get(post.author_id)
+    is_shown = promotion is not None and post.is_open and promotion.newest_id == post.id
+    return promotion if is_shown else None
+
+
 def without_promoted(reader_id: int, post_ids: Collection[int], *, revision: int) -> set[int]:
     """The ids without those of accounts that a reader follows only virtually."""
     virtual = set(virtual_followee_ids(reader_id)) if post_ids else set()
@@ -48,8 +56,18 @@ def without_promoted(reader_id: int, post_ids: Collection[int], *, revision: int
     return {post_id for post_id in post_ids if author_of(post_id) not in virtual}
 
 
+def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
+    """Count a promoted post that was on the screen, once for each view of a page. Nothing else is counted."""
+    promotion = promotions_of(reader_id).get(author_of(post_id))
+    if promotion is not None and promotion.newest_id == post_id:
+        count_impressions(reader_id, [promotion.campaign_id], page_id=f"{post_id} {view}")
+
+
 def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
-    """Count the promoted posts of a page that is about to be sent, once for each campaign. Never fails the page."""
+    """Count the promoted posts that a program gets, once for each campaign and page. Never fails the page.
+
+    The site's own pages say what was seen of them (`count_seen`).
+    """
     promotions = [item.promotion for item in items if item.promotion]
     if not promotions:
         return

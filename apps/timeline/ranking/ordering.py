@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import attrgetter
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,7 +16,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.errors import BadRequest, Invalid, NotFound
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.page import FeedItem, spaced
 from apps.timeline.ranking import rank_timeline
 from apps.timeline.ranking.algorithms import (
     Algorithm,
@@ -164,11 +165,12 @@ def ranked_page(
         batch = session.entries[start : start + limit - len(entries)]
         scores = _decode(session, algorithm, batch)
         found = items or _items(algorithm, viewer, scores)
-        entries += [
+        more_entries = [
             Entry(item, scored, place)
             for place, scored in enumerate(scores, start=start + 1)
             if (item := found.get(scored.post_id)) and (promoted or not item.promotion)
         ]
+        entries = spaced([*entries, *more_entries], attrgetter("item.promotion"))
         start += len(batch)
     more = start < len(places)
     return RankedPage(

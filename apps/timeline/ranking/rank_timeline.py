@@ -10,6 +10,7 @@ post is decided when a page of the order is read.
 import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from math import isclose
 from typing import Any
 
 from django.conf import settings
@@ -101,7 +102,7 @@ def score_delivered(chunk_id: int, *, after: int = 0) -> int:
     readers: Sequence[Any] = dispatch.readers_of(chunk.job.post, chunk)
     choices = choices.filter(user__in=readers).order_by("user_id")
     chosen = dict(choices.values_list("user_id", "algorithm")[: settings.RANK_READERS_PER_TASK])
-    viewers = users_by_id(_online(list(chosen)))
+    viewers = users_by_id(online(list(chosen)))
     weights = {name: weights_of(algorithm) for name, algorithm in algorithms.items()}
     for viewer in viewers.values():
         name = chosen[viewer.pk]
@@ -116,11 +117,36 @@ def drop(reader_id: int) -> None:
     timelines().unlink(*keys_of(reader_id))
 
 
-def _online(reader_ids: Sequence[int]) -> list[int]:
-    """Those who have a rank timeline."""
+def online(reader_ids: Sequence[int]) -> list[int]:
+    """Those of these readers who have a rank timeline."""
     commands: list[Command] = [("EXISTS", keys_of(reader_id)[1]) for reader_id in reader_ids]
     exists = execute(timelines(), commands) if commands else []
     return [reader_id for reader_id, found in zip(reader_ids, exists, strict=True) if found]
+
+
+def is_consistent(reader_id: int) -> bool | None:
+    """Whether every position is the one that its stored values give; None without a rank timeline."""
+    by_position, reasons = keys_of(reader_id)
+    pipeline = _pipeline()
+    pipeline.zrange(by_position, 0, -1, withscores=True)
+    pipeline.hgetall(reasons)
+    positions, values = pipeline.execute()
+    try:
+        name, weights = json.loads(values.pop(VERSION.encode()))
+        algorithm = available()[name]
+    except KeyError:  # there is none, or it is of an algorithm that the site has no more
+        return None
+    try:
+        return all(
+            isclose(
+                position,
+                algorithm.position(_decode(algorithm, weights, int(member), values[member])),
+            )
+            for member, position in positions
+            if member in values
+        )
+    except (ValueError, TypeError):
+        return False
 
 
 def _read(algorithm: Algorithm, reader_id: int, weights: Weights) -> dict[int, Scored] | None:

@@ -17,6 +17,7 @@ from apps.pagination import Cursor
 from apps.timeline import policy
 from apps.timeline.sources import older, outbox, sql
 from feedcache.connections import RedisError
+from feedcache.servers.topology_listener import epoch_in_use
 from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
@@ -30,12 +31,16 @@ HOME = HomeWindows(
     length=settings.HOME_WINDOW_LENGTH,
     ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
     generation=policy.generation,
+    epoch=epoch_in_use,
 )
 
 # Restricted posts addressed to the reader, and the reader's own: always pushed, whatever the delivery policy of their
 # authors, and never in a list that others read (source 002: the inbox beside the outboxes).
 INBOX = HomeWindows(
-    "inbox:2", length=settings.INBOX_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
+    "inbox:2",
+    length=settings.INBOX_WINDOW_LENGTH,
+    ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
+    epoch=epoch_in_use,
 )
 
 

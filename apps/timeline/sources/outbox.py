@@ -139,7 +139,7 @@ def ask_short(batch: Batch, author_id: int, revision: int) -> Future[dict[int, I
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return partial(_vectors, SHORT_OUTBOXES, revisions)
     return batch.get_many(
-        SHORT_OUTBOXES, revisions, partial(_load, SHORT_OUTBOXES.length), accept=_is_at(revisions)
+        SHORT_OUTBOXES, revisions, partial(load, SHORT_OUTBOXES.length), accept=_is_at(revisions)
     )
 
 
@@ -273,17 +273,18 @@ def _first_ids(
 
 def _vectors(outboxes: Outboxes, revisions: Revisions) -> dict[int, IdVector]:
     """The vectors of authors at these revisions, from the cache or else from PostgreSQL."""
-    load = partial(_load, outboxes.length)
+    load_newest = partial(load, outboxes.length)
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
-        return load(list(revisions))
-    return outboxes.get_many(revisions, load, accept=_is_at(revisions))
+        return load_newest(list(revisions))
+    return outboxes.get_many(revisions, load_newest, accept=_is_at(revisions))
 
 
 def _is_at(revisions: Revisions) -> Callable[[int, IdVector], bool]:
     return lambda author, vector: vector.revision == revisions[author]
 
 
-def _load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
+def load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
+    """The newest `length` open posts of authors, at the revisions of the same snapshot, from PostgreSQL."""
     values: dict[str, Any] = {"authors": author_ids, "count": length + 1, "reply": _REPLY}
     statement = _LOAD.format(led=shards.of_authors("author_id", author_ids))
     return {

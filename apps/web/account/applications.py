@@ -22,6 +22,7 @@ from apps.oauth.actions import end_access
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.oauth.provider import Scopes
 from apps.oauth.queries import connections_of
+from apps.scopes import OFFERED
 from apps.web.forms.accounts import render_settings
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNORECASE)
@@ -72,7 +73,7 @@ def _authorize_page(
     texts = Scopes().get_all_scopes()
     context = {
         "application": application,
-        "scopes": [texts[name] for name in scopes],
+        "scopes": [texts[name] for name in scopes if name in OFFERED],
         "host": "" if redirect_uri == OUT_OF_BAND else urlsplit(redirect_uri).hostname,
         "address": request.get_full_path(),
     }

@@ -9,12 +9,12 @@ from django.contrib.auth import views as auth
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
+from django.utils.http import urlsafe_base64_decode
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from apps.accounts.authentication.backends import login_name
 from apps.accounts.authentication.devices import known_device, remember_device
 from apps.accounts.authentication.passkeys import can_use_passkeys
 from apps.accounts.authentication.sessions import remember_login
@@ -44,7 +44,7 @@ def log_in(request: SiteRequest) -> HttpResponseBase:
     clear_pending_login(request)
     form = LoginForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        name = form.cleaned_data["username"].strip().removeprefix("@").lower()
+        name = login_name(form.cleaned_data["username"])
         origin = _origin(request, lambda user: name in {user.handle, user.email})
         guess = begin_guess(name, origin)
         user = authenticate(request, username=name, password=form.cleaned_data["password"])
@@ -105,8 +105,9 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
 @require_get_or_post
 def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> HttpResponseBase:
     """Wrong links count as failed guesses, like wrong passwords."""
-    origin = _origin(request, lambda user: urlsafe_base64_encode(force_bytes(user.pk)) == uidb64)
-    guess = begin_guess(f"reset {uidb64}", origin)
+    account_id = _account_id(uidb64)
+    origin = _origin(request, lambda user: user.pk == account_id)
+    guess = begin_guess(f"reset {account_id}", origin)
     view = auth.PasswordResetConfirmView.as_view(
         template_name="accounts/password_reset_confirm.html", success_url="/login"
     )
@@ -115,6 +116,14 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
     if _was_link_valid(response):
         guess.give_back()
     return _finish(request, response, message)
+
+
+def _account_id(uidb64: str) -> int | None:
+    """The account of a link, as Django reads it: one number has many spellings, and all of them are guesses at it."""
+    try:
+        return int(urlsafe_base64_decode(uidb64).decode())
+    except ValueError:
+        return None
 
 
 def _was_link_valid(response: HttpResponseBase) -> bool:

@@ -1,9 +1,9 @@
 """Settings pages: export the account's data, delete the account."""
 
-from django.contrib import messages
 from django.contrib.auth import logout
-from django.http import FileResponse, HttpResponseBase
+from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
@@ -13,6 +13,7 @@ from apps.events.leases import State
 from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
+    SiteRequest,
     login_required,
     require_get_or_post,
     session_origin,
@@ -75,11 +76,11 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
             form.add_error(None, error.message)
         else:
             logout(request)
-            messages.success(
-                request,
-                _(
-                    "Your account is deleted. It may take a few minutes for everything to be removed."
-                ),
-            )
-            return SeeOther("/")
+            return SeeOther(reverse("account_deleted"))
     return render_settings(request, "privacy/delete.html", "account", {"form": form}, form)
+
+
+@require_safe
+def deleted(request: SiteRequest) -> HttpResponse:
+    """The last page of an account; a message that goes away would be too little."""
+    return render(request, "privacy/deleted.html")

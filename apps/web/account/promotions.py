@@ -1,8 +1,11 @@
 """The settings of promoted posts: what people state about themselves, the segments they are in, and the switch."""
 
+from http import HTTPStatus
+
 from django.contrib import messages
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
 
 from apps.errors import Invalid
 from apps.http.requests import (
@@ -12,9 +15,31 @@ from apps.http.requests import (
     require_get_or_post,
 )
 from apps.promotions.actions import opt_in, opt_out, set_traits
-from apps.promotions.queries import choosable_traits, is_opted_out, segments_of, stated_traits
+from apps.promotions.queries import (
+    choosable_traits,
+    is_opted_out,
+    is_switched_on,
+    segments_of,
+    stated_traits,
+)
+from apps.timeline.pipeline.promoted import count_seen
 from apps.web.forms.accounts import add_errors, render_settings
 from apps.web.forms.promotions import PromotionsForm
+from feedcache.ids import parse_id
+
+MAX_VIEW_CHARACTERS = 40
+
+
+@require_POST
+@login_required
+def seen(request: AuthenticatedRequest) -> HttpResponse:
+    """A promoted post was on the reader's screen; `view` is of the page, which tells it once."""
+    try:
+        post_id = parse_id(request.POST.get("post", ""))
+    except ValueError:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    count_seen(request.user.pk, post_id, view=request.POST.get("view", "")[:MAX_VIEW_CHARACTERS])
+    return HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
 @require_get_or_post
@@ -45,7 +70,11 @@ def promotions(request: AuthenticatedRequest) -> HttpResponseBase:
         else:
             messages.success(request, _("Saved."))
             return SeeOther(request.path)
-    context = {"form": form, "segments": segments_of(user)}
+    context = {
+        "form": form,
+        "segments": segments_of(user),
+        "is_switched_on": is_switched_on(),
+    }
     return render_settings(
         request, "accounts/settings_promotions.html", "promotions", context, form
     )

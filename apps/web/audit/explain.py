@@ -15,7 +15,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.staff import is_permitted, log_action
 from apps.audit.explain import Assembly, Source, assembly, checklist, explain, post_id_in
-from apps.audit.models import Kind
+from apps.audit.models import AuditRound, Kind, Subject
 from apps.audit.report import KEEP_DAYS, audit_report, history
 from apps.errors import NotFound
 from apps.http.requests import AuthenticatedRequest, SiteRequest, View, login_required
@@ -24,6 +24,7 @@ from apps.pagination import Cursor
 from apps.timeline.fanout.author_receipts import duration
 from apps.timeline.ranking.ordering import newest_scores
 from apps.web.plots import bars
+from apps.web.templatetags.amounts import exact
 
 ADDRESS_MAX_CHARACTERS = 300
 EXAMPLE_ID = 1611570114275049488
@@ -45,6 +46,18 @@ _COMPARED = {
     "receipts": gettext_lazy("records of deliveries: whether anybody changed them"),
     "follows": gettext_lazy("follows: whether both people’s lists agree"),
     "counts": gettext_lazy("counts of likes, reposts, followers and the like"),
+    "cached": gettext_lazy("posts, profiles and lists of posts that are kept in fast memory"),
+}
+_ROUNDS = {
+    Subject.WINDOWS: gettext_lazy("Home pages that lie ready"),
+    Subject.DELIVERIES: gettext_lazy("Deliveries of posts"),
+    Subject.RECEIPTS: gettext_lazy("Records of deliveries"),
+    Subject.FOLLOWING: gettext_lazy("Follows, by who follows"),
+    Subject.FOLLOWERS: gettext_lazy("Follows, by who is followed"),
+    Subject.POST_COUNTS: gettext_lazy("Counts of posts"),
+    Subject.USER_COUNTS: gettext_lazy("Counts of people"),
+    Subject.POSTS: gettext_lazy("Posts in fast memory"),
+    Subject.ACCOUNTS: gettext_lazy("Profiles and lists in fast memory"),
 }
 _KINDS = {  # the others are plain enough
     Kind.WINDOW: gettext_lazy("missing on a page that lay ready"),
@@ -76,6 +89,7 @@ def audit(request: SiteRequest) -> HttpResponse:
         "p95": duration(p95) if p95 is not None else "",
         "waited": duration(waited) if waited is not None else "",
         "compared": [(label, report.figures[name]) for name, label in _COMPARED.items()],
+        "rounds": [_round_text(progress) for progress in report.rounds],
         "kinds": [(_KINDS.get(kind, kind.label), *counts) for kind, *counts in report.kinds],
         "plots": plots,
         "keep_days": KEEP_DAYS,
@@ -83,6 +97,18 @@ def audit(request: SiteRequest) -> HttpResponse:
         "here": "about",
     }
     return render(request, "audit/audit.html", context)
+
+
+def _round_text(progress: AuditRound) -> tuple[Any, str]:
+    """What goes round, and how long it takes until all of it was compared."""
+    if progress.seconds is None or progress.total is None:
+        text = _("%(compared)s so far, in the first round") % {"compared": exact(progress.compared)}
+    else:
+        text = _("all %(total)s in %(time)s") % {
+            "total": exact(progress.total),
+            "time": duration(progress.seconds),
+        }
+    return _ROUNDS.get(Subject(progress.subject), progress.subject), text
 
 
 def _sampling() -> str:

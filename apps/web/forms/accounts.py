@@ -280,7 +280,6 @@ class TokenForm(forms.Form):
             ("read", _("Read everything in your account")),
             ("write", _("Post, like, follow and change your account")),
             ("follow", _("Follow, mute and block people")),
-            ("push", _("Send notifications to your device")),
             ("profile", _("See who you are")),
         ],
         initial=ALL.split(),

@@ -32,7 +32,10 @@ class FilterForm(forms.Form):
     )
     whole_word = forms.BooleanField(label=_("Whole words only"), required=False, initial=True)
     places = forms.MultipleChoiceField(
-        label=_("Where"), choices=FilterContext.choices, widget=forms.CheckboxSelectMultiple
+        label=_("Where"),
+        choices=FilterContext.choices,
+        initial=[place for place in FilterContext if place != FilterContext.ACCOUNT],
+        widget=forms.CheckboxSelectMultiple,
     )
     act = forms.ChoiceField(
         label=_("What happens"), choices=FilterAction.choices, initial=FilterAction.WARN

@@ -18,6 +18,7 @@ from apps.accounts.queries import user_by_handle
 from apps.feeds.models import Feed as RuleFeed
 from apps.feeds.queries import feed_at
 from apps.feeds.timeline import feed_timeline
+from apps.http.requests import limit_searches
 from apps.pagination import Cursor
 from apps.syndication.feeds import FORMS, Feed, Source, entries, of_account, of_everybody, of_tag
 from apps.tags.queries import tag_named
@@ -45,6 +46,8 @@ def tag(request: HttpRequest, name: str, form: str) -> HttpResponseBase:
 @require_safe
 def rule_feed(request: HttpRequest, handle: str, slug: str, form: str) -> HttpResponseBase:
     feed = feed_at(None, user_by_handle(handle), slug)
+    if feed.include_words:
+        limit_searches(request)
     return _feed_response(request, partial(_of_rules, feed), form)
 
 

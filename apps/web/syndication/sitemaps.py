@@ -17,7 +17,9 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.addresses import absolute
+from apps.http.requests import client_address
 from apps.posts.models import Kind, Post, Visibility
+from apps.throttling import check_rate_limit
 from feedcache.ids import EPOCH, LAST_SECOND, first_id_at, second_of
 
 ACCOUNTS_PER_FILE = 10_000  # ids, some of which are unused
@@ -56,7 +58,8 @@ def pages(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def accounts(request: HttpRequest, number: int) -> HttpResponse:
-    """A range of ids of accounts that want to be indexed."""
+    """A range of ids of accounts that want to be indexed. TooMany."""
+    check_rate_limit("sitemap", client_address(request))
     first = number * ACCOUNTS_PER_FILE
     rows = User.objects.filter(
         pk__gte=first, pk__lt=first + ACCOUNTS_PER_FILE, suspended_at=None, is_indexable=True
@@ -68,7 +71,8 @@ def accounts(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def posts(request: HttpRequest, day: str) -> HttpResponse:
-    """Public posts of a day (UTC) by authors who want to be indexed."""
+    """Public posts of a day (UTC) by authors who want to be indexed. TooMany."""
+    check_rate_limit("sitemap", client_address(request))
     try:
         second = int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
     except ValueError:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from unicodedata import east_asian_width
 
 from django import template
 from django.conf import settings
@@ -30,6 +31,10 @@ from apps.web.templatetags.amounts import compact, exact, moment
 register = template.Library()
 
 TALL_LINES = 12
+WIDE_COLUMNS, NARROW_COLUMNS = (
+    70,
+    38,
+)  # half an ideograph each: of a card on a desktop, and on a phone of 390 px
 MAX_DESCRIPTION_CHARACTERS = 200  # of the text in meta elements
 # The CSS class and the icon of each button.
 _LOOKS = {
@@ -78,9 +83,19 @@ def in_sight(picture: Picture) -> str:
 
 
 @register.filter
-def is_tall(body: str) -> bool:
-    """Whether a card cuts the text off."""
-    return body.count("\n") > TALL_LINES
+def fold(body: str) -> str:
+    """The CSS class of a text that a card cuts off: on every screen, only on narrow ones, or on none."""
+    if _lines(body, columns=WIDE_COLUMNS) > TALL_LINES:
+        return "tall"
+    return "tall narrow" if _lines(body, columns=NARROW_COLUMNS) > TALL_LINES else ""
+
+
+def _lines(body: str, *, columns: int) -> int:
+    """About how many lines a text takes; an ideograph is two columns wide."""
+    return sum(
+        max(1, -(-sum(1 + (east_asian_width(one) in "WF") for one in line) // columns))
+        for line in body.split("\n")
+    )
 
 
 @dataclass(frozen=True, slots=True)

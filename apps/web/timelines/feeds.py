@@ -19,6 +19,7 @@ from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
     SiteRequest,
+    limit_searches,
     login_required,
     require_get_or_post,
     viewer_id_of,
@@ -39,6 +40,8 @@ def feed_page(request: SiteRequest, handle: str, slug: str) -> HttpResponseBase:
     feed = feed_at(viewer_id, owner, slug)
     if handle != owner.handle:
         return redirect(feed.url, permanent=True)
+    if feed.include_words:
+        limit_searches(request)
     page = feed_timeline(feed, viewer_of(request), Cursor.from_query(request.GET, by_time=True))
     context: dict[str, Any] = {"feed": feed, "is_own": viewer_id == owner.pk, "feed_url": feed.url}
     return render_feed(
@@ -122,7 +125,9 @@ def _preview(request: AuthenticatedRequest, form: FeedForm) -> Any:
         return None
     try:
         feed = draft_feed(request.user, **form.values())
+        if feed.include_words:
+            limit_searches(request)
+        return feed_timeline(feed, request.user, Cursor(limit=PREVIEW_POSTS))
     except Invalid as error:
         add_errors(form, error)
         return None
-    return feed_timeline(feed, request.user, Cursor(limit=PREVIEW_POSTS))

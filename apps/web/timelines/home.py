@@ -25,6 +25,7 @@ from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import unread_count_and_home_read_id
 from apps.pagination import Cursor, Page
+from apps.promotions.queries import is_anything_promoted
 from apps.timeline.home import ReadPosition, get_activity, home_timeline, may_have_unread
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.public import public_timeline
@@ -49,7 +50,13 @@ def front(request: SiteRequest) -> HttpResponseBase:
 def landing(request: SiteRequest) -> HttpResponse:
     page = public_timeline(None, Cursor.from_query(request.GET, by_time=True))
     return render_feed(
-        request, "timeline/landing.html", page, here="home", feed_url="/public", by_hand=True
+        request,
+        "timeline/landing.html",
+        page,
+        here="home",
+        feed_url="/public",
+        by_hand=True,
+        is_anything_promoted=is_anything_promoted(),
     )
 
 

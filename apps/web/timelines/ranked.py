@@ -9,7 +9,6 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.search.trends import recommended_posts
 from apps.timeline.pipeline.page import FeedItem
-from apps.timeline.pipeline.promoted import count_shown
 from apps.timeline.ranking.algorithms import available
 from apps.timeline.ranking.ordering import (
     RankCursor,
@@ -30,8 +29,6 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
     cursor = RankCursor.from_query(request.GET)
     page = ranked_page(viewer, session_id=cursor.session, after=cursor.after, limit=cursor.limit)
     with stage("present"):
-        if request.method == "GET":  # HEAD shows nothing
-            count_shown(viewer.pk, page.items)
         context = {
             "page": page,
             "why": why,

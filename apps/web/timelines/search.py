@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
-from apps.http.requests import SiteRequest, client_address, viewer_id_of, viewer_of
+from apps.http.requests import SiteRequest, limit_searches, viewer_id_of, viewer_of
 from apps.pagination import Cursor
 from apps.search.queries import post_at_url, search_people, search_posts
 from apps.search.query_parser import TEXT_MAX_CHARACTERS, parse_query
@@ -15,7 +15,6 @@ from apps.search.suggestions import popular_people, suggested_people
 from apps.search.trends import trending_posts
 from apps.tags.queries import tag_usages, tags_beginning
 from apps.tags.trends import trending_tags
-from apps.throttling import check_rate_limit
 from apps.web.people.relationships import follow_buttons
 
 KINDS = ("", "accounts", "hashtags", "statuses")
@@ -32,7 +31,7 @@ def search(request: SiteRequest) -> HttpResponse:
     context: dict[str, Any] = {"q": text, "kind": kind if kind in KINDS else ""}
     viewer = viewer_of(request)
     if text:
-        check_rate_limit("search", str(viewer.pk) if viewer else client_address(request))
+        limit_searches(request)
         context |= _results(request, viewer, text, context["kind"])
     else:
         context |= _trends(viewer)

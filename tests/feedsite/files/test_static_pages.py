@@ -6,6 +6,8 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.search.trends import rank_posts
 from apps.tags.trends import count_days
+from feedsite.files import static_pages
+from feedsite.monitoring import health
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
@@ -36,15 +38,33 @@ def test_plain_pages_speak_both_languages(page_of, alice, settings, address, eng
         assert chinese in page.content.decode()
 
 
-def test_status_says_in_words_what_does_not_answer(page_of, monkeypatch):
-    monkeypatch.setitem(
-        __import__("feedsite.monitoring.health", fromlist=["_CHECKS"])._CHECKS,
-        "redis",
-        lambda: False,
-    )
-    page = page_of(None).get("/status")
-    assert "slower than usual" in page.content.decode()
+@each(
+    ("check", "sentence"),
+    [
+        ("postgresql writes", "Nothing can be posted or changed right now"),
+        ("redis", "slower than usual"),
+        ("workers", "reach home pages once deliveries run again"),
+        ("dead letters", "Some deliveries were given up"),
+        ("limits", "Logging in may be refused"),
+        ("audit", "A mistake was found that could not be repaired"),
+    ],
+)
+def test_status_says_what_people_notice_of_what_does_not_work(
+    page_of, monkeypatch, check, sentence
+):
+    with monkeypatch.context() as patch:
+        patch.setitem(health._CHECKS, check, lambda: False)
+        health.forget()
+        page = page_of(None).get("/status")
+    assert sentence in page.text
+    assert "Everything works" not in page.text
     assert page.headers["Cache-Control"] == "no-store"
+
+
+def test_every_check_has_a_sentence_on_the_status_page():
+    told = {name for _part, sentences in static_pages._PARTS for name in sentences}
+    assert set(health._CHECKS) <= told
+    assert {"workers", "beat", "memcached", "relations replicas"} <= told
 
 
 def test_explore_shows_what_others_like_follow_and_talk_about(page_of, alice, bob, carol):

@@ -2,6 +2,7 @@
 what only reads goes on, the rest is 503 with Retry-After.
 """
 
+import psycopg
 import pytest
 from django.db import connection
 
@@ -31,7 +32,9 @@ def test_programs_read_and_are_told_that_they_cannot_write(alice, api_of, read_o
     post, program = publish(alice, "Still here."), api_of(alice)
     program.raise_request_exception = False
     read_only()
-    assert refused(program.post("/api/v1/statuses", {"status": "Not now."}, format="json"))
+    answer = program.post("/api/v1/statuses", {"status": "Not now."}, format="json")
+    assert refused(answer)
+    assert answer.json()["error"].startswith("Our database takes no changes just now.")
     assert refused(program.post(f"/api/v1/statuses/{post.pk}/favourite"))
     assert refused(program.post(f"/api/v1/statuses/{post.pk}/pin"))
     for address in ("timelines/home", "timelines/public", "notifications", f"statuses/{post.pk}"):
@@ -47,3 +50,18 @@ def test_people_read_and_are_told_that_they_cannot_write(alice, page_of, read_on
         answer = browser.get(address)
         assert answer.status_code == 200, address
         assert "Still here." in answer.content.decode()
+
+
+def test_a_row_that_somebody_else_holds_is_no_database_that_is_away(alice, api_of):
+    program = api_of(alice)
+    program.raise_request_exception = False
+    with psycopg.connect(connection.connection.info.dsn) as other:
+        other.execute("SELECT FROM accounts_usercounts WHERE user_id = %s FOR UPDATE", [alice.pk])
+        with connection.cursor() as sql:
+            sql.execute("SET lock_timeout = '20ms'")
+        answer = program.post("/api/v1/statuses", {"status": "Not now."}, format="json")
+        with connection.cursor() as sql:
+            sql.execute("SET lock_timeout = 0")
+    assert refused(answer)
+    assert answer.json()["error"].startswith("This took too long and was given up")
+    assert program.get("/api/v1/timelines/home").status_code == 200

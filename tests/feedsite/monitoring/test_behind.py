@@ -3,10 +3,12 @@
 And pages that end early say so.
 """
 
-from datetime import UTC, datetime, timedelta
+import time
+from datetime import timedelta
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
-import time_machine
 from django.db.models import F
 from django.utils import timezone
 
@@ -69,10 +71,10 @@ def about(seconds):
 
 
 @pytest.fixture
-def _stopped_clock():
+def _stopped_clock(monkeypatch):
     """Four places that are asked one after the other must say the same: between them no second may begin."""
-    with time_machine.travel(datetime.now(UTC), tick=False):
-        yield
+    stopped = SimpleNamespace(monotonic=partial(float, time.monotonic()))
+    monkeypatch.setattr(lag, "time", stopped)
 
 
 @pytest.mark.usefixtures("_stopped_clock")
@@ -140,16 +142,16 @@ def test_scheduled_posts_wait_for_room(alice, settings):
     schedule_post(alice, Draft(body="Later"), at)
     publish(alice)
     lag.measure()
-    with time_machine.travel(at + timedelta(minutes=1)):
-        for _attempt in range(MAX_ATTEMPTS + 1):
-            lag.measure()
-            publishing.publish_due(limit=1)
-            ScheduledPost.objects.update(due_at=timezone.now())
-        assert Post.objects.filter(body="Later").count() == 0
-        deliver()
+    for _attempt in range(MAX_ATTEMPTS + 1):
+        ScheduledPost.objects.update(due_at=timezone.now())
         lag.measure()
         publishing.publish_due(limit=1)
-        assert Post.objects.filter(body="Later").count() == 1
+    assert Post.objects.filter(body="Later").count() == 0
+    deliver()
+    ScheduledPost.objects.update(due_at=timezone.now())
+    lag.measure()
+    publishing.publish_due(limit=1)
+    assert Post.objects.filter(body="Later").count() == 1
 
 
 def test_pages_are_late_for_whom_they_are(alice, bob, carol):

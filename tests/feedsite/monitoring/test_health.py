@@ -16,6 +16,8 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 import healthcheck
+from apps.audit.models import AuditFinding, AuditRun, Kind
+from apps.events.leases import State
 from apps.events.models import Event
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
@@ -186,6 +188,27 @@ def test_workers_and_beat_that_do_not_run_are_named(client, monkeypatch):
             topology_listener.REPORT.format(role), json.dumps({"role": role, "version": 0})
         )
     assert found(client)["degraded"] == []
+
+
+def test_workers_are_unknown_while_redis_takes_no_reports(client, monkeypatch):
+    monkeypatch.setattr(connections, "listens", lambda: True)
+    with redis_said(
+        ("CONFIG", "SET", "maxmemory", "1"), undo=[("CONFIG", "SET", "maxmemory", "0")]
+    ):
+        body = found(client)
+    for name in ("workers", "beat"):
+        assert body["checks"][name]["error"].startswith("unknown: ")
+
+
+def test_what_was_given_up_and_what_cannot_be_repaired_is_told(client):
+    Event.objects.create(name="x", subscriber="y", payload={}, state=State.DEAD)
+    run = AuditRun.objects.create()
+    AuditFinding.objects.create(run=run, kind=Kind.WINDOW, viewer_id=1)
+    AuditFinding.objects.create(run=run, kind=Kind.WINDOW, repaired_at=timezone.now())
+    body = found(client)
+    assert body["degraded"] == ["audit", "dead letters"]
+    assert "1 dead letters" in body["checks"]["dead letters"]["error"]
+    assert "could not repair 1 mistakes" in body["checks"]["audit"]["error"]
 
 
 def test_work_that_nobody_does_is_told_by_its_age(client):

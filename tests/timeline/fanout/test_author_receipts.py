@@ -1,6 +1,7 @@
 """What authors are told of the delivery of their posts, and that nobody else is."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
@@ -9,6 +10,7 @@ from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user
 from apps.posts.actions.publish import delete_post, repost
+from apps.posts.models import Post
 from apps.timeline.fanout.author_receipts import MAX_POINTS, VIEW_RECEIPTS, receipt_of
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
@@ -25,7 +27,7 @@ def sums(receipt):
 
 def test_it_adds_up_and_says_so(alice, readers):
     post = publish(alice)
-    assert receipt_of(alice, post.pk).text == "There is no record of its delivery yet."
+    assert receipt_of(alice, post.pk).text == "It is on its way."
     deliver()
     found = receipt_of(alice, post.pk)
     assert sums(found) == (10, 6, 4, 0, 0)
@@ -70,7 +72,7 @@ def test_a_pulled_post_is_read_from_the_profile(alice, readers):
     secret = delivered(alice, f"for @{readers[0].handle}", visibility="mentioned")
     found = receipt_of(alice, secret.pk)  # goes to inboxes all the same
     assert sums(found) == (1, 1, 0, 0, 0)
-    assert found.text.startswith("Reached the home page of 1 of 1 person in ")
+    assert found.text.startswith("Sent to @")
 
 
 def test_without_anybody_reached_there_is_no_curve(alice, bob, page_of):
@@ -83,6 +85,23 @@ def test_without_anybody_reached_there_is_no_curve(alice, bob, page_of):
 def test_without_followers_there_is_nobody(alice):
     post = delivered(alice)
     assert receipt_of(alice, post.pk).text == "There was nobody to deliver it to."
+
+
+def test_a_message_says_to_whom_it_was_sent(alice, bob, page_of):
+    post = delivered(alice, "@bob @carol2 between us", visibility="mentioned")
+    assert receipt_of(alice, post.pk).text == "Sent to @bob."
+    page = page_of(alice).get(f"/@alice/{post.pk}").content.decode()
+    assert "Sent to @bob." in page
+    alone = delivered(alice, "note to myself", visibility="mentioned")
+    assert receipt_of(alice, alone.pk).text == "It names nobody, so nobody else can read it."
+    assert "@bob" not in receipt_of(make_staff(), post.pk, as_staff=True).text
+
+
+def test_what_has_no_record_yet_is_not_called_lost_at_once(alice):
+    post = publish(alice)
+    assert receipt_of(alice, post.pk).text == "It is on its way."
+    Post.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    assert receipt_of(alice, post.pk).text == "There is no record of its delivery."
 
 
 def test_a_repost_has_a_receipt_of_its_own(alice, carol, readers):

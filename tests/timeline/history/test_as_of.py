@@ -175,7 +175,9 @@ class History:
         }  # fmt: skip
         for number in range(STEPS):
             second = self.start + number * 60
-            self.monkeypatch.setattr(publishing, "time", lambda second=second: float(second))
+            self.monkeypatch.setattr(
+                publishing, "clock", lambda _counts, second=second: float(second)
+            )
             (verb,) = self.random.choices(list(verbs), list(verbs.values()))
             try:
                 done = getattr(self, verb)()

@@ -6,6 +6,7 @@ Both follow as many busy authors. They ask one after the other, in turn, so a di
 from datetime import timedelta
 from pathlib import Path
 
+from django.test import override_settings
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -67,7 +68,8 @@ def _promote_to(readers: Readers) -> None:
             frequency_cap=100,
         )
         campaign.segments.set([segment])
-        start_campaign(campaign.pk, by=staff)
+        with override_settings(CAMPAIGN_MIN_PEOPLE=0):
+            start_campaign(campaign.pk, by=staff)
         begin_batch(campaign.pk, segment.pk, 0)  # as its event does
         publish_post(author, Draft(body=f"Promoted, number {number}."))
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.accounts.authentication.second_factor import is_on, reset_second_factor
+from apps.accounts.authentication.second_factor import is_on
+from apps.accounts.email.rescue import reset_second_factor
 from apps.accounts.queries import user_by_handle
 from apps.errors import DomainError
 

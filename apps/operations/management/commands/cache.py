@@ -15,6 +15,7 @@ from rich.table import Table
 from apps.errors import DomainError
 from apps.operations import actions
 from apps.operations.actions import Author
+from apps.operations.epoch import begin_by_hand
 from apps.operations.forms import SETTINGS
 from apps.operations.models import TopologyVersion
 from apps.operations.queries import (
@@ -50,6 +51,7 @@ examples:
   ./run manage cache drain main:1                    read it no more; Backup answers
   ./run manage cache drain l1:3                      take the group out
   ./run manage cache flush outbox                    empty only this class
+  ./run manage cache restored                        after a restore of the database: nothing cached before counts
   ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; again: goes on
   ./run manage cache move timelines settings         back to where the settings say
   ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
@@ -84,6 +86,10 @@ class Command(BaseCommand):
         drain.add_argument("place", help=f"{FORMS}, or l1:GROUP")
         flush = verbs.add_parser("flush", help="empty one class of data")
         flush.add_argument("name", choices=CLASSES)
+        verbs.add_parser(
+            "restored",
+            help="after a restore of the database: let nothing count that was cached before",
+        )
         move = verbs.add_parser(
             "move", help="move a class of data to another Redis: write both, switch, leave"
         )
@@ -97,6 +103,12 @@ class Command(BaseCommand):
         with override("en"):
             if verb in {"topology", "check"}:
                 self._show(is_check=verb == "check")
+                return
+            if verb == "restored":
+                epoch = begin_by_hand()
+                self.stdout.write(
+                    f"Nothing that was cached before counts any more (epoch {epoch:x})."
+                )
                 return
             try:
                 if verb == "move":

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     atomic = False  # nobody has to wait with a picture until the index is built
 
     dependencies = [
-        ('posts', '0005_pending_post'),
+        ('posts', '0006_read_restricted_post'),
     ]
 
     operations = [

@@ -1,0 +1,69 @@
+"""What staff do for owners who cannot get into their accounts. It never gives staff a way in: passwords are chosen by a
+link that is mailed to the owner, new addresses are confirmed by one, and the owner is told.
+
+It needs a permission of its own, beside the one to change accounts, and over staff only superusers have it.
+"""
+
+import logging
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.authentication.second_factor import erase_second_factor
+from apps.accounts.email import sending
+from apps.accounts.models import MailKind, User
+from apps.accounts.staff import CHANGE_USERS, require_permission
+from apps.errors import Invalid, NotAllowed
+
+RESCUE = "accounts.rescue_user"
+logger = logging.getLogger(__name__)
+
+
+def require_rescuer(user: User, by: User) -> None:
+    """NotAllowed without the permissions, over oneself, and over staff for all but superusers."""
+    require_permission(by, CHANGE_USERS, over=user)
+    require_permission(by, RESCUE)
+    if by.pk == user.pk or (user.is_staff and not by.is_superuser):
+        raise NotAllowed(_("You may not do this."))
+
+
+def mail_new_password(user: User, *, by: User) -> None:
+    """Mail the owner a link to a new password. NotAllowed; Invalid without an address."""
+    require_rescuer(user, by)
+    if user.email is None:
+        raise Invalid(_("This account has no e-mail address."), code="email")
+    sending.enqueue_mail(MailKind.PASSWORD_RESET, address=user.email)
+
+
+@transaction.atomic
+def give_address(user: User, address: str | None, *, by: User) -> None:
+    """Another address, which counts once its owner has confirmed it, or none. The old one is told. NotAllowed."""
+    require_rescuer(user, by)
+    old_address = user.email
+    if address is None:
+        user.email, user.pending_email, user.pending_email_at = None, "", None
+    else:
+        user.pending_email, user.pending_email_at = address, timezone.now()
+    user.save(update_fields=["email", "pending_email", "pending_email_at"])
+    if user.pending_email:
+        sending.enqueue_mail(MailKind.CONFIRM_EMAIL, user=user)
+    _tell(MailKind.EMAIL_BY_STAFF, user, old_address)
+
+
+@transaction.atomic
+def reset_second_factor(user: User, *, by: User | None) -> None:
+    """Remove the second factor of a user who lost it; the password alone is enough afterwards. NotAllowed.
+
+    `by` is None for the operator at the command line. The owner is told.
+    """
+    if by is not None:
+        require_rescuer(user, by)
+    erase_second_factor(user)
+    logger.warning("second factor of user %d: reset by %s", user.pk, by or "the operator")
+    _tell(MailKind.SECOND_FACTOR_RESET, user, user.email)
+
+
+def _tell(kind: MailKind, user: User, address: str | None) -> None:
+    if address:
+        sending.enqueue_mail(kind, user=user, address=address)

@@ -1,0 +1,155 @@
+"""Cached values compared with PostgreSQL, as the readers of each cache would believe them.
+
+A value that its readers would refuse, because its revision is behind, is no mistake. What is compared is read from the
+cache first, so that a change in between makes the cached value the older one; the auditor looks three times.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from apps.accounts.cache import CARDS, forget_cards, load_cards
+from apps.accounts.models import UserCounts
+from apps.accounts.queries import users_by_id
+from apps.audit.models import Subject
+from apps.pagination import Cursor
+from apps.posts.cache import CACHED_POSTS, GONE, RECENT, load_cached_posts, load_contents
+from apps.posts.content.post import decode
+from apps.posts.models import OPEN, Post
+from apps.posts.recent import weeks_read
+from apps.timeline.ranking.rank_timeline import drop, is_consistent, online
+from apps.timeline.sources import outbox, second_level, sql
+from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
+from apps.timeline.sources.second_level import ENTRIES
+from feedcache.structures.id_vector import IdVector
+from feedcache.structures.week_bucket import Bucket, Week
+
+SPAN_IDS = 200  # of the second level, from its newest one down
+Compared = tuple[int, set[int]]  # the number of cached values, and the keys of those that differ
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """`compare` takes ids of posts or accounts, `forget` one of them whose value differs."""
+
+    subject: Subject
+    compare: Callable[[Collection[int]], Compared]
+    forget: Callable[[int], object]
+
+
+def _compare_posts(post_ids: Collection[int]) -> Compared:
+    """A tombstone may outlive the row of a post, which goes with its author."""
+    cached = CACHED_POSTS.peek_many(post_ids)
+    rows = load_cached_posts(list(cached))
+    return len(cached), {key for key, entry in cached.items() if entry != rows.get(key, GONE)}
+
+
+def _compare_cards(user_ids: Collection[int]) -> Compared:
+    """The day of the last open post may be behind on a card."""
+    cached = CARDS.peek_many(user_ids)
+    rows = load_cards(list(cached))
+    return len(cached), {
+        key
+        for key, card in cached.items()
+        if key not in rows or card != replace(rows[key], last_open_post_id=card.last_open_post_id)
+    }
+
+
+def _compare_outboxes(author_ids: Collection[int]) -> Compared:
+    total, wrong = 0, set[int]()
+    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
+        compared, differ = _compare_vectors(outboxes, author_ids)
+        total += compared
+        wrong |= differ
+    return total, wrong
+
+
+def _compare_vectors(outboxes: Outboxes, author_ids: Collection[int]) -> Compared:
+    cached = outboxes.peek_many(author_ids)
+    rows = outbox.load(outboxes.length, list(cached))
+    wrong = {
+        author_id
+        for author_id, vector in cached.items()
+        if author_id not in rows or not _agrees(vector, rows[author_id])
+    }
+    return len(cached), wrong
+
+
+def _agrees(vector: IdVector, row: IdVector) -> bool:
+    """Whether a vector is behind, or has the newest posts, and all of them if it says so."""
+    if vector.revision != row.revision:
+        return vector.revision < row.revision
+    common = min(len(vector), len(row))
+    if not np.array_equal(vector.entries[:common], row.entries[:common]):
+        return False
+    return not (
+        vector.complete and len(vector) < len(row) or row.complete and len(vector) > len(row)
+    )
+
+
+def _compare_weeks(author_ids: Collection[int]) -> Compared:
+    total, wrong = 0, set[int]()
+    for author_id, author in users_by_id(author_ids).items():
+        weeks = weeks_read(author.counts)
+        for week, bucket in zip(weeks, RECENT.read(author_id, weeks), strict=True):
+            if bucket is not None and bucket.is_cached:
+                total += 1
+                if not _is_right(author_id, week, bucket):
+                    wrong.add(author_id)
+    return total, wrong
+
+
+def _is_right(author_id: int, week: Week, bucket: Bucket) -> bool:
+    posts = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
+    ids = posts.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id)
+    contents = load_contents(list(ids.values_list("pk", flat=True)))
+    revision = UserCounts.objects.values_list("outbox_revision", flat=True).get(pk=author_id)
+    if bucket.revision != revision:
+        return bucket.revision < revision
+    return {post_id: decode(value) for post_id, value in bucket.values.items()} == contents
+
+
+def _compare_second_level(reader_ids: Collection[int]) -> Compared:
+    """Its newest rows: each post of the span has one. Rows of what is gone may remain."""
+    total, wrong = 0, set[int]()
+    for reader_id in second_level.readers_with_span(reader_ids):
+        covered = second_level.newest(reader_id, SPAN_IDS)
+        if covered is None:
+            continue
+        total += 1
+        floor = covered.ids[-1] - 1 if len(covered.ids) == SPAN_IDS else covered.floor
+        span = Cursor(max_id=covered.ceiling, since_id=floor)
+        if not set(sql.open_home_ids(reader_id, span, SPAN_IDS)) <= set(covered.ids):
+            wrong.add(reader_id)
+    return total, wrong
+
+
+def _compare_ranked(reader_ids: Collection[int]) -> Compared:
+    answers = {reader_id: is_consistent(reader_id) for reader_id in online(list(reader_ids))}
+    wrong = {reader_id for reader_id, is_right in answers.items() if is_right is False}
+    return sum(is_right is not None for is_right in answers.values()), wrong
+
+
+def _forget_outboxes(author_id: int) -> None:
+    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
+        outboxes.delete_many([author_id])
+
+
+def _forget_weeks(author_id: int) -> None:
+    for author in users_by_id([author_id]).values():
+        RECENT.drop(author_id, weeks_read(author.counts))
+
+
+CACHES = {
+    "post": Cache(
+        Subject.POSTS, _compare_posts, lambda post_id: CACHED_POSTS.delete_many([post_id])
+    ),
+    "card": Cache(Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
+    "outbox": Cache(Subject.ACCOUNTS, _compare_outboxes, _forget_outboxes),
+    "week": Cache(Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
+    "second level": Cache(
+        Subject.ACCOUNTS, _compare_second_level, lambda reader_id: ENTRIES.drop_many([reader_id])
+    ),
+    "ranked": Cache(Subject.ACCOUNTS, _compare_ranked, drop),
+}

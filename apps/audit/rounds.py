@@ -1,0 +1,51 @@
+"""Rounds: a check compares the rows of a table in the order of their ids, a slice a run, and begins again at the end.
+
+So every row is compared as often as any other, the first as the last, and the report can say how long a round takes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import models
+from django.utils import timezone
+
+from apps.audit.models import AuditRound, Subject
+
+
+@dataclass
+class Slice:
+    """The rows with `after < id <= until`. A check that has to stop earlier calls `end_at`."""
+
+    after: int
+    until: int
+    compared: int
+    is_last: bool  # no row lies behind it
+
+    def end_at(self, until: int, *, compared: int) -> None:
+        """The next slice begins after this id."""
+        self.until, self.compared, self.is_last = until, compared, False
+
+
+@contextmanager
+def next_slice(subject: Subject, model: type[models.Model], maximum: int) -> Iterator[Slice]:
+    """The next rows of a round, at most `maximum`. An error in the block leaves them to the next run."""
+    progress, _is_new = AuditRound.objects.get_or_create(pk=subject)
+    if not progress.after:
+        progress.began_at, progress.compared = timezone.now(), 0
+    rows = model._default_manager.filter(pk__gt=progress.after).order_by("pk")[:maximum]
+    ends = rows.aggregate(last=models.Max("pk"), number=models.Count("pk"))
+    part = Slice(
+        after=progress.after,
+        until=ends["last"] or progress.after,
+        compared=ends["number"],
+        is_last=ends["number"] < maximum,
+    )
+    yield part
+    progress.after = 0 if part.is_last else part.until
+    progress.compared += part.compared
+    if part.is_last:
+        now, before = timezone.now(), progress.ended_at or progress.began_at
+        progress.ended_at, progress.total = now, progress.compared
+        progress.seconds = (now - before).total_seconds()
+    progress.save()

@@ -1,0 +1,37 @@
+"""What browsers may do with any answer, static files and probes included."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponseBase
+
+# Everything that pages do not use; passkeys, sharing and the clipboard they do.
+REFUSED = (
+    "accelerometer", "ambient-light-sensor", "attribution-reporting", "battery", "bluetooth", "browsing-topics",
+    "camera", "display-capture", "document-domain", "geolocation", "gyroscope", "hid", "idle-detection",
+    "join-ad-interest-group", "local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment",
+    "private-state-token-issuance", "run-ad-auction", "screen-wake-lock", "serial", "sync-xhr", "usb",
+    "window-management", "xr-spatial-tracking",
+)  # fmt: skip
+# Views, django-csp and Django's own middleware say more of their pages; what they have said stays.
+DEFAULTS = {
+    "Permissions-Policy": ", ".join(f"{feature}=()" for feature in REFUSED),
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class SecurityHeadersMiddleware:
+    """Above all that answers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
+        for name, value in DEFAULTS.items():
+            if name != "X-Frame-Options" or not getattr(response, "xframe_options_exempt", False):
+                response.headers.setdefault(name, value)
+        return response

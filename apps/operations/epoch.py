@@ -1,0 +1,125 @@
+"""The epoch of everything cached: it ends when the database goes back, or when the nodes of Memcached change.
+
+Caches are kept current by numbers of the database that only grow, and by every process that changes a row. Neither
+holds when the database is put back to an earlier state, when a standby takes over that had not received everything, or
+when a node of Memcached returns that was out of the settings meanwhile. Then a new epoch begins: nothing that was
+cached before it counts, in Memcached because the epoch is a part of every key, in Redis because it is deleted.
+
+Redis remembers the beats of the database: with fewer of them it went back.
+"""
+
+import hashlib
+import logging
+import secrets
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from apps.operations.models import CacheEpoch, Reason
+from apps.sql import rows_of
+from feedcache.connections import RedisError, configuration, configured_topology
+from feedcache.servers.flush import delete_everything
+from feedcache.servers.topology_listener import publish_epoch, published_epoch
+
+logger = logging.getLogger(__name__)
+
+BEATS = "topology:beats"  # the highest that Redis has seen
+EPOCH_BITS = 48
+TOLD = timedelta(days=7)  # for how long people are told that the database went back
+_LOCK = 0x65706F6368  # of PostgreSQL, while an epoch begins
+_SERVER = """
+SELECT (SELECT system_identifier FROM pg_control_system())::text,
+    ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int
+"""  # the name of a file of the log begins with its timeline
+
+
+def current_epoch() -> int:
+    """The epoch in force, 0 from the first start of a site on. Other Memcached nodes in the settings begin another."""
+    newest = _newest()
+    if newest is None:
+        return _begin(Reason.INSTALLED, after=None)
+    nodes = _nodes()
+    if nodes and newest.nodes and nodes != newest.nodes:
+        return _begin(Reason.NODES, after=newest.value)
+    if nodes and not newest.nodes:  # the first start was without Memcached
+        CacheEpoch.objects.filter(pk=newest.pk, nodes="").update(nodes=nodes)
+    return newest.value
+
+
+def begin_by_hand() -> int:
+    """Begin an epoch, after a restore."""
+    return _begin(Reason.ASKED, after=current_epoch())
+
+
+def watch() -> int:
+    """Begin an epoch if the database is not where it was; returns the one in force. RedisError."""
+    client = configuration()
+    newest = CacheEpoch.objects.get(value=current_epoch())
+    CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)
+    seen = int(client.get(BEATS) or 0)
+    told = published_epoch(by=client)
+    if newest.beats + 1 <= seen or (told and not CacheEpoch.objects.filter(value=told).exists()):
+        return _begin(Reason.WENT_BACK, after=newest.value, beats=seen)
+    if (newest.system, newest.timeline) != _server():
+        return _begin(Reason.OTHER_SERVER, after=newest.value, beats=seen)
+    client.set(BEATS, newest.beats + 1)
+    if told != newest.value:
+        publish_epoch(newest.value, by=client)
+    return newest.value
+
+
+def last_return() -> CacheEpoch | None:
+    """The last time that the database went back, if people are still told of it."""
+    since = timezone.now() - TOLD
+    returns = CacheEpoch.objects.filter(reason=Reason.WENT_BACK, began_at__gt=since)
+    return returns.order_by("-pk").first()
+
+
+def _newest() -> CacheEpoch | None:
+    return CacheEpoch.objects.order_by("-pk").first()
+
+
+def _begin(reason: Reason, *, after: int | None, beats: int = 0) -> int:
+    """Begin an epoch, unless another process has begun one after the same; the one in force."""
+    with transaction.atomic():
+        with connection.cursor() as sql:
+            sql.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        newest = _newest()
+        if newest is not None and newest.value != after:
+            return newest.value
+        system, timeline = _server()
+        epoch = CacheEpoch.objects.create(
+            value=0 if newest is None else secrets.randbelow(1 << EPOCH_BITS) + 1,
+            reason=reason,
+            nodes=_nodes(),
+            system=system,
+            timeline=timeline,
+            beats=beats + 1,
+        )
+    if reason != Reason.INSTALLED:
+        _forget_everything(epoch)
+    return epoch.value
+
+
+def _forget_everything(epoch: CacheEpoch) -> None:
+    logger.error("nothing cached before counts any more: %s", epoch.get_reason_display())
+    try:
+        publish_epoch(epoch.value)
+        configuration().set(BEATS, epoch.beats)
+        delete_everything()
+    except RedisError as error:
+        logger.warning("Redis keeps what it has for now: %s", error)
+
+
+def _nodes() -> str:
+    """A hash of the Memcached nodes of the settings and their places; empty for a process without Memcached."""
+    places = [f"{place} {node.url}" for place, node in configured_topology().places()]
+    return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
+
+
+def _server() -> tuple[str, int]:
+    """PostgreSQL's identifier of the data directory, and the timeline that it writes."""
+    [(system, timeline)] = rows_of(_SERVER, {})
+    return system, timeline

@@ -1,0 +1,36 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("promotions", "0001_initial"),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name="PromotionSwitch",
+            fields=[
+                (
+                    "id",
+                    models.PositiveSmallIntegerField(
+                        default=1, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "is_on",
+                    models.BooleanField(
+                        default=False,
+                        help_text="While it is off no campaign starts, and nobody sees those that run.",
+                        verbose_name="posts are promoted",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "switch of promotions",
+                "verbose_name_plural": "switch of promotions",
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("id", 1)), name="one_switch")
+                ],
+            },
+        ),
+    ]
