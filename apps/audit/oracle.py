@@ -47,12 +47,13 @@ _ACTIVE = """FROM filters_filter f JOIN filters_filter{what} k ON k.filter_id = 
 _HIDDEN_WORDS = "SELECT f.owner_id, k.keyword, k.whole_word " + _ACTIVE.format(what="keyword")
 _HIDDEN_POSTS = "SELECT f.owner_id, k.post_id " + _ACTIVE.format(what="post")
 # All texts of posts: what is written in a post, on its pictures, and in the options of its poll.
-_TEXTS = """SELECT id, concat_ws(E'\n', content_warning, body) FROM posts_post WHERE id = ANY(%(posts)s)
+_TEXTS = """SELECT id, unnest(ARRAY[content_warning, body]) FROM posts_post WHERE id = ANY(%(posts)s)
             UNION ALL SELECT post_id, alt FROM posts_attachment WHERE post_id = ANY(%(posts)s)
-            UNION ALL SELECT post_id, array_to_string(options, E'\n') FROM posts_poll WHERE post_id = ANY(%(posts)s)"""
+            UNION ALL SELECT post_id, unnest(options) FROM posts_poll WHERE post_id = ANY(%(posts)s)"""
 # A character of a word, in scripts that put spaces between words.
 _IN_WORD = (
-    r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
+    r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]"
 )
 _WHOLE = rf"(?:(?<!{_IN_WORD})|(?!{_IN_WORD})){{}}(?:(?!{_IN_WORD})|(?<!{_IN_WORD}))"
 
@@ -230,7 +231,7 @@ class Oracle:
         if self.hidden_words:
             for row in rows(_TEXTS, {"posts": list(self.posts)}):
                 post_id, text = row.values()
-                self.texts[post_id] += f"{_fold(text)}\n"
+                self.texts[post_id] += f"{_fold(text)}\uffff"
 
     def may_see(self, viewer: int, post_id: int) -> bool:
         """Whether a viewer may see a post: the rules of the site, written a second time."""
@@ -470,7 +471,8 @@ def _languages(statement: str, values: dict[str, Any] | None = None) -> Language
 
 
 def _fold(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return regex.sub(r"\s+", " ", folded).strip()
 
 
 def _is_counted(post: Row) -> bool:

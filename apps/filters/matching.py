@@ -1,7 +1,8 @@
 """Whether a reader's filters match a text. Pure; takes no regular expressions from readers.
 
-Text and keywords are compared case-folded and in NFKC. "Whole words only" requires a word boundary where the keyword
-begins or ends with a letter of a script that puts spaces between words, which Chinese does not.
+Text and keywords are compared case-folded and in NFKC, any blanks and line ends in a row as one blank. "Whole words
+only" requires a word boundary where the keyword begins or ends with a letter of a script that puts spaces between
+words, which Chinese does not; nor does Korean between words and their endings.
 
 A page looks for all keywords of its reader in the texts of all its posts, so neither may multiply the cost of the
 other: keywords are folded when they are read from the database, texts once per process, and `Automaton` finds all
@@ -29,8 +30,10 @@ FEW = (
 MAX_REMEMBERED = 200  # posts, for the next page with them
 MAX_TOLD = 10  # of the keywords of a filter that match; who wants to know why needs no more
 _BETWEEN = "\0"  # parts; PostgreSQL stores no text with it
+_BETWEEN_TEXTS = "\uffff"  # no character, and no blank: a keyword does not go on in another text
 _PARTS = regex.compile(
-    r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]+|.",
+    r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]+|.",
     regex.VERSION1 | regex.DOTALL,
 )
 
@@ -83,7 +86,7 @@ class Filters:
 
     def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
         """The filters that match a post with these texts now, wherever they apply."""
-        words, pieces = self._remembered(_divided("\n".join(texts)))
+        words, pieces = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
         matches = (
             FilterMatch(
                 each,
@@ -199,8 +202,8 @@ class Automaton:
 
 
 def fold(text: str) -> str:
-    """A text in NFKC, case-folded."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    """A text in NFKC, case-folded, with single blanks."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def parts(folded: str) -> list[str]:

@@ -51,11 +51,22 @@ def is_in(text_of_keyword, text, *, whole):
         ("straße", "STRASSE", True, True),
         ("c++", "I like c++17", True, True),
         (":)", "fine :)", True, True),
+        ("고양이", "고양이가 좋아", True, True),
+        ("ไทย", "ภาษาไทยดี", True, True),
+        ("བོད", "བོད་ཡིག", True, True),
+        ("foo bar", "a foo  bar!", True, True),
+        ("foo bar", "foo\nbar", True, True),
+        ("foo\u3000bar", "foo bar", True, True),
+        ("foo bar", "foobar", False, False),
     ],
 )
 def test_words_and_parts_of_them(keyword, text, anywhere, whole):
     assert is_in(keyword, text, whole=False) == anywhere
     assert is_in(keyword, text, whole=True) == whole
+
+
+def test_a_keyword_is_in_one_text():
+    assert looking_for(keyword("foo bar", whole=False)).matches(1, ["a foo", "bar b"], NOW) == ()
 
 
 def test_what_is_caught_says_by_what():
@@ -157,7 +168,7 @@ def test_each_text_is_looked_through_once(monkeypatch):
 
     monkeypatch.setattr(Automaton, "found_in", counted)
     for _page in range(2):
-        assert [len(every.matches(1, [text], NOW)) for text in ("tea", "milk", "tea ")] == [1, 0, 1]
+        assert [len(every.matches(1, [text], NOW)) for text in ("tea", "milk", "tea.")] == [1, 0, 1]
     assert len(walked) == 2 * 3  # words, and pieces
     monkeypatch.setattr(matching, "MAX_REMEMBERED", 3)
     every.matches(1, ["another"], NOW)
