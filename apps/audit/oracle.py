@@ -472,7 +472,7 @@ def _languages(statement: str, values: dict[str, Any] | None = None) -> Language
 
 def _fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return regex.sub(r"\s+", " ", folded).strip()
+    return str(regex.sub(r"\s+", " ", folded)).strip()
 
 
 def _is_counted(post: Row) -> bool:
