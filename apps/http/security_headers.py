@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-# Everything that pages do not use; passkeys, sharing and the clipboard they do.
+# Everything that pages do not use, and that browsers know: they complain of the rest. Pages use passkeys, sharing and
+# the clipboard.
 REFUSED = (
-    "accelerometer", "ambient-light-sensor", "attribution-reporting", "battery", "bluetooth", "browsing-topics",
-    "camera", "display-capture", "document-domain", "geolocation", "gyroscope", "hid", "idle-detection",
-    "join-ad-interest-group", "local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment",
-    "private-state-token-issuance", "run-ad-auction", "screen-wake-lock", "serial", "sync-xhr", "usb",
-    "window-management", "xr-spatial-tracking",
+    "accelerometer", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
+    "idle-detection", "local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment",
+    "private-state-token-issuance", "screen-wake-lock", "serial", "sync-xhr", "usb", "window-management",
+    "xr-spatial-tracking",
 )  # fmt: skip
 # Views, django-csp and Django's own middleware say more of their pages; what they have said stays.
 DEFAULTS = {

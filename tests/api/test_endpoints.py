@@ -441,10 +441,13 @@ def test_wherever_one_may_get_one_may_ask_for_the_head(alice, bob, api_of, case)
             answer = call(client, "HEAD", address, number)
             assert answer.status_code == call(client, "GET", address, number).status_code == 200
             assert (answer.content, answer.headers["Content-Type"]) == (b"", "application/json")
-    answer = call(client, "DELETE", "notifications/clear")
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "OPTIONS, POST")
-    answer = call(client, "DELETE", "notifications")
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    for address, methods in (
+        ("notifications/clear", {"OPTIONS", "POST"}),
+        ("notifications", {"GET", "HEAD", "OPTIONS"}),
+    ):
+        answer = call(client, "DELETE", address)
+        assert answer.status_code == 405
+        assert set(answer.headers["Allow"].split(", ")) == methods
 
 
 def test_the_head_of_a_post_reads_nothing_and_deletes_nothing(alice, bob, api_of):

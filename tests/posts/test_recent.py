@@ -1,10 +1,13 @@
 """Recent posts are what PostgreSQL says, read without it."""
 
 import logging
+import time
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
+from unittest import mock
 
 import pytest
 import time_machine
@@ -335,8 +338,12 @@ def test_a_restricted_post_that_was_planted_is_not_shown(alice, committed):
 # --- weeks ---------------------------------------------------------------------------------------
 
 
+@contextmanager
 def at(moment):
-    return time_machine.travel(moment, tick=False)
+    """PostgreSQL's clock and this process's."""
+    clock = mock.patch("apps.posts.actions.publish.clock", side_effect=lambda _counts: time.time())
+    with time_machine.travel(moment, tick=False), clock:
+        yield
 
 
 def publish_over_weeks(author, committed, each=3, weeks=4):

@@ -22,14 +22,14 @@ from apps.graph.actions import (
     unmute_user,
 )
 from apps.graph.groups.actions import add_members, create_group, leave_circle
-from apps.graph.models import Circle, PastRelation
+from apps.graph.models import Circle, Followee, PastRelation
 from apps.pagination import Cursor
 from apps.posts.actions import publish as publishing
 from apps.posts.actions.publish import delete_post, repost
 from apps.tags.actions import follow_tag, purge_past_follows, unfollow_tag
 from apps.tags.models import PastTagFollow
 from apps.timeline.history.as_of import history_begins, home_as_of
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, seconds_ago
 from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
@@ -417,15 +417,16 @@ def now():
 
 
 @pytest.fixture
-def unfollowed(alice, bob, time_machine):
+def unfollowed(alice, bob):
     """Bob followed alice, whose public and restricted posts were on his page, and does not any more."""
-    posts = [
-        publish(alice, "For everybody."),
-        publish(alice, "For followers.", visibility="followers"),
-    ]
-    gone = publish(alice, "Soon to go.")
-    moment = now()
-    time_machine.move_to(timezone.now() + timedelta(seconds=2))  # the page knows whole seconds
+    Followee.objects.update(created_at=timezone.now() - timedelta(seconds=60))
+    with seconds_ago(40):
+        posts = [
+            publish(alice, "For everybody."),
+            publish(alice, "For followers.", visibility="followers"),
+        ]
+        gone = publish(alice, "Soon to go.")
+    moment = (timezone.now() - timedelta(seconds=20)).strftime("%Y-%m-%dT%H:%M:%SZ")
     unfollow_user(bob, alice)
     delete_post(gone.pk, by=alice)
     return moment, posts
