@@ -442,9 +442,13 @@ def test_wherever_one_may_get_one_may_ask_for_the_head(alice, bob, api_of, case)
             assert answer.status_code == call(client, "GET", address, number).status_code == 200
             assert (answer.content, answer.headers["Content-Type"]) == (b"", "application/json")
     answer = call(client, "DELETE", "notifications/clear")
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "OPTIONS, POST")
+    assert (answer.status_code, allowed(answer)) == (405, {"POST", "OPTIONS"})
     answer = call(client, "DELETE", "notifications")
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert (answer.status_code, allowed(answer)) == (405, {"GET", "HEAD", "OPTIONS"})
+
+
+def allowed(answer):
+    return set(answer.headers["Allow"].split(", "))
 
 
 def test_the_head_of_a_post_reads_nothing_and_deletes_nothing(alice, bob, api_of):
