@@ -74,7 +74,7 @@ def test_what_is_not_sent_stays(alice, api_of):
         {"source": {"privacy": "direct"}}, {"source": {"language": "no tongue"}}, {"source": "x"},
         {"fields_attributes": "x"},
         {"fields_attributes": [{"name": str(n), "value": "x"} for n in range(5)]}, {"fields_attributes": ["x"]},
-        {"fields_attributes": [{"name": "x" * 256, "value": ""}]},
+        {"fields_attributes": [{"name": "x" * 256, "value": ""}]}, {"locked": "perhaps"},
     ],
 )  # fmt: skip
 def test_what_breaks_a_rule_changes_nothing(alice, api_of, wrong):

@@ -199,12 +199,12 @@ class TestSettings:
 
     def test_a_token_is_shown_once(self, alice, page_of):
         browser = page_of(alice)
-        said = {"name": "my phone", "scopes": ["read", "write"]}
+        said = {"name": "my phone", "scopes": ["read", "follow"]}
         response = browser.post("/settings/tokens", said, follow=True)
         [token] = re.findall(r"rill_[\w-]+", response.text)
         assert response["Cache-Control"] == "no-store"
         assert user_of_token(token) == alice
-        assert AccessToken.objects.get().scopes == "read write"
+        assert AccessToken.objects.get().scopes == "read follow"
         assert token not in browser.get("/settings/account").text
 
     def test_tokens_of_others_are_out_of_reach(self, alice, page_of):

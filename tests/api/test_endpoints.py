@@ -441,13 +441,14 @@ def test_wherever_one_may_get_one_may_ask_for_the_head(alice, bob, api_of, case)
             answer = call(client, "HEAD", address, number)
             assert answer.status_code == call(client, "GET", address, number).status_code == 200
             assert (answer.content, answer.headers["Content-Type"]) == (b"", "application/json")
-    for address, methods in (
-        ("notifications/clear", {"OPTIONS", "POST"}),
-        ("notifications", {"GET", "HEAD", "OPTIONS"}),
-    ):
-        answer = call(client, "DELETE", address)
-        assert answer.status_code == 405
-        assert set(answer.headers["Allow"].split(", ")) == methods
+    answer = call(client, "DELETE", "notifications/clear")
+    assert (answer.status_code, allowed(answer)) == (405, {"POST", "OPTIONS"})
+    answer = call(client, "DELETE", "notifications")
+    assert (answer.status_code, allowed(answer)) == (405, {"GET", "HEAD", "OPTIONS"})
+
+
+def allowed(answer):
+    return set(answer.headers["Allow"].split(", "))
 
 
 def test_the_head_of_a_post_reads_nothing_and_deletes_nothing(alice, bob, api_of):

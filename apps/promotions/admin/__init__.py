@@ -137,7 +137,7 @@ class PromotedAccountAdmin(EditedList):
 
 @admin.register(PromotionSwitch)
 class PromotionSwitchAdmin(EditedList):
-    """One row, which staff who run campaigns may change."""
+    """The one row, which a migration made; staff who run campaigns may change it."""
 
     list_display = ("__str__", "is_on")
     fields = ("is_on",)
@@ -148,7 +148,8 @@ class PromotionSwitchAdmin(EditedList):
         return {"add": False, "change": may_change, "delete": False, "view": may_change}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_change_permission(request) and not PromotionSwitch.objects.exists()
+        del request
+        return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("promotions.run_campaign")

@@ -33,4 +33,8 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.RunSQL(
+            "INSERT INTO promotions_promotionswitch (id, is_on) VALUES (1, false)",
+            migrations.RunSQL.noop,
+        ),
     ]
