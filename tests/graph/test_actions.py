@@ -47,6 +47,10 @@ def test_a_follow_is_two_rows_two_counts_and_news(alice, carol):
     assert Follower.objects.filter(owner=alice, follower=carol).count() == 1
     assert (counts(alice), counts(carol)) == ((1, 0), (0, 1))
     assert events("followed") == [{"follower_id": carol.pk, "followee_id": alice.pk}]
+    unfollow_user(carol, alice)
+    assert not Followee.objects.filter(owner=carol, followee=alice).exists()
+    assert not Follower.objects.filter(owner=alice, follower=carol).exists()
+    assert (counts(alice), counts(carol)) == ((0, 0), (0, 0))
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
