@@ -34,10 +34,17 @@ from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, Policy
 from apps.timeline.sources.home_cache import HOME, INBOX
-from tests.promotions.conftest import make_campaign, make_segment, sweep, trait
+from tests.promotions.conftest import (
+    make_campaign,
+    make_segment,
+    side_by_side,  # noqa: F401 -- a fixture
+    sweep,
+    trait,
+)
 from tests.support.factories import deliver, moderator, publish
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+# One page has nearly all promoted posts of the site: they may stand beside each other here.
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.usefixtures("side_by_side")]
 
 # Why it would be there. The last three are no reasons: nobody follows the author.
 FOLLOWED = ("author", "list", "circle", "friends", "followers", "repost", "hidden repost", "quote")

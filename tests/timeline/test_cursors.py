@@ -42,7 +42,9 @@ def test_a_cursor_needs_no_post_behind_it(alice, bob):
     deliver()
     assert page(bob, max_id=found.older, limit=3)[0] == posts[6:]
     assert page(bob, min_id=second[0], limit=2)[0] == posts[:2]  # and upwards
-    assert page(bob, max_id=posts[1], limit=1)[0] == [posts[4]]  # of a post that is there: without it
+    assert page(bob, max_id=posts[1], limit=1)[0] == [
+        posts[4]
+    ]  # of a post that is there: without it
     assert page(bob, min_id=posts[1], limit=1)[0] == [posts[0]]
 
 
