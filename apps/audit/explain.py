@@ -254,7 +254,11 @@ def explain(viewer: User, post_id: int) -> Explanation:
 def _on_home(viewer: User, post_id: int) -> list[FeedItem]:
     """The item of the viewer's home page with this id, or none; a promoted one wherever its place is."""
     page = home_timeline(viewer, Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1))
-    return page.items or [item for item in home_items(viewer, [post_id]) if item.promotion]
+    return page.items or [
+        item
+        for item in home_items(viewer, [post_id])
+        if item.promotion and not (viewer.hides_read and item.shown.flags.read)
+    ]
 
 
 def _repost_on_home(viewer: User, post_id: int) -> list[FeedItem]:

@@ -10,9 +10,12 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from apps.accounts.actions import update_settings
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences, missing_in_windows
+from apps.audit.explain import Source, explain
 from apps.audit.oracle import Oracle
+from apps.engagement.actions import mark_post_read
 from apps.errors import DomainError
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
@@ -290,6 +293,15 @@ def walked(viewer, limit=7):
 
 
 class TestWhatIsShown:
+    def test_what_was_read_is_explained_as_read(self, campaign, reader, shop):
+        update_settings(reader, hides_read=True)
+        post = delivered(shop)
+        assert explain(user_by_id(reader.pk), post.pk).on_home
+        mark_post_read(reader, post.pk)
+        found = explain(user_by_id(reader.pk), post.pk)
+        assert (found.on_home, found.source) == (False, Source.READ)
+        assert post.pk not in shown(reader)
+
     def test_why(self, campaign, reader, shop):
         post = publish(shop)
         own = publish(reader)
