@@ -721,7 +721,11 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 
 def _follow(topology: Topology) -> None:
     """Processes change over one after another: until all have, some would not write to a new node that others read."""
-    if _current.cache is not None and topology != _current.cache.topology:
+    if _current.cache is None:
+        return
+    mine = _current.cache.topology
+    is_another_epoch = topology.version == mine.version and topology.epoch != mine.epoch
+    if topology.version > mine.version or is_another_epoch:
         use_topology(topology, hold_seconds=HOLD_SECONDS)
 
 
