@@ -105,6 +105,18 @@ def test_without_an_epoch_no_memcached_is_used(start, monkeypatch):
     assert tiers().topology == replace(version(3), epoch=5)
 
 
+def test_nodes_that_a_process_was_given_stay_until_a_newer_topology_comes(monkeypatch):
+    own = Listener(version(3), role="process")
+    monkeypatch.setattr(module, "_listener", own)
+    forget_tiers(monkeypatch)
+    memcached_tiers.use_topology(version(9))
+    assert tiers().topology == version(9)
+    own.use(version(8))
+    assert tiers().topology == version(9)
+    own.use(version(10))
+    assert tiers().topology == version(10)
+
+
 def forget_tiers(monkeypatch):
     monkeypatch.setattr(memcached_tiers, "_current", memcached_tiers._CurrentTiers())
 
