@@ -8,7 +8,8 @@ from tools.vitals.look import Look
 from tools.vitals.speed import Times
 
 KILOBYTE = 1024
-SCRIPT_KB, STYLE_KB, HTML_KB = 30.0, 8.0, 60.0
+# Sheets: 8 KB until the sign of an audience had to follow the choice without a script (docs/decisions/0069).
+SCRIPT_KB, STYLE_KB, HTML_KB = 30.0, 8.25, 60.0
 REQUESTS = 12
 SHIFT = "layout shift (CLS)"
 COLD_MS, WARM_MS, FIRST_BYTE_MS, PRESS_MS = 1000.0, 300.0, 100.0, 50.0
