@@ -19,7 +19,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.audit import checks, repairs
-from apps.audit.comparison.cached import CACHES, Cache
+from apps.audit.comparison.cached import CACHES
 from apps.audit.comparison.pages import (
     Difference,
     Sample,
@@ -28,7 +28,7 @@ from apps.audit.comparison.pages import (
 )
 from apps.audit.models import AuditFinding, AuditRun, Kind, Subject
 from apps.audit.repairs import AuditPass
-from apps.audit.rounds import Slice, next_slice
+from apps.audit.rounds import next_slice
 from apps.engagement.reconcile import Report
 from apps.pagination import Cursor
 from apps.posts.models import Post
@@ -150,7 +150,8 @@ def check_page(audit_pass: AuditPass, sample: Sample) -> None:
 def check_windows(audit_pass: AuditPass) -> None:
     """Compare the windows of the next readers who have some with the tables."""
     with next_slice(Subject.WINDOWS, User, ACCOUNTS_LOOKED_AT) as part:
-        readers, until = _readers_with_windows(part), time.monotonic() + WINDOWS_SECONDS
+        accounts, until = part.ids(), time.monotonic() + WINDOWS_SECONDS
+        readers = sorted(HOME.existing(accounts) | INBOX.existing(accounts))
         for number, reader_id in enumerate(readers):
             if number == WINDOWS or (number and time.monotonic() > until):
                 part.end_at(readers[number - 1], compared=number)
@@ -163,22 +164,13 @@ def check_windows(audit_pass: AuditPass) -> None:
         part.compared = len(readers)
 
 
-def _readers_with_windows(part: Slice) -> list[int]:
-    accounts = User.objects.filter(pk__gt=part.after, pk__lte=part.until)
-    ids = list(accounts.values_list("pk", flat=True))
-    return sorted(HOME.existing(ids) | INBOX.existing(ids))
-
-
 def check_cached(audit_pass: AuditPass) -> None:
     """Compare what the caches hold of the next posts and accounts with the tables, and of the newest posts."""
     newest = list(Post.objects.order_by("-pk").values_list("pk", flat=True)[:NEWEST_POSTS])
     _compare_cached(audit_pass, Subject.POSTS, newest)
     for subject, model in ((Subject.POSTS, Post), (Subject.ACCOUNTS, User)):
         with next_slice(subject, model, CACHED[subject]) as part:
-            rows = model._default_manager.filter(pk__gt=part.after, pk__lte=part.until)
-            part.compared = _compare_cached(
-                audit_pass, subject, list(rows.values_list("pk", flat=True))
-            )
+            part.compared = _compare_cached(audit_pass, subject, part.ids())
 
 
 def _compare_cached(audit_pass: AuditPass, subject: Subject, ids: list[int]) -> int:
@@ -268,7 +260,7 @@ def _report_window(audit_pass: AuditPass, reader_id: int, post_id: int) -> None:
 
 
 def _report_cached(audit_pass: AuditPass, name: str, key: int) -> None:
-    cache: Cache = CACHES[name]
+    cache = CACHES[name]
 
     def repair() -> bool:
         cache.forget(key)

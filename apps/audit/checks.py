@@ -5,7 +5,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from django.db.models import F
 from django.utils import timezone
 
 from apps.audit import repairs
@@ -164,7 +163,7 @@ def _found_once(
 ) -> None:
     """Record it, or count it once more if staff have it already: a chunk that dies again is left to them."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
-    if not earlier.update(times=F("times") + 1, last_found_at=timezone.now()):
+    if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -178,7 +178,12 @@ def _found_again(
     ):  # which of several about one post or person
         if details and name in details:
             open_ones = open_ones.filter(**{f"details__{name}": details[name]})
-    return bool(open_ones.update(times=F("times") + 1, last_found_at=timezone.now()))
+    return count_again(open_ones)
+
+
+def count_again(earlier: QuerySet[AuditFinding]) -> bool:
+    """Count findings that are on record once more; False when there are none."""
+    return bool(earlier.update(times=F("times") + 1, last_found_at=timezone.now()))
 
 
 def _attempt(repair: Callable[[], object]) -> bool:

@@ -17,10 +17,15 @@ from apps.audit.models import AuditRound, Subject
 class Slice:
     """The rows with `after < id <= until`. A check that has to stop earlier calls `end_at`."""
 
+    model: type[models.Model]
     after: int
     until: int
     compared: int
     is_last: bool  # no row lies behind it
+
+    def ids(self) -> list[int]:
+        rows = self.model._default_manager.filter(pk__gt=self.after, pk__lte=self.until)
+        return list(rows.values_list("pk", flat=True))
 
     def end_at(self, until: int, *, compared: int) -> None:
         """The next slice begins after this id."""
@@ -36,6 +41,7 @@ def next_slice(subject: Subject, model: type[models.Model], maximum: int) -> Ite
     rows = model._default_manager.filter(pk__gt=progress.after).order_by("pk")[:maximum]
     ends = rows.aggregate(last=models.Max("pk"), number=models.Count("pk"))
     part = Slice(
+        model,
         after=progress.after,
         until=ends["last"] or progress.after,
         compared=ends["number"],

@@ -3,7 +3,8 @@
 Caches are kept current by numbers of the database that only grow, and by every process that changes a row. Neither
 holds when the database is put back to an earlier state, when a standby takes over that had not received everything, or
 when a node of Memcached returns that was out of the settings meanwhile. Then a new epoch begins: nothing that was
-cached before it counts, in Memcached because the epoch is a part of every key, in Redis because it is deleted.
+cached before it counts. The epoch is a part of the keys of Memcached and of what is made from there; the rest of what
+Redis has from PostgreSQL is deleted.
 
 Redis remembers the beats of the database: with fewer of them it went back.
 """
@@ -37,33 +38,25 @@ SELECT (SELECT system_identifier FROM pg_control_system())::text,
 
 def current_epoch() -> int:
     """The epoch in force, 0 from the first start of a site on. Other Memcached nodes in the settings begin another."""
-    newest = _newest()
-    if newest is None:
-        return _begin(Reason.INSTALLED, after=None)
-    nodes = _nodes()
-    if nodes and newest.nodes and nodes != newest.nodes:
-        return _begin(Reason.NODES, after=newest.value)
-    if nodes and not newest.nodes:  # the first start was without Memcached
-        CacheEpoch.objects.filter(pk=newest.pk, nodes="").update(nodes=nodes)
-    return newest.value
+    return _current().value
 
 
 def begin_by_hand() -> int:
     """Begin an epoch, after a restore."""
-    return _begin(Reason.ASKED, after=current_epoch())
+    return _begin(Reason.ASKED, after=_current()).value
 
 
 def watch() -> int:
     """Begin an epoch if the database is not where it was; returns the one in force. RedisError."""
     client = configuration()
-    newest = CacheEpoch.objects.get(value=current_epoch())
+    newest = _current()
     CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)
     seen = int(client.get(BEATS) or 0)
     told = published_epoch(by=client)
     if newest.beats + 1 <= seen or (told and not CacheEpoch.objects.filter(value=told).exists()):
-        return _begin(Reason.WENT_BACK, after=newest.value, beats=seen)
+        return _begin(Reason.WENT_BACK, after=newest, beats=seen).value
     if (newest.system, newest.timeline) != _server():
-        return _begin(Reason.OTHER_SERVER, after=newest.value, beats=seen)
+        return _begin(Reason.OTHER_SERVER, after=newest, beats=seen).value
     client.set(BEATS, newest.beats + 1)
     if told != newest.value:
         publish_epoch(newest.value, by=client)
@@ -77,18 +70,30 @@ def last_return() -> CacheEpoch | None:
     return returns.order_by("-pk").first()
 
 
+def _current() -> CacheEpoch:
+    newest = _newest()
+    if newest is None:
+        return _begin(Reason.INSTALLED, after=None)
+    nodes = _nodes()
+    if nodes and newest.nodes and nodes != newest.nodes:
+        return _begin(Reason.NODES, after=newest)
+    if nodes and not newest.nodes:  # the first start was without Memcached
+        CacheEpoch.objects.filter(pk=newest.pk, nodes="").update(nodes=nodes)
+    return newest
+
+
 def _newest() -> CacheEpoch | None:
     return CacheEpoch.objects.order_by("-pk").first()
 
 
-def _begin(reason: Reason, *, after: int | None, beats: int = 0) -> int:
+def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> CacheEpoch:
     """Begin an epoch, unless another process has begun one after the same; the one in force."""
     with transaction.atomic():
         with connection.cursor() as sql:
             sql.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         newest = _newest()
-        if newest is not None and newest.value != after:
-            return newest.value
+        if newest is not None and newest != after:
+            return newest
         system, timeline = _server()
         epoch = CacheEpoch.objects.create(
             value=0 if newest is None else secrets.randbelow(1 << EPOCH_BITS) + 1,
@@ -100,7 +105,7 @@ def _begin(reason: Reason, *, after: int | None, beats: int = 0) -> int:
         )
     if reason != Reason.INSTALLED:
         _forget_everything(epoch)
-    return epoch.value
+    return epoch
 
 
 def _forget_everything(epoch: CacheEpoch) -> None:

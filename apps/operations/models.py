@@ -50,13 +50,11 @@ class CacheEpoch(models.Model):
     value = models.BigIntegerField(unique=True)  # 0 from the first start on, then at random
     reason = models.CharField(_("why"), max_length=9, choices=Reason.choices)
     began_at = models.DateTimeField(_("when"), default=timezone.now)
-    nodes = models.CharField(
-        max_length=64, blank=True
-    )  # hash of the Memcached nodes of the settings
-    system = models.CharField(max_length=20)  # identifier of PostgreSQL's data directory
-    timeline = (
-        models.PositiveIntegerField()
-    )  # of PostgreSQL: another one after a failover or a recovery
+    # A hash of the Memcached nodes of the settings.
+    nodes = models.CharField(max_length=64, blank=True)
+    # PostgreSQL's identifier of its data directory, and its timeline, another one after a failover.
+    system = models.CharField(max_length=20)
+    timeline = models.PositiveIntegerField()
     beats = models.BigIntegerField(default=0)
 
     class Meta:

@@ -52,7 +52,7 @@ from feedcache.read_through import (
     unpack_newest_ids,
     write_together,
 )
-from feedcache.servers.topology_listener import current, epoch_in_use, listener
+from feedcache.servers.topology_listener import current, epoch_suffix, listener
 from feedcache.structures.counters.service import CounterStore, Field, Schema, TimeBuckets
 from feedcache.structures.week_bucket import Change, Week, WeekBuckets
 
@@ -93,7 +93,7 @@ def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
 REPOSTED, MUTED_THREADS = _newest_ids("reposted"), _newest_ids("mutedthreads")
 
 # An author's posts of this week and last, with their contents; every change announces the author's id (`recent`).
-RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts", epoch=epoch_in_use)
+RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts", epoch=epoch_suffix)
 
 _FIELDS = (  # new ones at the end
     Field("replies"),

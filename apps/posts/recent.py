@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
+from django.db.models import QuerySet
+
 from apps.accounts.models import User, UserCounts
 from apps.pagination import Cursor
 from apps.posts.cache import (
@@ -233,10 +235,15 @@ def _wait(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
     return cached
 
 
+def open_posts_in(author_id: int, week: Week) -> QuerySet[Post]:
+    """What a bucket holds, in PostgreSQL."""
+    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
+    return rows.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id)
+
+
 def _load(author_id: int, week: Week, revision: int) -> Bucket:
     """A week from PostgreSQL, as of `revision` or later: the caller read the revision first."""
-    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
-    rows = rows.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id).order_by("-pk")
+    rows = open_posts_in(author_id, week).order_by("-pk")
     versions = list(rows.values_list("pk", "version")[: RECENT.max_values + 1])
     if len(versions) > RECENT.max_values:
         return Bucket(revision, is_cached=False)

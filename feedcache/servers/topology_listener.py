@@ -373,11 +373,12 @@ def current() -> Topology:
     return own.topology
 
 
-def epoch_in_use() -> int:
-    """A part of the keys in Redis of what is made from Memcached: a process that has not heard of an epoch yet must not
-    make it for those that have.
+def epoch_suffix() -> str:
+    """For the prefix of the keys in Redis of what is made from Memcached; empty in the first epoch. A process that has
+    not heard of an epoch yet must not make it for those that have.
     """
-    return listener().topology.epoch
+    epoch = listener().topology.epoch
+    return f"-{epoch:x}" if epoch else ""
 
 
 follow_topology_with(listener)

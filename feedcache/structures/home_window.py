@@ -78,13 +78,12 @@ class HomeWindows:
     length: int
     ttl_seconds: int
     generation: Callable[[], int] = int  # of all windows of this kind; part of the key
-    epoch: Callable[[], int] = int  # the same, of all caches
+    epoch: Callable[[], str] = str  # a suffix of the prefix, of all caches
 
     @property
     def name(self) -> str:
         """The prefix of the keys in the present epoch and generation."""
-        epoch, generation = self.epoch(), self.generation()
-        prefix = f"{self.prefix}-{epoch:x}" if epoch else self.prefix
+        prefix, generation = self.prefix + self.epoch(), self.generation()
         return f"{prefix}.{generation}" if generation else prefix
 
     def of(self, generation: int) -> "HomeWindows":

@@ -140,7 +140,7 @@ class WeekBuckets:
 
     prefix: str
     channel: str
-    epoch: Callable[[], int] = int  # of all caches; part of the key
+    epoch: Callable[[], str] = str  # a suffix of the prefix, of all caches
     ttl_seconds: int = WEEK_SECONDS
     max_values: int = 500
     max_bytes: int = 1_000_000
@@ -239,15 +239,10 @@ class WeekBuckets:
 
     # All keys of one owner share a hash tag: in a Redis Cluster they live on one node.
     def _key(self, owner_id: int, week: Week) -> str:
-        return f"{self._name}:{{{owner_id}}}:{week.name}"
+        return f"{self.prefix}{self.epoch()}:{{{owner_id}}}:{week.name}"
 
     def _lock(self, owner_id: int) -> str:
-        return f"{self._name}:{{{owner_id}}}:lock"
-
-    @property
-    def _name(self) -> str:
-        epoch = self.epoch()
-        return f"{self.prefix}-{epoch:x}" if epoch else self.prefix
+        return f"{self.prefix}{self.epoch()}:{{{owner_id}}}:lock"
 
 
 def _run(source: str, keys: list[str], args: list[Any]) -> Any:

@@ -27,8 +27,7 @@ def _no_waiting(settings):
 def compared(maximum):
     """The ids of the next slice of accounts."""
     with next_slice(Subject.ACCOUNTS, User, maximum) as part:
-        accounts = User.objects.filter(pk__gt=part.after, pk__lte=part.until).order_by("pk")
-        return list(accounts.values_list("pk", flat=True))
+        return sorted(part.ids())
 
 
 def test_slices_go_round_and_each_row_is_in_one_of_a_round():

@@ -118,7 +118,8 @@ def test_without_redis_nothing_is_decided(first):
 
 
 def test_one_of_many_who_notice_begins_it(first):
-    assert epoch._begin(Reason.ASKED, after=first) == epoch._begin(Reason.ASKED, after=first)
+    before = CacheEpoch.objects.get(value=first)
+    assert epoch._begin(Reason.ASKED, after=before) == epoch._begin(Reason.ASKED, after=before)
     assert begun() == [Reason.INSTALLED, Reason.ASKED]
 
 
@@ -176,6 +177,6 @@ def test_people_are_told_that_the_database_went_back(first, page_of):
     page = page_of(None)
     sentence = "The database was put back to an earlier state"
     assert sentence not in page.get("/status").text
-    epoch._begin(Reason.WENT_BACK, after=first)
+    epoch._begin(Reason.WENT_BACK, after=CacheEpoch.objects.get(value=first))
     assert sentence in page.get("/status").text
     assert sentence in page.get("/audit").text

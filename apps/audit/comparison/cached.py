@@ -16,8 +16,7 @@ from apps.audit.models import Subject
 from apps.pagination import Cursor
 from apps.posts.cache import CACHED_POSTS, GONE, RECENT, load_cached_posts, load_contents
 from apps.posts.content.post import decode
-from apps.posts.models import OPEN, Post
-from apps.posts.recent import weeks_read
+from apps.posts.recent import open_posts_in, weeks_read
 from apps.timeline.ranking.rank_timeline import drop, is_consistent, online
 from apps.timeline.sources import outbox, second_level, sql
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
@@ -101,9 +100,8 @@ def _compare_weeks(author_ids: Collection[int]) -> Compared:
 
 
 def _is_right(author_id: int, week: Week, bucket: Bucket) -> bool:
-    posts = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
-    ids = posts.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id)
-    contents = load_contents(list(ids.values_list("pk", flat=True)))
+    ids = open_posts_in(author_id, week).values_list("pk", flat=True)
+    contents = load_contents(list(ids))
     revision = UserCounts.objects.values_list("outbox_revision", flat=True).get(pk=author_id)
     if bucket.revision != revision:
         return bucket.revision < revision

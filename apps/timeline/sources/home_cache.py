@@ -17,7 +17,7 @@ from apps.pagination import Cursor
 from apps.timeline import policy
 from apps.timeline.sources import older, outbox, sql
 from feedcache.connections import RedisError
-from feedcache.servers.topology_listener import epoch_in_use
+from feedcache.servers.topology_listener import epoch_suffix
 from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ HOME = HomeWindows(
     length=settings.HOME_WINDOW_LENGTH,
     ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
     generation=policy.generation,
-    epoch=epoch_in_use,
+    epoch=epoch_suffix,
 )
 
 # Restricted posts addressed to the reader, and the reader's own: always pushed, whatever the delivery policy of their
@@ -40,7 +40,7 @@ INBOX = HomeWindows(
     "inbox:2",
     length=settings.INBOX_WINDOW_LENGTH,
     ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS,
-    epoch=epoch_in_use,
+    epoch=epoch_suffix,
 )
 
 
