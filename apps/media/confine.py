@@ -55,7 +55,11 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
 # Allowed with some arguments only.
 CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25)
 CLONE_THREAD = 0x10000
-OWNER_COMMANDS = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: the kernel signals whoever is named
+OWNER_COMMANDS = (
+    8,
+    10,
+    15,
+)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: the kernel signals the process that is named
 LOAD, JUMP_IF_EQUAL, JUMP_IF_GREATER_OR_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # places of 32 bits
 ALLOW, KILL, NOT_PERMITTED, NO_SUCH_CALL = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026

@@ -1,4 +1,4 @@
-"""Headers that every answer has, whoever gives it."""
+"""Headers that every answer has, errors too."""
 
 from io import BytesIO
 

@@ -90,11 +90,11 @@ def test_a_chunk_that_kills_every_worker_is_parked_and_the_others_go_out(
         )
         others = FanoutChunk.objects.exclude(first_edge=edges[2])
         # a worker that dies may hold one of them, until its lease runs out
-        patience = 2 * LEASE.total_seconds()
+        longest = 2 * LEASE.total_seconds()
         wait_until(
             lambda: not others.exclude(state=State.DONE).exists(),
             "the other chunks go out",
-            seconds=patience,
+            seconds=longest,
         )
         assert others.count() == 3
         assert [len(HOME.ids(reader.pk)) for reader in readers] == [1, 1, 0, 0, 1, 1, 1, 1]

@@ -16,8 +16,8 @@ _AT = re.compile(r"^[@\s]+")
 def login_name(typed: str) -> str:
     """What somebody typed as handle or e-mail address, as accounts have it.
 
-    The name that is looked up is the one whose guesses are counted: whoever counts a guess takes it from here, and the
-    backend takes no other spelling.
+    The name that is looked up is the one whose guesses are counted: code that counts a guess takes it from here, and
+    the backend takes no other spelling.
     """
     return _AT.sub("", typed).strip().lower()
 
