@@ -1,6 +1,7 @@
 """Staff pages of accounts: search, correct a profile, suspend and restore."""
 
-from typing import Any, ClassVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
@@ -14,7 +15,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 -- registers itself, and is taken out below
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers itself, and is taken out below
@@ -36,6 +37,9 @@ from apps.events.admin import StaffList, reason_of
 from apps.http.requests import next_url
 from apps.http.verification import CODE_URL, SETUP_URL, may_act_as_staff
 from apps.moderation.actions import restore_user, suspend_user
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 SEARCH_MAX_CHARACTERS = 100
 
@@ -255,40 +259,36 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     @admin.action(description=gettext_lazy("Suspend"), permissions=["intervene"])
     def suspend(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
         staff = staff_of(request)
-        users = self.chosen(request, queryset.filter(suspended_at=None).exclude(pk=staff.pk))
-        question = ngettext(
-            "Suspend %(count)d account? Nobody will see it or its %(posts)d posts.",
-            "Suspend %(count)d accounts? Nobody will see them or their %(posts)d posts.",
-            len(users),
+        return self._act_on_each(
+            request,
+            queryset.filter(suspended_at=None).exclude(pk=staff.pk),
+            lambda user: suspend_user(user, by=staff, reason=reason_of(request)),
+            question=ngettext_lazy(
+                "Suspend %(count)d account? Nobody will see it or its %(posts)d posts.",
+                "Suspend %(count)d accounts? Nobody will see them or their %(posts)d posts.",
+                "count",
+            ),
+            done=ngettext_lazy(
+                "%(count)d account suspended.", "%(count)d accounts suspended.", "count"
+            ),
         )
-        if page := self._confirmation(request, users, question):
-            return page
-        reason = reason_of(request)
-        done = self.attempt(
-            request, users, lambda user: suspend_user(user, by=staff, reason=reason)
-        )
-        text = ngettext("%(count)d account suspended.", "%(count)d accounts suspended.", done)
-        self.message_user(request, text % {"count": done})
-        return None
 
     @admin.action(description=gettext_lazy("Restore"), permissions=["intervene"])
     def restore(self, request: HttpRequest, queryset: QuerySet[User]) -> TemplateResponse | None:
         staff = staff_of(request)
-        users = self.chosen(request, queryset.exclude(suspended_at=None))
-        question = ngettext(
-            "Restore %(count)d account with %(posts)d posts?",
-            "Restore %(count)d accounts with %(posts)d posts?",
-            len(users),
+        return self._act_on_each(
+            request,
+            queryset.exclude(suspended_at=None),
+            lambda user: restore_user(user, by=staff, reason=reason_of(request)),
+            question=ngettext_lazy(
+                "Restore %(count)d account with %(posts)d posts?",
+                "Restore %(count)d accounts with %(posts)d posts?",
+                "count",
+            ),
+            done=ngettext_lazy(
+                "%(count)d account restored.", "%(count)d accounts restored.", "count"
+            ),
         )
-        if page := self._confirmation(request, users, question):
-            return page
-        reason = reason_of(request)
-        done = self.attempt(
-            request, users, lambda user: restore_user(user, by=staff, reason=reason)
-        )
-        text = ngettext("%(count)d account restored.", "%(count)d accounts restored.", done)
-        self.message_user(request, text % {"count": done})
-        return None
 
     @admin.action(description=gettext_lazy("Mail a link to a new password"), permissions=["rescue"])
     def mail_password(
@@ -296,21 +296,20 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     ) -> TemplateResponse | None:
         """To the address of the account, after a confirmation."""
         staff = staff_of(request)
-        users = self.chosen(request, queryset)
-        question = ngettext(
-            "Mail a link to a new password to the owner of %(count)d account?",
-            "Mail links to new passwords to the owners of %(count)d accounts?",
-            len(users),
+        return self._act_on_each(
+            request,
+            queryset,
+            lambda user: mail_new_password(user, by=staff),
+            question=ngettext_lazy(
+                "Mail a link to a new password to the owner of %(count)d account?",
+                "Mail links to new passwords to the owners of %(count)d accounts?",
+                "count",
+            ),
+            done=ngettext_lazy(
+                "%(count)d mail is on its way.", "%(count)d mails are on their way.", "count"
+            ),
+            note="Link to a new password mailed",
         )
-        if page := self._confirmation(request, users, question):
-            return page
-        note = f"Link to a new password mailed: {reason_of(request)}"
-        done = self.attempt(
-            request, users, lambda user: mail_new_password(user, by=staff), note=note
-        )
-        text = ngettext("%(count)d mail is on its way.", "%(count)d mails are on their way.", done)
-        self.message_user(request, text % {"count": done})
-        return None
 
     @admin.action(description=gettext_lazy("Reset the second factor"), permissions=["rescue"])
     def reset_factor(
@@ -318,29 +317,45 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     ) -> TemplateResponse | None:
         """After a confirmation; the password alone is enough afterwards."""
         staff = staff_of(request)
-        users = self.chosen(request, queryset)
-        question = ngettext(
-            "Reset the second factor of %(count)d account? Its password alone is enough then.",
-            "Reset the second factor of %(count)d accounts? Their passwords alone are enough then.",
-            len(users),
+        return self._act_on_each(
+            request,
+            queryset,
+            lambda user: reset_second_factor(user, by=staff),
+            question=ngettext_lazy(
+                "Reset the second factor of %(count)d account? Its password alone is enough then.",
+                "Reset the second factor of %(count)d accounts? Their passwords alone are enough then.",
+                "count",
+            ),
+            done=ngettext_lazy(
+                "%(count)d second factor reset.", "%(count)d second factors reset.", "count"
+            ),
+            note="Second factor reset",
         )
-        if page := self._confirmation(request, users, question):
-            return page
-        note = f"Second factor reset: {reason_of(request)}"
-        done = self.attempt(
-            request, users, lambda user: reset_second_factor(user, by=staff), note=note
-        )
-        text = ngettext("%(count)d second factor reset.", "%(count)d second factors reset.", done)
-        self.message_user(request, text % {"count": done})
-        return None
 
-    def _confirmation(
-        self, request: HttpRequest, users: list[User], question: str
+    def _act_on_each(
+        self,
+        request: HttpRequest,
+        queryset: QuerySet[User],
+        act: Callable[[User], object],
+        *,
+        question: "StrPromise",
+        done: "StrPromise",
+        note: str = "",
     ) -> TemplateResponse | None:
-        if not users:
-            return None
-        posts = UserCounts.objects.filter(pk__in=[user.pk for user in users]).aggregate(
-            number=Sum("posts")
-        )
-        text = question % {"count": len(users), "posts": posts["number"] or 0}
-        return self.confirmation(request, users, question=text, ask_reason=True)
+        """Ask `question` and for a reason first; once confirmed, call `act` for each account and say `done`.
+
+        Both texts may name the `count` of accounts, the question their `posts` as well. `note` and the reason go into
+        the history of each account, unless `act` writes its own.
+        """
+        users = self.chosen(request, queryset)
+        if users:
+            posts = UserCounts.objects.filter(pk__in=[user.pk for user in users]).aggregate(
+                number=Sum("posts")
+            )
+            text = question % {"count": len(users), "posts": posts["number"] or 0}
+            if page := self.confirmation(request, users, question=text, ask_reason=True):
+                return page
+        note = f"{note}: {reason_of(request)}" if note else ""
+        count = self.attempt(request, users, act, note=note)
+        self.message_user(request, done % {"count": count})
+        return None
