@@ -32,7 +32,7 @@ class TooSlow(Exception):
 _BOUND = "SET LOCAL statement_timeout = %(milliseconds_left)s"
 
 
-class Patience:
+class TimeLimit:
     """Seconds for all statements of a request whose cost depends on what somebody asks for."""
 
     def __init__(self, seconds: float) -> None:

@@ -8,7 +8,7 @@ from django.db import ProgrammingError, transaction
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import personal_token, user_by_handle, user_of_session
 from apps.search.suggestions import suggested_people
-from apps.sql import Patience, TooSlow, rows_of
+from apps.sql import TimeLimit, TooSlow, rows_of
 
 pytestmark = pytest.mark.django_db
 
@@ -17,24 +17,24 @@ def test_what_takes_too_long_is_given_up_and_leaves_no_trace():
     def timeout():
         return rows_of("SHOW statement_timeout", {})
 
-    before, patience = timeout(), Patience(60)
-    assert patience.rows_of("SELECT %(number)s", {"number": 1}) == [(1,)]
-    assert patience.rows_of("SELECT 1 WHERE false", {}) == []
+    before, time_limit = timeout(), TimeLimit(60)
+    assert time_limit.rows_of("SELECT %(number)s", {"number": 1}) == [(1,)]
+    assert time_limit.rows_of("SELECT 1 WHERE false", {}) == []
     assert timeout() == before
     with pytest.raises(TooSlow), transaction.atomic():
-        Patience(0.05).rows_of("SELECT pg_sleep(60)", {})
+        TimeLimit(0.05).rows_of("SELECT pg_sleep(60)", {})
     assert timeout() == before
     with pytest.raises(ProgrammingError), transaction.atomic():
-        patience.rows_of("SELECT nothing", {})
+        time_limit.rows_of("SELECT nothing", {})
 
 
 def test_the_time_is_for_all_statements_together():
-    patience = Patience(0.1)
+    time_limit = TimeLimit(0.1)
     for _ in range(2):
         with suppress(TooSlow), transaction.atomic():
-            patience.rows_of("SELECT pg_sleep(60)", {})
+            time_limit.rows_of("SELECT pg_sleep(60)", {})
     with pytest.raises(TooSlow), transaction.atomic():
-        patience.rows_of("SELECT pg_sleep(1)", {})
+        time_limit.rows_of("SELECT pg_sleep(1)", {})
 
 
 def assert_same(found, exact):

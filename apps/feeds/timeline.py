@@ -20,7 +20,7 @@ from apps.graph.queries import Relations
 from apps.pagination import Cursor, Page
 from apps.posts.queries import MAX_IDS
 from apps.search.words import tsquery
-from apps.sql import Patience, TooSlow
+from apps.sql import TimeLimit, TooSlow
 from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted_or_hidden
 from apps.timeline.sources.sql import VISIBLE_TO_READER
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
@@ -113,12 +113,12 @@ class _Candidates:
     feed: Feed
     is_own: bool
     places: dict[int, list[int]] = field(default_factory=dict)  # of the rules that include a post
-    patience: Patience = field(default_factory=lambda: Patience(settings.SEARCH_SECONDS))
+    time_limit: TimeLimit = field(default_factory=lambda: TimeLimit(settings.SEARCH_SECONDS))
 
     def ids(self, cursor: Cursor, count: int) -> list[int]:
         """Up to `count` candidates; where too few belong here, the last of the others tell how far they were read."""
         try:
-            rows = self.patience.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
+            rows = self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
         except TooSlow:
             message = _("This feed takes too long: its words are in too many posts.")
             raise Invalid(message, code="too_slow") from None

@@ -17,7 +17,7 @@ from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page
 from apps.search.query_parser import TEXT_MAX_CHARACTERS, SearchQuery
 from apps.search.words import tsquery
-from apps.sql import Patience, TooSlow
+from apps.sql import TimeLimit, TooSlow
 from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted
 from apps.timeline.thread import visible_item
 from feedcache.ids import MAX_ID, parse_id
@@ -49,11 +49,11 @@ def search_posts(
     if not query.tsquery and author_id is None:
         return Page()
 
-    patience = Patience(settings.SEARCH_SECONDS)
+    time_limit = TimeLimit(settings.SEARCH_SECONDS)
 
     def source(position: Cursor, count: int) -> list[int]:
         return _candidates(
-            viewer_id, patience, *_statement(query, viewer_id, author_id, position, count)
+            viewer_id, time_limit, *_statement(query, viewer_id, author_id, position, count)
         )
 
     return fill_page(
@@ -101,11 +101,13 @@ def _statement(
 
 
 def _candidates(
-    viewer_id: int | None, patience: Patience, statement: str, values: Mapping[str, Any]
+    viewer_id: int | None, time_limit: TimeLimit, statement: str, values: Mapping[str, Any]
 ) -> list[int]:
     """The ids of a statement, perhaps from a replica; who may see them is decided afterwards."""
     try:
-        rows = replicas.read(viewer_id, lambda db: patience.rows_of(statement, values, database=db))
+        rows = replicas.read(
+            viewer_id, lambda db: time_limit.rows_of(statement, values, database=db)
+        )
     except TooSlow:
         message = _("This search takes too long. Try rarer words, or a time: after:2026-01-31.")
         raise Invalid(message, code="too_slow") from None
@@ -167,7 +169,7 @@ def search_people(
         "only_followed": only_followed,
         "limit": MAX_CANDIDATES,
     }
-    ids = _candidates(viewer_id, Patience(settings.SEARCH_SECONDS), _PEOPLE, values)
+    ids = _candidates(viewer_id, TimeLimit(settings.SEARCH_SECONDS), _PEOPLE, values)
     related = exact_relations(viewer_id, ids)
     # an exact match of the handle is the first row
     hidden = related.blocked_by | (related.blocking - set(_with_handle(handle, ids[:1])))

@@ -18,7 +18,7 @@ from apps.filters.models import (
     FilterPost,
 )
 
-_PLACES = FilterContext.values  # asked anew, these take as long as the rest of a result
+_PLACES = FilterContext.values  # asked each time, these take as long as the rest of a result
 
 
 class FilterKeywordJson(TypedDict):
