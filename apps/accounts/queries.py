@@ -103,13 +103,14 @@ def user_by_id(user_id: int) -> User:
 
 
 def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
-    """The ids of existing accounts by lower-case handle."""
+    """The ids of existing accounts by lower-case handle, in the order of `handles`."""
     if not handles:
         return {}
     rows = User.objects.filter(handle__in=set(handles), suspended_at=None).values_list(
         "handle", "pk"
     )
-    return dict(rows)
+    ids = dict(rows)
+    return {handle: ids[handle] for handle in handles if handle in ids}
 
 
 def handles_of(user_ids: Collection[int]) -> dict[int, str]:

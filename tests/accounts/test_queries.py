@@ -70,6 +70,13 @@ def test_handles_that_exist_have_ids(alice, carol, django_assert_num_queries):
     assert user_ids_by_handle([]) == {}
 
 
+def test_ids_come_in_the_order_of_the_handles(alice, bob, carol):
+    User.objects.filter(pk=alice.pk).update(display_name="A. Wen")  # rewritten behind the others
+    for handles in (["alice", "bob", "carol"], ["carol", "nobody", "alice", "bob"]):
+        expected = [handle for handle in handles if handle != "nobody"]
+        assert list(user_ids_by_handle(handles)) == expected
+
+
 def test_of_handles_that_must_exist_the_first_missing_one_is_named(alice, carol):
     assert sorted(user_ids_named(["alice", "carol"])) == sorted([alice.pk, carol.pk])
     with pytest.raises(NotFound, match="@nobody"):
