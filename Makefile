@@ -1,5 +1,5 @@
 # Short names for ./run; see ./run --help.
-.PHONY: run stop reset test lint check fix messages proto lock
+.PHONY: run stop reset test lint check fix messages proto dump lock
 
 run:
 	./run
@@ -29,6 +29,10 @@ messages:
 # The code of the .proto files, which is committed beside them.
 proto:
 	.venv/bin/python -m runner.protobuf
+
+# What the version in feedsite/__init__.py leaves in a database, for the tests of later ones; part of making a release.
+dump:
+	.venv/bin/python -m tests.support.releases
 
 # Needs uv. The result holds for every supported Python and platform, with the hashes of all wheels.
 LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -14,6 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable
 
 from feedsite.environment import Environment, postgresql_options
+from feedsite.management.origins import refuse_other_data
 
 PAUSE_SECONDS = 1.0
 ADVISORY_LOCK = 0x66656564  # "feed": one migration at a time
@@ -116,13 +117,15 @@ class Command(Migrate):
     """Past the pooler, without a statement timeout, retrying when a table is locked."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate; wait and retry when a lock times out."""
+        """Migrate data that can be brought along; wait and retry when a lock times out."""
         connection = connections[options["database"]]
-        if connection.in_atomic_block:
-            super().handle(*args, **options)  # in the caller's transaction
+        if connection.in_atomic_block:  # in the caller's transaction
+            refuse_other_data(connection)
+            super().handle(*args, **options)
             return
         self._refuse_pooler(options["database"])
         with connected_for_migrations(connection), exclusive_lock(connection):
+            refuse_other_data(connection)
             with connection.execute_wrapper(concurrent_indexes(connection, self.report)):
                 self._migrate_with_retries(*args, **options)
             if settings.DATABASE_POOLER:

@@ -1,0 +1,74 @@
+"""Which databases can be migrated: empty ones, and those of which every migration is known here.
+
+Migrations that were squashed or renamed without `replaces` end in the middle, and then no version can go on
+(`docs/decisions/0142`). So a database is looked at before its first migration.
+"""
+
+from collections.abc import Iterable
+
+from django.apps import apps
+from django.core.management.base import CommandError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from feedsite import __version__
+
+Name = tuple[str, str]  # of a migration: its app and its file
+MAX_NAMED = 2
+
+
+def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
+    """CommandError, in one line, when the data cannot be brought along. Reads only."""
+    loader = MigrationLoader(None, load=False)
+    loader.load_disk()
+    migrations = loader.disk_migrations
+    replaced = {name for migration in migrations.values() for name in migration.replaces}
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    if unknown := applied - set(migrations) - replaced:
+        lacks = any(
+            name not in applied and not (migration.replaces and applied.issuperset(migration.replaces))
+            for name, migration in migrations.items()
+        )  # fmt: skip
+        raise CommandError(_too_old(unknown) if lacks else _too_new(unknown))
+    recorded = {app for app, _ in applied}
+    if tables := _tables_of({app for app, _ in migrations} - recorded, connection):
+        raise CommandError(_unrecorded(tables))
+
+
+def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:
+    """The tables of apps that are in the database."""
+    models = (model for label in labels for model in apps.get_app_config(label).get_models())
+    return {model._meta.db_table for model in models} & set(connection.introspection.table_names())
+
+
+def _too_old(unknown: set[Name]) -> str:
+    return (
+        f"This database was made by a development version, or one before 0.2.0, that feedsite {__version__}"
+        f" cannot bring along: no release has the migrations {_some(map('.'.join, unknown))}. Nothing in it was"
+        " changed: start the version that made it, or give this one an empty database."
+    )
+
+
+def _too_new(unknown: set[Name]) -> str:
+    return (
+        f"This database was migrated by a newer version than feedsite {__version__}: it has the migrations"
+        f" {_some(map('.'.join, unknown))}. Nothing in it was changed: start the newer version, or restore"
+        " the backup that was made before the upgrade."
+    )
+
+
+def _unrecorded(tables: set[str]) -> str:
+    return (
+        f"This database has the tables {_some(tables)}, but no record of the migrations that made them"
+        " (django_migrations). Nothing in it was changed: restore a whole backup, or give feedsite an empty"
+        " database."
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first two of some names, and how many more there are."""
+    first, *others = sorted(names)
+    if len(others) < MAX_NAMED:
+        return " and ".join((first, *others))
+    return f"{first} and {len(others)} others"

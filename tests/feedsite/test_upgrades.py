@@ -1,0 +1,234 @@
+"""What a release left is brought along; other data is refused before anything in it changes."""
+
+import os
+import re
+from functools import cache
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.db.migrations import Migration
+from django.db.migrations.loader import MigrationLoader
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.graph.queries import mirror_faults
+from feedsite import __version__
+from feedsite.management.origins import refuse_other_data
+from runner import preparation
+from runner.checkout import ROOT
+from runner.datadir import DataDir
+from runner.terminal import LaunchError
+from tests.support import memory
+from tests.support.database import migrated_template
+from tests.support.factories import PASSWORD, delivered
+from tests.support.releases import AUTHOR, database_of, people_of, releases, seen, sql_of
+from tests.support.services import running
+
+pytestmark = [pytest.mark.flows, pytest.mark.gate]
+READER = "vfollower"
+RECORDS = re.compile(r"INSERT INTO public\.django_migrations VALUES\n(.*?);\n", re.DOTALL)
+# By name, whatever their order: what a table has, and what holds for it.
+SCHEMA = """
+SELECT format('%s.%s %s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+              a.attidentity, pg_get_expr(d.adbin, d.adrelid))
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm')
+UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index
+WHERE indrelid::regclass::text NOT LIKE 'pg\\_%'
+UNION ALL SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
+UNION ALL SELECT format('%s %s', tgrelid::regclass, tgname) FROM pg_trigger WHERE NOT tgisinternal
+"""
+
+
+def rows(sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return {row[0] for row in cursor.fetchall()}
+
+
+def execute(sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+@pytest.fixture(scope="module")
+def _own_caches():
+    """Accounts and posts of the dumps have numbers that those of other tests have, too."""
+    flush()
+    yield
+    flush()
+
+
+def flush():
+    if running().memcached:
+        memory.flush()
+
+
+@pytest.fixture(scope="module", params=releases())
+def release(request, django_db_setup, django_db_blocker, _own_caches):
+    """The name of a release, whose data was brought along."""
+    with django_db_blocker.unblock(), database_of(sql_of(request.param), "of_a_release"):
+        call_command("migrate", verbosity=0)
+        yield request.param
+
+
+@pytest.fixture
+def _for_this_test():
+    """What a test changes is gone after it."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+    flush()
+
+
+# --- releases ----------------------------------------------------------------------------------------
+
+
+def test_every_release_has_a_day_and_a_dump():
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings.pop(0) == "Unreleased"
+    found = [
+        re.fullmatch(r"(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)", heading) for heading in headings
+    ]
+    assert [one[1] for one in found] == sorted(releases(), key=numbers, reverse=True)
+    assert found[0][1] == __version__
+    assert sorted((one[2] for one in found), reverse=True) == [one[2] for one in found]
+
+
+def numbers(release):
+    return [int(number) for number in release.split(".")]
+
+
+@pytest.mark.parametrize("name", releases())
+def test_no_migration_of_a_release_went_without_being_replaced(name):
+    recorded = set(re.findall(r"\(\d+, '(\w+)', '(\w+)', ", RECORDS.search(sql_of(name))[1]))
+    assert ("posts", "0001_initial") in recorded
+    loader = MigrationLoader(None)
+    known = {name for one in loader.disk_migrations.values() for name in one.replaces}
+    assert recorded - known - set(loader.disk_migrations) == set()
+
+
+def test_people_see_what_they_saw(release):
+    people = people_of(release)
+    del people["made"]
+    assert {handle: seen(one.pop("token")) for handle, one in people.items()} == people
+
+
+def test_people_log_in_and_read(release, settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+    browser = Client()
+    answer = browser.post("/login", {"username": READER, "password": PASSWORD}, follow=True)
+    assert answer.context["user"].handle == READER
+    saw = people_of(release)[READER]
+    for path, name in (("/", "home"), (f"/@{AUTHOR}", "profile")):
+        page = browser.get(path)
+        assert page.status_code == 200
+        marks = [text.split()[0] for _id, text in saw[name][:10] if text.startswith("q")]
+        assert len(marks) > 3
+        assert [mark for mark in marks if mark not in page.content.decode()] == []
+
+
+@pytest.mark.usefixtures("_for_this_test")
+def test_they_go_on_writing(release):
+    author = User.objects.get(handle=AUTHOR)
+    post = delivered(author, "After the upgrade.")
+    home = seen(people_of(release)[READER]["token"])["home"]
+    assert home[0] == [str(post.pk), "After the upgrade."]
+
+
+def test_every_row_can_be_read(release):
+    for model in apps.get_models():
+        list(model._default_manager.all())
+
+
+def test_both_sides_of_every_follow_are_there(release):
+    assert set(mirror_faults().values()) == {0}
+
+
+def test_its_tables_are_those_of_a_new_site(release):
+    """Unless a migration that some have applied was changed afterwards."""
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{migrated_template()}").geturl()
+    with psycopg.connect(url) as new:
+        expected = {row[0] for row in new.execute(SCHEMA)}
+    assert rows(SCHEMA) ^ expected == set()
+
+
+# --- other data --------------------------------------------------------------------------------------
+
+RENAMED = "UPDATE django_migrations SET app = 'topology' WHERE app = 'operations'"
+TOO_OLD = "one before 0.2.0, .* no release has the migrations topology.0001_initial and "
+LATER = "INSERT INTO django_migrations (app, name, applied) VALUES ('posts', '0999_later', now())"
+LOST = "DELETE FROM django_migrations WHERE app = 'graph'"
+OTHER_DATA = {
+    RENAMED: TOO_OLD,
+    LATER: "by a newer version .* has the migrations posts.0999_later",
+    LOST: "the tables graph_accountnote and [0-9]+ others, but no record",
+    "DROP TABLE django_migrations": "the tables accounts_accesstoken and [0-9]+ others, but no record",
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("change", OTHER_DATA)
+def test_other_data_is_refused_in_one_sentence(change):
+    execute(change)
+    with pytest.raises(CommandError, match=OTHER_DATA[change]) as refusal:
+        call_command("migrate", verbosity=0)
+    assert "Nothing in it was changed" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_launcher_says_it_before_anything_is_changed(
+    django_db_setup, django_db_blocker, tmp_path
+):
+    """Without a look at all migrations, those of other apps would be applied before the first one fails."""
+    data = DataDir(tmp_path)
+    data.log.mkdir()
+    with django_db_blocker.unblock(), database_of(sql_of(releases()[0]), "of_the_launcher"):
+        execute(RENAMED)
+        before = everything()
+        url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/of_the_launcher").geturl()
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "DATABASE_URL": url}
+        with pytest.raises(LaunchError, match=f"migrate failed: .*{TOO_OLD}"):
+            preparation.migrate(data, environment)
+        assert everything() == before
+
+
+def everything():
+    return rows(SCHEMA), rows("SELECT app || name || applied FROM django_migrations")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("replaces", [True, False])
+def test_data_from_before_a_squash_is_known_by_what_it_replaces(replaces, monkeypatch):
+    load = MigrationLoader.load_disk
+
+    def squashed(loader):
+        load(loader)
+        names = [name for name in loader.disk_migrations if name[0] == "audit"]
+        migration = Migration("0001_squashed", "audit")
+        migration.replaces = names if replaces else []
+        for name in names:
+            del loader.disk_migrations[name]
+        loader.disk_migrations["audit", "0001_squashed"] = migration
+
+    monkeypatch.setattr(MigrationLoader, "load_disk", squashed)
+    if replaces:
+        refuse_other_data(connection)
+    else:
+        with pytest.raises(
+            CommandError, match=r"no release has the migrations audit\.0001_initial"
+        ):
+            refuse_other_data(connection)
+
+
+def test_an_interrupted_install_goes_on(django_db_setup, django_db_blocker):
+    with django_db_blocker.unblock(), database_of("", "of_nothing_yet"):
+        refuse_other_data(connection)
+        call_command("migrate", "contenttypes", verbosity=0)
+        refuse_other_data(connection)

