@@ -2,7 +2,6 @@
 
 import os
 import re
-from functools import cache
 from urllib.parse import urlsplit
 
 import psycopg
