@@ -64,25 +64,20 @@ def execute(sql):
         cursor.execute(sql)
 
 
-@pytest.fixture(scope="module")
-def _own_caches():
-    """Accounts and posts of the dumps have numbers that those of other tests have, too."""
-    flush()
-    yield
-    flush()
-
-
 def flush():
+    """Accounts and posts of a dump have numbers that those of other tests have, too."""
     if running().memcached:
         memory.flush()
 
 
 @pytest.fixture(scope="module", params=releases())
-def release(request, django_db_setup, django_db_blocker, _own_caches):
+def release(request, django_db_setup, django_db_blocker):
     """The name of a release, whose data was brought along."""
     with django_db_blocker.unblock(), database_of(sql_of(request.param), "of_a_release"):
         call_command("migrate", verbosity=0)
+        flush()
         yield request.param
+    flush()
 
 
 @pytest.fixture
@@ -99,22 +94,19 @@ def _for_this_test():
 
 def test_every_release_has_a_day_and_a_dump():
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings.pop(0) == "Unreleased"
-    found = [
-        re.fullmatch(r"(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)", heading) for heading in headings
-    ]
-    assert [one[1] for one in found] == sorted(releases(), key=numbers, reverse=True)
-    assert found[0][1] == __version__
-    assert sorted((one[2] for one in found), reverse=True) == [one[2] for one in found]
-
-
-def numbers(release):
-    return [int(number) for number in release.split(".")]
+    dated = re.findall(
+        r"^## ([0-9.]+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    assert headings == ["Unreleased", *(f"{version} ({day})" for version, day in dated)]
+    assert [version for version, _day in reversed(dated)] == releases()
+    assert dated[0][0] == __version__
+    assert sorted(dated, key=lambda one: one[1], reverse=True) == dated
 
 
 @pytest.mark.parametrize("name", releases())
 def test_no_migration_of_a_release_went_without_being_replaced(name):
-    recorded = set(re.findall(r"\(\d+, '(\w+)', '(\w+)', ", RECORDS.search(sql_of(name))[1]))
+    (records,) = RECORDS.findall(sql_of(name))
+    recorded = set(re.findall(r"\(\d+, '(\w+)', '(\w+)', ", records))
     assert ("posts", "0001_initial") in recorded
     loader = MigrationLoader(None)
     known = {name for one in loader.disk_migrations.values() for name in one.replaces}
@@ -218,11 +210,10 @@ def test_data_from_before_a_squash_is_known_by_what_it_replaces(replaces, monkey
     def squashed(loader):
         load(loader)
         names = [name for name in loader.disk_migrations if name[0] == "audit"]
-        migration = Migration("0001_squashed", "audit")
-        migration.replaces = names if replaces else []
+        squash = type("Squash", (Migration,), {"replaces": names if replaces else []})
         for name in names:
             del loader.disk_migrations[name]
-        loader.disk_migrations["audit", "0001_squashed"] = migration
+        loader.disk_migrations["audit", "0001_squashed"] = squash("0001_squashed", "audit")
 
     monkeypatch.setattr(MigrationLoader, "load_disk", squashed)
     if replaces:

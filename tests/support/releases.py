@@ -26,7 +26,7 @@ from tools.bench.servers import site_servers
 from tools.figures import made
 
 FOLDER = ROOT / "tests" / "feedsite" / "releases"
-# SQL alone, for every PostgreSQL from 14 on and without psql.
+# SQL alone, for every PostgreSQL from 15 on, and without psql.
 DUMP = (
     "--inserts",
     "--rows-per-insert=500",
@@ -43,7 +43,9 @@ AUTHOR = "vauthor"  # of tests.security.world
 
 
 def releases():
-    return sorted(path.name.removesuffix(".sql.gz") for path in FOLDER.glob("*.sql.gz"))
+    """Oldest first."""
+    names = [path.name.removesuffix(".sql.gz") for path in FOLDER.glob("*.sql.gz")]
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])
 
 
 def sql_of(release):
@@ -78,6 +80,7 @@ def _go_to(name):
     connection.close()
     connections["default"].close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
     connection.settings_dict["NAME"] = name
+    apps.get_model("contenttypes", "ContentType").objects.clear_cache()  # their numbers are others
 
 
 # --- what people see ---------------------------------------------------------------------------------
