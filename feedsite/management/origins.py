@@ -1,7 +1,7 @@
 """Which databases can be migrated: empty ones, and those of which every migration is known here.
 
 Migrations that were squashed or renamed without `replaces` end in the middle, and then no version can go on
-(`docs/decisions/0142`). So a database is looked at before its first migration.
+(`docs/decisions/0144`). So a database is looked at before its first migration.
 """
 
 from collections.abc import Iterable
