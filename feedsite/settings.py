@@ -563,6 +563,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.posts.tasks.purge_unused_uploads": 600,
     "apps.privacy.tasks.purge": 1800,
     "apps.accounts.tasks.purge_mail": 3600,
+    "apps.accounts.tasks.purge_sessions": 3600,
     "apps.events.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
