@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -127,8 +128,9 @@ def ffmpeg_path(named: str) -> str | None:
 
     The distribution's is passed over where it cannot do what is asked of it: Fedora's makes no H.264.
     """
-    *preferred, last = _programs(named) or [None]
-    return next((program for program in preferred if program and _makes_video(program)), last)
+    programs = _programs(named)
+    able = (program for program in programs[:-1] if _makes_video(program))
+    return next(able, programs[-1] if programs else None)
 
 
 @lru_cache
@@ -148,15 +150,17 @@ def _in_wheel() -> str:
 
 
 def _makes_video(program: str) -> bool:
-    command = [
-        program, "-nostdin", "-v", "quiet", "-f", "lavfi", "-i", "color=size=32x32:duration=0.1",
+    """Confined, with the encoder and the filters of an upload."""
+    arguments = [
+        "-nostdin", "-v", "quiet", "-f", "lavfi", "-i", "color=size=32x32:duration=0.1",
         *_video_arguments(Probe(video=0, audio=None, seconds=0)), "-f", "null", "-",
     ]  # fmt: skip
-    try:
-        done = subprocess.run(command, env=ENVIRONMENT, check=False, timeout=TRIAL_SECONDS)  # noqa: S603 -- constants
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+    with TemporaryDirectory() as folder:
+        try:
+            _confined(program, arguments, folder=Path(folder), seconds=TRIAL_SECONDS)
+        except Unfit:
+            return False
+    return True
 
 
 def looks_like_media(head: bytes, content_type: str) -> bool:
@@ -311,14 +315,27 @@ def _run(
     seconds: float,
     renew: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bytes]:
-    """What a confined ffmpeg writes, and what it tells people; Unfit when it fails or takes longer than `seconds`."""
-    path = ffmpeg_path(settings.FFMPEG)
-    if path is None:
+    """What ffmpeg writes, and what it tells people. Unfit; what `renew` raises."""
+    program = ffmpeg_path(settings.FFMPEG)
+    if program is None:
         raise Unfit("unavailable")
+    return _confined(program, arguments, folder=folder, seconds=seconds, renew=renew)
+
+
+def _confined(
+    program: str,
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    seconds: float,
+    renew: Callable[[], None] = lambda: None,
+) -> tuple[bytes, bytes]:
+    """Unfit when the program fails or takes longer than `seconds`."""
     cpu_seconds = str(math.ceil(seconds) * THREADS)
     command = [
-        sys.executable, "-s", "-E", "-m", "apps.media.confine", str(folder), cpu_seconds, path, *arguments,
+        sys.executable, "-s", "-E", "-m", "apps.media.confine", str(folder), cpu_seconds, program, *arguments,
     ]  # fmt: skip
+    output = told = b""
     until = time.monotonic() + seconds
     with subprocess.Popen(  # noqa: S603 -- constants, numbers, and paths of this site
         command,
