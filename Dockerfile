@@ -4,11 +4,12 @@ FROM python:3.13-slim-bookworm
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 
-# Video and sound are refused without it (apps/media/video.py).
+# For video and sound (apps/media/video.py): Debian mends this one, while the wheel's is as old as its pin.
 RUN apt-get update && apt-get install --yes --no-install-recommends ffmpeg && rm -rf /var/lib/apt/lists/*
 
 COPY requirements.txt .
-RUN pip install --no-cache-dir --only-binary=:all: --require-hashes -r requirements.txt
+RUN pip install --no-cache-dir --only-binary=:all: --require-hashes -r requirements.txt \
+    && pip uninstall --yes imageio-ffmpeg
 
 COPY manage.py serve.py healthcheck.py ./
 COPY feedsite feedsite

@@ -1,6 +1,7 @@
 """Hand-written SQL: for queries that the ORM cannot express, and for the few queries of every request.
 
 The ORM takes several times as long to build one of those as PostgreSQL to answer it. All statements are counted.
+`purge` deletes what is kept for a while only.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,13 +10,16 @@ from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from psycopg.errors import QueryCanceled
 
 from feedcache import stats
 
 M = TypeVar("M", bound=Model)
 Row = tuple[Any, ...]
+
+PURGE_BATCH_SIZE = 1_000  # some ten milliseconds of a statement, far from its time-out
+PURGE_SECONDS = 20.0  # of a task; what is left then is deleted by the next run
 
 
 def rows_of(sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS) -> list[Row]:
@@ -71,6 +75,22 @@ def change(sql: str, **params: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return int(cursor.rowcount)
+
+
+def purge(rows: QuerySet[Any], *, seconds: float = PURGE_SECONDS) -> int:
+    """Delete rows in their order, a thousand a statement, until there are none or the time is over; how many.
+
+    What a row takes along by cascade is not counted. A row that does not match any more when its turn comes stays. In
+    autocommit each statement is a transaction of its own, so no lock is held for long.
+    """
+    until = monotonic() + seconds
+    total = 0
+    while True:
+        keys = list(rows.values_list("pk", flat=True)[:PURGE_BATCH_SIZE])
+        rows.filter(pk__in=keys).delete()
+        total += len(keys)
+        if len(keys) < PURGE_BATCH_SIZE or monotonic() >= until:
+            return total
 
 
 class Columns(Generic[M]):

@@ -443,8 +443,8 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
         return []
     return [
         checks.Warning(
-            f"{settings.FFMPEG} or {settings.FFPROBE} is not installed: video and sound are refused.",
-            hint="On Debian: apt-get install ffmpeg. FFMPEG and FFPROBE may name other programs.",
+            f"{settings.FFMPEG or 'ffmpeg'} is not installed: video and sound are refused.",
+            hint="pip install imageio-ffmpeg, or on Debian: apt-get install ffmpeg. FFMPEG may name a program.",
             id="feedsite.W002",
         )
     ]

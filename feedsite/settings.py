@@ -423,8 +423,8 @@ POST_MAX_CHARACTERS = 500
 # a font file for preview images; else Noto Sans CJK if installed
 CARD_FONT = env.str("CARD_FONT", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
-# Video and sound, where ffmpeg is installed (`apps.media.video`).
-FFMPEG, FFPROBE = env.str("FFMPEG", "ffmpeg"), env.str("FFPROBE", "ffprobe")  # names or paths
+# Video and sound (`apps.media.video`).
+FFMPEG = env.str("FFMPEG", "")  # a name or a path; else the distribution's, else the one of a wheel
 VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # of an upload
 VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)
 VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
@@ -563,6 +563,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.posts.tasks.purge_unused_uploads": 600,
     "apps.privacy.tasks.purge": 1800,
     "apps.accounts.tasks.purge_mail": 3600,
+    "apps.accounts.tasks.purge_sessions": 3600,
     "apps.events.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -189,8 +190,12 @@ def error_line(log: Path) -> str:
 
 
 def rotate(log: Path) -> None:
-    """Rotate a large log; one older file remains."""
+    """Move what a large log holds into its one older file.
+
+    In place, so that a process that appends to it goes on; a line written in that moment can be lost.
+    """
     with contextlib.suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
         if log.stat().st_size > LOG_LIMIT_BYTES:
-            log.rename(log.with_suffix(".log.1"))
+            shutil.copyfile(log, log.with_suffix(".log.1"))
+            os.truncate(log, 0)

@@ -13,6 +13,7 @@ from runner.forkserver import ForkServer
 from runner.leftovers import end_leftovers
 from runner.ports import answers, hold_free_port, hold_port, site_address
 from runner.processes import MARK, Child, spawn
+from runner.services.binaries import install_command
 from runner.services.group import plan_services
 from runner.services.service import Service
 from runner.signals import StopRequested, on_second_interrupt, raise_on_stop_signals
@@ -163,7 +164,7 @@ class _Site:
         for service in services.all():
             self.supervisor.add(_service_unit(service))
         if services.memcached_missing:
-            say("Memcached is not installed: pages come from PostgreSQL, which is slower")
+            say(_without_memcached())
         self.environment = site_environment(
             data,
             services.settings(),
@@ -238,6 +239,17 @@ class _Site:
             "  Stop           Ctrl-C",
         ]
         say("\n" + "\n".join(lines) + "\n")
+
+
+def _without_memcached() -> str:
+    """What is missing then, and what helps."""
+    command = install_command("memcached") or "(the package memcached, as this system installs it)"
+    return (
+        "Memcached is not here, and so the cache has none of its three tiers (L1, Main, Backup): posts, profiles and\n"
+        "the outboxes of authors are read from PostgreSQL. Pages are the same, and slower. To have the tiers:\n"
+        f"    {command}\n"
+        "and start again; every start looks for it."
+    )
 
 
 def _service_unit(service: Service) -> Unit:

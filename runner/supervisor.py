@@ -1,4 +1,4 @@
-"""Keeps the site's processes alive: restarts them after growing pauses.
+"""Keeps the site's processes alive, restarting them after growing pauses, and their logs short.
 
 The site stops when a vital process keeps ending. It goes on without any other, which is retried
 rarely: everything in caches can be lost, and the work of workers waits in PostgreSQL.
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from runner.processes import Child
+from runner.processes import Child, rotate
 from runner.terminal import LaunchError, complain
 
 QUICK_SECONDS = 10.0  # a process that ended sooner than this after its start ended quickly
@@ -71,6 +71,8 @@ class Supervisor:
         for unit in self.units:
             if unit.child is not None and not unit.child.running():
                 self._note_death(unit, unit.child)
+            if unit.child is not None:
+                rotate(unit.child.log)
             if unit.child is None and time.monotonic() >= unit.due:
                 self._start_again(unit)
 

@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from apps.accounts.authentication import sessions
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.email import sending
 from apps.events.actions import enqueue
@@ -33,3 +34,9 @@ def sweep_mail() -> None:
 def purge_mail() -> None:
     """Delete old mails that were sent or could not be."""
     sending.purge()
+
+
+@shared_task
+def purge_sessions() -> None:
+    """Delete sessions that nobody can use any more."""
+    sessions.purge_sessions()

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
+from apps import sql
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.audit import checks, repairs
@@ -120,11 +121,9 @@ def _save(audit_pass: AuditPass) -> AuditRun:
 
 
 def purge() -> int:
-    """Delete old runs with their findings; the number of rows deleted."""
+    """Delete old runs with their findings; the number of runs."""
     horizon = timezone.now() - timedelta(days=settings.AUDIT_KEEP_DAYS)
-    old = AuditRun.objects.filter(started_at__lt=horizon).values("pk")[:10_000]
-    deleted, _ = AuditRun.objects.filter(pk__in=old).delete()
-    return deleted
+    return sql.purge(AuditRun.objects.filter(started_at__lt=horizon).order_by("started_at"))
 
 
 def check_pages(audit_pass: AuditPass) -> None:

@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError
 
 from apps.events import leases
 from apps.events.models import Event
-from apps.sql import rows_of
+from apps.sql import purge, rows_of
 from feedcache.breaker import Breaker
 
 logger = logging.getLogger(__name__)
@@ -184,5 +184,5 @@ def discard_dead(event_ids: list[int]) -> int:
 def purge_done() -> int:
     """Delete events that were done `KEEP_DONE_DAYS` ago; returns how many."""
     horizon = timezone.now() - timedelta(days=KEEP_DONE_DAYS)
-    deleted, _ = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon).delete()
-    return deleted
+    done = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon)
+    return purge(done.order_by("finished_at"))

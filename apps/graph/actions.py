@@ -46,11 +46,11 @@ from apps.graph.models import (
     PastRelation,
     Relation,
 )
+from apps.sql import purge
 from apps.throttling import check_rate_limit
 
 NOTE_MAX_CHARACTERS = 2000
 MAX_MUTE = timedelta(days=366)
-PURGE_BATCH_SIZE = 5_000
 
 
 @transaction.atomic
@@ -236,12 +236,9 @@ def _end_if_due(row: Mute) -> None:
 
 
 def purge_past_relations() -> None:
-    """Delete a batch of what ended longer ago than `HOME_HISTORY_DAYS`."""
+    """Delete what ended longer ago than `HOME_HISTORY_DAYS`."""
     until = timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS)
-    due = PastRelation.objects.filter(ended_at__lt=until).order_by("ended_at")
-    PastRelation.objects.filter(
-        pk__in=list(due.values_list("pk", flat=True)[:PURGE_BATCH_SIZE])
-    ).delete()
+    purge(PastRelation.objects.filter(ended_at__lt=until).order_by("ended_at"))
 
 
 @transaction.atomic

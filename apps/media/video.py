@@ -1,11 +1,12 @@
 """Video and sound: probed and transcoded by ffmpeg, in processes that `apps.media.confine` restricts.
 
 Nothing of an upload is served: video becomes H.264 and AAC in MP4, sound AAC in M4A, both without metadata and with
-their index at the front, so that browsers can start and seek. Without ffmpeg `is_available` says so.
+their index at the front, so that browsers can start and seek. The ffmpeg is the one that the setting names, else the
+distribution's, else the one of the wheel imageio-ffmpeg. Without any `is_available` says so.
 """
 
-import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -33,12 +35,16 @@ DECODERS = (
     "opus", "libopus", "vorbis", "flac", "alac", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s32le", "pcm_f32le",
     "pcm_u8",
 )  # fmt: skip
-# Of streams beside them, which ffprobe opens too: covers of albums, texts, other sound.
-BESIDE = ("png", "mjpeg", "mov_text", "subrip", "ass", "webvtt", "ac3", "eac3")
+# What a list of checksums says about each stream, and ffmpeg to people about the file.
+STREAM = re.compile(
+    r"^#media_type \d+: (\w+)\n#codec_id \d+: (\S+)\n(?:#dimensions \d+: (\d+)x(\d+)\n)?",
+    re.MULTILINE,
+)
+DURATION = re.compile(r"^  Duration: (\d+):(\d\d):(\d\d\.\d+)", re.MULTILINE)
 MIN_SIDE = 16  # pixels; the encoder needs even numbers
 MAX_FRAME_RATE = 60
 SLACK_SECONDS = 1.0  # of containers that round their duration up
-PROBE_SECONDS, POSTER_SECONDS = 15.0, 60.0
+PROBE_SECONDS, POSTER_SECONDS, TRIAL_SECONDS = 15.0, 60.0, 15.0
 RENEW_SECONDS = 5.0  # between two calls of `renew`
 THREADS = 2
 SOURCE, VIDEO_FILE, AUDIO_FILE = "source", "out.mp4", "out.m4a"
@@ -69,7 +75,10 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The best video stream and the first of sound, by number, or None; `seconds` is 0 where the file says nothing."""
+    """The first video and the first sound that can be decoded, each by its number among its kind, or None.
+
+    `seconds` is 0 where the file says nothing.
+    """
 
     video: int | None
     audio: int | None
@@ -109,15 +118,49 @@ def explained(reason: str) -> str:
 
 
 def is_available() -> bool:
-    """Whether ffmpeg and ffprobe are installed here."""
-    return all(map(program_path, (settings.FFMPEG, settings.FFPROBE)))
+    """Whether there is an ffmpeg."""
+    return bool(_programs(settings.FFMPEG))
 
 
 @lru_cache
-def program_path(name: str) -> str | None:
-    """The absolute path of a program; None when it is missing."""
-    found = shutil.which(name)
-    return str(Path(found).absolute()) if found else None
+def ffmpeg_path(named: str) -> str | None:
+    """The absolute path of the program that is used; None where there is none.
+
+    The distribution's is passed over where it cannot do what is asked of it: Fedora's makes no H.264.
+    """
+    programs = _programs(named)
+    able = (program for program in programs[:-1] if _makes_video(program))
+    return next(able, programs[-1] if programs else None)
+
+
+@lru_cache
+def _programs(named: str) -> list[str]:
+    """What there is, the preferred first: what the setting names alone, else the distribution's and the wheel's."""
+    wanted = [named] if named else ["ffmpeg", _in_wheel()]
+    return [str(Path(path).absolute()) for name in wanted if (path := shutil.which(name))]
+
+
+def _in_wheel() -> str:
+    """The program in imageio-ffmpeg, of which nothing else is used; "" where the wheel is not installed."""
+    wheel = find_spec("imageio_ffmpeg")
+    places = wheel.submodule_search_locations if wheel else None
+    return next(
+        (str(file) for place in places or () for file in Path(place).glob("binaries/ffmpeg-*")), ""
+    )
+
+
+def _makes_video(program: str) -> bool:
+    """Confined, with the encoder and the filters of an upload."""
+    arguments = [
+        "-nostdin", "-v", "quiet", "-f", "lavfi", "-i", "color=size=32x32:duration=0.1",
+        *_video_arguments(Probe(video=0, audio=None, seconds=0)), "-f", "null", "-",
+    ]  # fmt: skip
+    with TemporaryDirectory() as folder:
+        try:
+            _confined(program, arguments, folder=Path(folder), seconds=TRIAL_SECONDS)
+        except Unfit:
+            return False
+    return True
 
 
 def looks_like_media(head: bytes, content_type: str) -> bool:
@@ -164,54 +207,49 @@ def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
         raise Unfit("too_long")
     if (made.video is None) == is_video or made.seconds <= 0:
         raise Unfit("unreadable")
-    poster = _poster(out, made) if is_video else None
+    poster = _poster(out, made.seconds) if is_video else None
     return Transcoded(out, made.seconds, made.width, made.height, poster)
 
 
 def _described(path: Path) -> Probe:
-    output = _run(
-        settings.FFPROBE,
+    """From the head of a list of checksums, which ffmpeg makes for programs, in one form for years."""
+    output, told = _run(
         [
-            "-v", "error", *_reading(), "-of", "json", "-show_entries",
-            "format=duration:stream=index,codec_type,codec_name,width,height:stream_disposition=attached_pic",
-            f"file:{path.name}",
+            "-nostdin", "-hide_banner", "-v", "info", *_reading(), "-i", f"file:{path.name}", "-map", "0:V?",
+            "-map", "0:a?", "-c", "copy", "-t", "0", "-f", "framecrc", "pipe:1",
         ],
         folder=path.parent,
         seconds=PROBE_SECONDS,
     )  # fmt: skip
-    try:
-        data = json.loads(output)
-        streams = data.get("streams", [])
-        seconds = float(data.get("format", {}).get("duration", 0))
-    except (ValueError, TypeError, AttributeError):
-        raise Unfit("unreadable") from None
-    video = next((stream for stream in streams if _is_video(stream)), None)
-    audio = next((stream for stream in streams if _is_of(stream, "audio")), None)
+    streams = STREAM.findall(output.decode())
+    videos = [stream for stream in streams if stream[0] == "video"]
+    video = _decodable(videos)
+    audio = _decodable([stream for stream in streams if stream[0] == "audio"])
     if video is None and audio is None:
         raise Unfit("unreadable")
+    width, height = videos[video][2:] if video is not None else (0, 0)
     return Probe(
-        video["index"] if video else None,
-        audio["index"] if audio else None,
-        seconds if math.isfinite(seconds) and seconds > 0 else 0.0,
-        video.get("width", 0) if video else 0,
-        video.get("height", 0) if video else 0,
+        video, audio, _duration(told.decode(errors="replace")), int(width or 0), int(height or 0)
     )
 
 
-def _is_of(stream: dict[str, Any], kind: str) -> bool:
-    return stream.get("codec_type") == kind and stream.get("codec_name") in DECODERS
+def _decodable(streams: Sequence[tuple[str, str, str, str]]) -> int | None:
+    return next((number for number, stream in enumerate(streams) if stream[1] in DECODERS), None)
 
 
-def _is_video(stream: dict[str, Any]) -> bool:
-    # the cover of an album is a video stream of one picture
-    return _is_of(stream, "video") and not stream.get("disposition", {}).get("attached_pic")
+def _duration(told: str) -> float:
+    found = DURATION.search(told)
+    if found is None:
+        return 0.0
+    hours, minutes, seconds = map(float, found.groups())
+    return hours * 3600 + minutes * 60 + seconds
 
 
 def _reading() -> list[str]:
     """The options of every file that is read: one local file, of the known formats alone."""
     return [
         "-protocol_whitelist", "file", "-format_whitelist", DEMUXERS, "-codec_whitelist",
-        ",".join((*DECODERS, *BESIDE)),
+        ",".join(DECODERS),
     ]  # fmt: skip
 
 
@@ -221,9 +259,9 @@ def _video_arguments(source: Probe) -> list[str]:
         f"scale=w='min(iw,if(gte(iw,ih),{longer},{shorter}))':h='min(ih,if(gte(iw,ih),{shorter},{longer}))'"
         ":force_original_aspect_ratio=decrease:force_divisible_by=2"
     )
-    sound = [] if source.audio is None else ["-map", f"0:{source.audio}", *_AUDIO]
+    sound = [] if source.audio is None else ["-map", f"0:a:{source.audio}", *_AUDIO]
     return [
-        "-map", f"0:{source.video}", "-vf", scale, "-c:v", "libx264", "-preset", "veryfast", "-crf", "23",
+        "-map", f"0:V:{source.video}", "-vf", scale, "-c:v", "libx264", "-preset", "veryfast", "-crf", "23",
         "-maxrate", "3M", "-bufsize", "6M", "-pix_fmt", "yuv420p", "-fpsmax", str(MAX_FRAME_RATE), *sound,
     ]  # fmt: skip
 
@@ -232,7 +270,7 @@ _AUDIO = ["-c:a", "aac", "-b:a", "128k", "-ac", "2", "-ar", "48000"]
 
 
 def _audio_arguments(source: Probe) -> list[str]:
-    return ["-map", f"0:{source.audio}", "-vn", *_AUDIO]
+    return ["-map", f"0:a:{source.audio}", "-vn", *_AUDIO]
 
 
 def _ffmpeg(
@@ -240,7 +278,6 @@ def _ffmpeg(
 ) -> None:
     most = str(settings.VIDEO_MAX_SECONDS + 2 * SLACK_SECONDS)
     _run(
-        settings.FFMPEG,
         [
             "-nostdin", "-v", "error", "-y", "-threads", str(THREADS), *_reading(), *_few_pixels(), "-t", most,
             "-i", f"file:{path.name}", *arguments, "-sn", "-dn", "-map_metadata", "-1", "-map_metadata:s", "-1",
@@ -258,48 +295,60 @@ def _few_pixels() -> list[str]:
     return ["-max_pixels", str(2 * settings.VIDEO_MAX_PIXELS)]
 
 
-def _poster(path: Path, made: Probe) -> ReencodedPicture:
+def _poster(path: Path, seconds: float) -> ReencodedPicture:
     """A frame of the first second, through the decoder of uploaded pictures."""
-    for start in (min(1.0, made.seconds / 3), 0.0):
+    for start in (min(1.0, seconds / 3), 0.0):
         arguments = [
             "-nostdin", "-v", "error", *_reading(), "-ss", f"{start:.3f}", "-i", f"file:{path.name}",
-            "-map", f"0:{made.video}", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "pipe:1",
+            "-map", "0:V:0", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "pipe:1",
         ]  # fmt: skip
-        png = _run(settings.FFMPEG, arguments, folder=path.parent, seconds=POSTER_SECONDS)
+        png, _told = _run(arguments, folder=path.parent, seconds=POSTER_SECONDS)
         if png:
             return reencode_picture(png)
     raise Unfit("unreadable")
 
 
 def _run(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    seconds: float,
+    renew: Callable[[], None] = lambda: None,
+) -> tuple[bytes, bytes]:
+    """What ffmpeg writes, and what it tells people. Unfit; what `renew` raises."""
+    program = ffmpeg_path(settings.FFMPEG)
+    if program is None:
+        raise Unfit("unavailable")
+    return _confined(program, arguments, folder=folder, seconds=seconds, renew=renew)
+
+
+def _confined(
     program: str,
     arguments: Sequence[str],
     *,
     folder: Path,
     seconds: float,
     renew: Callable[[], None] = lambda: None,
-) -> bytes:
-    """The output of a confined program; Unfit when it fails or takes longer than `seconds`."""
-    path = program_path(program)
-    if path is None:
-        raise Unfit("unavailable")
+) -> tuple[bytes, bytes]:
+    """Unfit when the program fails or takes longer than `seconds`."""
     cpu_seconds = str(math.ceil(seconds) * THREADS)
     command = [
-        sys.executable, "-s", "-E", "-m", "apps.media.confine", str(folder), cpu_seconds, path, *arguments,
+        sys.executable, "-s", "-E", "-m", "apps.media.confine", str(folder), cpu_seconds, program, *arguments,
     ]  # fmt: skip
-    output, until = b"", time.monotonic() + seconds
+    output = told = b""
+    until = time.monotonic() + seconds
     with subprocess.Popen(  # noqa: S603 -- constants, numbers, and paths of this site
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         cwd=settings.BASE_DIR,
         env=ENVIRONMENT,
     ) as process:
         try:
             while True:
                 try:
-                    output, _errors = process.communicate(timeout=min(RENEW_SECONDS, seconds))
+                    output, told = process.communicate(timeout=min(RENEW_SECONDS, seconds))
                     break
                 except subprocess.TimeoutExpired:
                     if time.monotonic() > until:
@@ -310,4 +359,4 @@ def _run(
             raise
     if process.returncode != 0:
         raise Unfit("unreadable")
-    return output
+    return output, told

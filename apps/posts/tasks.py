@@ -59,5 +59,4 @@ def sweep_transcodes() -> None:
 @shared_task
 def purge_keys() -> None:
     """Delete old idempotency keys."""
-    while idempotency.purge_keys(limit=PURGE_LIMIT) == PURGE_LIMIT:
-        pass
+    idempotency.purge_keys()

@@ -37,6 +37,7 @@ from apps.promotions.models import (
     VirtualFollow,
 )
 from apps.promotions.queries import is_switched_on, preview
+from apps.sql import purge
 
 RUN_CAMPAIGN = "promotions.run_campaign"
 MAX_TRAITS = 20  # of one account
@@ -364,7 +365,8 @@ def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id:
 
 def purge_impressions() -> None:
     """Delete what readers saw on earlier days; the totals of campaigns stay."""
-    ReaderImpressions.objects.filter(day__lte=today() - timedelta(days=KEEP_DAYS)).delete()
+    past = ReaderImpressions.objects.filter(day__lte=today() - timedelta(days=KEEP_DAYS))
+    purge(past.order_by("pk"))
 
 
 def digest(page_id: str) -> int:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.cache import viewer_changed
 from apps.accounts.models import User, UserCounts
 from apps.errors import invalid
+from apps.sql import purge
 from apps.tags.models import PastTagFollow, Tag, TagFollow, TagUse
 from apps.tags.queries import publicly_used, tag_named
 from apps.tags.trends import clear_cached_trending_tags
@@ -106,10 +107,9 @@ def unfollow_tag(user: User, name: str) -> Tag:
 
 
 def purge_past_follows() -> None:
-    """Delete a batch of what ended longer ago than `HOME_HISTORY_DAYS`."""
+    """Delete what ended longer ago than `HOME_HISTORY_DAYS`."""
     until = timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS)
-    due = PastTagFollow.objects.filter(ended_at__lt=until).order_by("ended_at")
-    PastTagFollow.objects.filter(pk__in=list(due.values_list("pk", flat=True)[:BATCH])).delete()
+    purge(PastTagFollow.objects.filter(ended_at__lt=until).order_by("ended_at"))
 
 
 def _lock(user: User) -> None:

@@ -74,7 +74,7 @@ def maintain_second_level() -> None:
 
 @shared_task
 def purge_history() -> None:
-    """Delete what home pages of long ago were made of; a batch per run."""
+    """Delete what home pages of long ago were made of."""
     purge_past_relations()
     purge_past_follows()
 

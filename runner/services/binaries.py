@@ -9,6 +9,16 @@ from pathlib import Path
 
 from runner.terminal import LaunchError
 
+# Package managers and what a person types; the distributions' before those that people add.
+INSTALLING = {
+    "apt-get": "{sudo}apt-get update && {sudo}apt-get install {name}",
+    "dnf": "{sudo}dnf install {name}",
+    "zypper": "{sudo}zypper install {name}",
+    "pacman": "{sudo}pacman -Syu {name}",
+    "apk": "{sudo}apk add {name}",
+    "brew": "brew install {name}",
+    "port": "{sudo}port install {name}",
+}
 # Often missing from the PATH of cron and ordinary users.
 MORE_DIRECTORIES = ("/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin")
 
@@ -18,6 +28,15 @@ def on_path(name: str) -> Path | None:
     path = os.pathsep.join([os.environ.get("PATH") or os.defpath, *MORE_DIRECTORIES])
     program = shutil.which(name, path=path)
     return Path(program) if program else None
+
+
+def install_command(name: str) -> str:
+    """What to type on this system to install a package; "" where no package manager is known."""
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    for manager, command in INSTALLING.items():
+        if on_path(manager):
+            return command.format(sudo=sudo, name=name)
+    return ""
 
 
 def in_wheel(package: str, pattern: str) -> Path:

@@ -1,7 +1,7 @@
-"""Memcached and other programs without root: Debian
-packages, downloaded and unpacked into a directory.
+"""Memcached and other programs without root: Debian packages, downloaded and unpacked into a directory.
 
-Tried once within LIMIT_SECONDS; a failure is remembered for a day.
+Tried at every start, and the terminal says for how long at most: within FIRST_SECONDS, and once it has failed within
+AGAIN_SECONDS, so that a machine without a network does not wait long each time.
 """
 
 import contextlib
@@ -14,9 +14,11 @@ from pathlib import Path
 
 from runner.services.binaries import on_path, version
 from runner.services.memcached import library_path
+from runner.terminal import Progress
 
-LIMIT_SECONDS = 20
-RETRY_AFTER_SECONDS = 24 * 3600
+FIRST_SECONDS, AGAIN_SECONDS = 60, 10
+SILENCE_SECONDS = 3  # after which a server counts as away
+FAILED = "unavailable"  # the mark of an earlier try
 
 
 def find_memcached(directory: Path) -> Path | None:
@@ -30,25 +32,22 @@ def find_program(name: str, directory: Path) -> Path | None:
     if installed is not None and version(installed):
         return installed
     unpacked = directory / "usr" / "bin" / name
-    if not unpacked.exists() and not _failed_lately(directory):
-        _fetch(name, directory)
+    if not unpacked.exists() and all(map(shutil.which, ("apt-get", "dpkg", "dpkg-deb"))):
+        seconds = AGAIN_SECONDS if (directory / FAILED).exists() else FIRST_SECONDS
+        label = f"Looking for {name} among the system's packages, for {seconds} s at most"
+        with contextlib.suppress(OSError, subprocess.SubprocessError), Progress(label, total=1):
+            _fetch(name, directory, seconds)
     return unpacked if unpacked.exists() else None
 
 
-def _failed_lately(directory: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return time.time() - (directory / "unavailable").stat().st_mtime < RETRY_AFTER_SECONDS
-    return False
-
-
-def _fetch(name: str, directory: Path) -> None:
-    """Leave the unpacked package in `directory`, or a note of the failure."""
+def _fetch(name: str, directory: Path, seconds: float) -> None:
+    """Leave the unpacked package in `directory`, or a mark there of the failure. OSError, SubprocessError."""
     work = directory.with_name(directory.name + "-work")
     shutil.rmtree(work, ignore_errors=True)
     try:
         for part in ("lists/partial", "cache/archives/partial", "root"):
             (work / part).mkdir(parents=True)
-        _download(name, work, time.monotonic() + LIMIT_SECONDS)
+        _download(name, work, time.monotonic() + seconds)
         (work / "root" / "unpacked").touch()
         program = work / "root" / "usr" / "bin" / name
         if not version(program, library_path=library_path(program)):
@@ -57,25 +56,34 @@ def _fetch(name: str, directory: Path) -> None:
         (work / "root").rename(directory)
     except (OSError, subprocess.SubprocessError):
         directory.mkdir(exist_ok=True)
-        (directory / "unavailable").touch()
+        (directory / FAILED).touch()
+        raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
 def _download(name: str, work: Path, deadline: float) -> None:
-    """Fetch and unpack a package and the libraries the system lacks. OSError, SubprocessError."""
-    private = [
-        "-o", f"Dir::State::lists={work}/lists", "-o", f"Dir::Cache={work}/cache", "-o", "Debug::NoLocking=true",
-        "-o", "APT::Sandbox::User=", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=5", "-o",
-        "Acquire::Languages=none",
+    """Fetch and unpack a package and the libraries the system lacks. OSError, SubprocessError.
+
+    By the system's lists of packages, where it has them and they are not too old, else by new ones.
+    """
+    system = [
+        "-o", f"Dir::Cache={work}/cache", "-o", "Debug::NoLocking=true", "-o", "APT::Sandbox::User=",
+        "-o", "Acquire::Retries=0", "-o", f"Acquire::http::Timeout={SILENCE_SECONDS}",
     ]  # fmt: skip
-    _call(["apt-get", *private, "update"], work, deadline)
-    _call(["apt-get", *private, "download", name], work, deadline)
+    private = [*system, "-o", f"Dir::State::lists={work}/lists", "-o", "Acquire::Languages=none"]
+    try:
+        options = system
+        _call(["apt-get", *options, "download", name], work, deadline)
+    except subprocess.CalledProcessError:
+        options = private
+        _call(["apt-get", *options, "update"], work, deadline)
+        _call(["apt-get", *options, "download", name], work, deadline)
     package = next(work.glob(f"{name}_*.deb"))
     depends = _call(["dpkg-deb", "-f", str(package), "Depends"], work, deadline)
     libraries = [name for name in re.findall(r"\blib[a-z0-9.+-]+", depends) if not _installed(name)]
     if libraries:
-        _call(["apt-get", *private, "download", *libraries], work, deadline)
+        _call(["apt-get", *options, "download", *libraries], work, deadline)
     for archive in work.glob("*.deb"):
         _call(["dpkg", "-x", str(archive), str(work / "root")], work, deadline)
 

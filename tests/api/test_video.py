@@ -8,7 +8,7 @@ from apps.posts.actions import transcoding
 from apps.posts.models import Attachment, Transcode
 from apps.posts.tasks import transcode
 from tests.support.cases import each
-from tests.support.videos import CAPTIONS, needs_ffmpeg, sound, video
+from tests.support.videos import CAPTIONS, sound, video
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -32,7 +32,6 @@ def upload(api, data, *, name="a.mp4", kind="video/mp4", address="/api/v2/media"
     return api.post(address, {"file": file, **more}, format="multipart")
 
 
-@needs_ffmpeg
 @pytest.mark.parametrize("address", ["/api/v2/media", "/api/v1/media"])
 def test_a_video_is_accepted_prepared_and_posted(api, client, address):
     answer = upload(api, video(), address=address, description="A test.")
@@ -58,7 +57,6 @@ def test_a_video_is_accepted_prepared_and_posted(api, client, address):
     assert listed["id"] == made["id"]
 
 
-@needs_ffmpeg
 def test_sound_has_a_duration_and_no_picture(api):
     number = upload(api, sound(), name="a.mp3", kind="audio/mpeg").json()["id"]
     transcode(Transcode.objects.get().pk)
@@ -72,7 +70,6 @@ def test_sound_has_a_duration_and_no_picture(api):
     assert 'preload="none"' in page
 
 
-@needs_ffmpeg
 def test_captions_are_a_file_of_the_upload(api, client):
     number = upload(api, video()).json()["id"]
     transcode(Transcode.objects.get().pk)
@@ -90,7 +87,6 @@ def test_captions_are_a_file_of_the_upload(api, client):
     assert "media-src 'self'" in client.get("/login").headers["Content-Security-Policy"]
 
 
-@needs_ffmpeg
 def test_a_failure_is_422(api):
     number = upload(api, video()).json()["id"]
     row = Transcode.objects.get()
@@ -100,7 +96,6 @@ def test_a_failure_is_422(api):
     assert answer.json()["code"] == "failed"
 
 
-@needs_ffmpeg
 @each("name", ["nothing", "text", "half", "playlist"])
 def test_what_only_says_that_it_is_a_video_is_refused(api, name):
     data = {
@@ -114,7 +109,6 @@ def test_what_only_says_that_it_is_a_video_is_refused(api, name):
     assert not Attachment.objects.exists()
 
 
-@needs_ffmpeg
 def test_the_instance_names_types_and_limits(client, settings):
     for version in ("v1", "v2"):
         found = client.get(f"/api/{version}/instance").json()["configuration"]["media_attachments"]

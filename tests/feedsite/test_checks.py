@@ -11,6 +11,7 @@ import pytest
 from django.core.checks.registry import registry
 from django.core.management import CommandError, call_command
 
+from apps.media.video import _programs
 from feedsite.checks import stop_if_refused
 from tests.support.ports import free_port
 
@@ -31,7 +32,6 @@ GOOD = {
     "TRUSTED_PROXY_HOPS": 1,
     "STAFF_SECOND_FACTOR": True,
     "FFMPEG": "sh",  # any program that is there
-    "FFPROBE": "sh",
 }
 
 
@@ -98,6 +98,15 @@ def test_what_is_refused(production, name, value, code):
     assert found() == [f"feedsite.{code}"]
 
 
+def test_a_newcomer_is_warned_of_nothing(settings, monkeypatch, tmp_path):
+    """By a first `./run` on a machine without ffmpeg; the wheel has one."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    settings.PRODUCTION, settings.FFMPEG = False, ""
+    _programs.cache_clear()
+    assert found() == []
+    _programs.cache_clear()
+
+
 def test_ffmpeg_without_confinement_is_told(production, monkeypatch):
     monkeypatch.setattr("feedsite.checks.missing", lambda: ["Landlock"])
     assert found() == ["feedsite.W005"]
@@ -125,7 +134,7 @@ def test_the_password_of_the_example_is_refused(production, monkeypatch):
 
 def test_outside_of_production_much_is_allowed(settings):
     settings.PRODUCTION, settings.DEBUG, settings.ALLOWED_HOSTS = False, True, ["*"]
-    settings.FFMPEG = settings.FFPROBE = "sh"
+    settings.FFMPEG = "sh"
     assert found() == []
 
 

@@ -16,7 +16,7 @@ from tests.support.factories import deliver, make_user
 from tests.support.pages import ids
 from tests.support.pictures import picture
 from tests.support.processes import environment
-from tests.support.videos import needs_ffmpeg, sound, video
+from tests.support.videos import sound, video
 
 pytestmark = pytest.mark.django_db
 
@@ -126,7 +126,6 @@ def test_a_verb_says_what_is_told(alice, folders):
     assert Post.objects.get(pk=answer).kind == Kind.PICTURE
 
 
-@needs_ffmpeg
 @pytest.mark.long
 def test_video_and_sound_are_prepared_before_they_are_told(alice, folders):
     for verb, data in (("video", video()), ("audio", sound())):
@@ -139,7 +138,6 @@ def test_video_and_sound_are_prepared_before_they_are_told(alice, folders):
         assert Attachment.objects.get(post=post).state == "ready"
 
 
-@needs_ffmpeg
 def test_a_verb_with_other_media_leaves_nothing(alice, folders):
     for verb, data in (("picture", video()), ("video", sound()), ("audio", picture())):
         with pytest.raises(Invalid):

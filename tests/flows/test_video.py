@@ -6,9 +6,9 @@ from playwright.sync_api import expect
 from apps.posts.models import Attachment, Post
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.processes import start_worker, stop
-from tests.support.videos import CAPTIONS, needs_ffmpeg, video
+from tests.support.videos import CAPTIONS, video
 
-pytestmark = [*needs_browser, needs_ffmpeg, pytest.mark.flows]
+pytestmark = [*needs_browser, pytest.mark.flows]
 # VP9 as browsers record it: what comes out is H.264, which not every Chromium plays.
 PLAYS_H264 = (
     "document.createElement('video').canPlayType('video/mp4; codecs=\"avc1.64001F, mp4a.40.2\"')"

@@ -1,17 +1,27 @@
 """Video and sound through ffmpeg: what comes out, and files that want to do harm."""
 
-import json
 import os
+import re
+import shutil
 import subprocess
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from apps.media import video as module
-from apps.media.video import Unfit, explained, is_available, looks_like_media, probe, transcode
+from apps.media.video import (
+    Unfit,
+    explained,
+    ffmpeg_path,
+    is_available,
+    looks_like_media,
+    probe,
+    transcode,
+)
 from tests.support.pictures import picture
-from tests.support.videos import CANARY, made, needs_ffmpeg, sound, video
+from tests.support.videos import CANARY, made, sound, video
 
 pytestmark = pytest.mark.long
 
@@ -26,20 +36,43 @@ def nothing():
     """The lease of nobody."""
 
 
-def described(path):
-    command = ["ffprobe", "-v", "error", "-show_format", "-show_streams", "-of", "json", str(path)]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+def codecs(path):
+    """Of every stream, whatever it is."""
+    command = [
+        ffmpeg_path(""),
+        "-v",
+        "error",
+        "-i",
+        path,
+        "-map",
+        "0",
+        "-c",
+        "copy",
+        "-t",
+        "0",
+        "-f",
+        "framecrc",
+        "-",
+    ]
+    listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    return re.findall(r"^#codec_id \d+: (\S+)", listed, re.MULTILINE)
 
 
-@needs_ffmpeg
+@pytest.fixture(params=["the distribution's", "the wheel's"])
+def program(request, settings):
+    """Each ffmpeg in its turn, which the site then runs."""
+    settings.FFMPEG = module._in_wheel() if "wheel" in request.param else shutil.which("ffmpeg")
+    if not settings.FFMPEG:
+        pytest.skip(f"{request.param} ffmpeg is not here")
+
+
 @pytest.mark.parametrize(
     ("name", "more"),
     [("a.mp4", ()), ("a.mov", ()), ("a.webm", ("-c:v", "libvpx", "-c:a", "libopus")), ("a.mkv", ())],
 )  # fmt: skip
-def test_every_form_of_video_becomes_h264_and_aac_without_metadata(tmp_path, name, more):
+def test_every_form_of_video_becomes_h264_and_aac_without_metadata(program, tmp_path, name, more):
     made = transcode(source(tmp_path, video(name, more=more)), nothing)
-    found = described(made.path)
-    assert [stream["codec_name"] for stream in found["streams"]] == ["h264", "aac"]
+    assert codecs(made.path) == ["h264", "aac"]
     assert (made.width, made.height) == (64, 48)
     assert abs(made.seconds - 2) < 0.3
     data = made.path.read_bytes()
@@ -52,26 +85,24 @@ def test_every_form_of_video_becomes_h264_and_aac_without_metadata(tmp_path, nam
     assert len(made.poster.blurhash) == 28
 
 
-@needs_ffmpeg
 @pytest.mark.parametrize("name", ["a.mp3", "a.ogg", "a.flac", "a.wav", "a.m4a"])
-def test_every_form_of_sound_becomes_aac_without_metadata(tmp_path, name):
+def test_every_form_of_sound_becomes_aac_without_metadata(program, tmp_path, name):
     made = transcode(source(tmp_path, sound(name)), nothing)
-    found = described(made.path)
-    assert [stream["codec_name"] for stream in found["streams"]] == ["aac"]
+    assert codecs(made.path) == ["aac"]
     assert (made.path.suffix, made.poster, made.width) == (".m4a", None, 0)
     assert CANARY.encode() not in made.path.read_bytes()
 
 
-@needs_ffmpeg
-def test_a_large_video_is_made_smaller_and_an_upright_one_stays_upright(tmp_path, settings):
+def test_a_large_video_is_made_smaller_and_an_upright_one_stays_upright(
+    program, tmp_path, settings
+):
     settings.VIDEO_SIZE = (60, 30)
     for size, expected in (("120x90", (40, 30)), ("90x120", (30, 40)), ("20x18", (20, 18))):
         made = transcode(source(tmp_path, video(size=size, seconds=1, sound=False)), nothing)
         assert (made.width, made.height) == expected
 
 
-@needs_ffmpeg
-def test_an_album_cover_is_no_video(tmp_path):
+def test_an_album_cover_is_no_video(program, tmp_path):
     cover = tmp_path / "cover.png"
     cover.write_bytes(picture())
     data = made(
@@ -79,6 +110,22 @@ def test_an_album_cover_is_no_video(tmp_path):
     )  # fmt: skip
     found = probe(source(tmp_path, data))
     assert (found.video, found.audio) == (None, 0)
+
+
+def test_tracks_that_nobody_can_read_are_passed_over(program, tmp_path):
+    """As phones write them: sound in a format of their own, surround sound, texts; then sound for all."""
+    texts = tmp_path / "texts.srt"
+    texts.write_text("1\n00:00:00,000 --> 00:00:01,000\nHi\n")
+    tone = ("-f", "lavfi", "-i", "sine=duration=2")
+    maps = [argument for number in range(5) for argument in ("-map", str(number))]
+    data = made(
+        "b.mov", "-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=10", *tone, *tone, *tone, "-i", str(texts),
+        *maps, "-c:a:0", "alac", "-c:a:1", "ac3", "-c:a:2", "aac", "-c:s", "mov_text",
+    )  # fmt: skip
+    path = source(tmp_path, data.replace(b"alac", b"aaaa"))
+    found = probe(path)
+    assert (found.video, found.audio) == (0, 2)
+    assert codecs(transcode(path, nothing).path) == ["h264", "aac"]
 
 
 # -- files that want to do harm --------------------------------------------------------------------
@@ -98,9 +145,8 @@ def playlists(secret):
     }
 
 
-@needs_ffmpeg
 @pytest.mark.parametrize("name", list(playlists("")))
-def test_files_that_name_others_and_texts_are_refused(tmp_path, name):
+def test_files_that_name_others_and_texts_are_refused(program, tmp_path, name):
     secret = tmp_path / "secret.mp4"
     secret.write_bytes(video())
     with pytest.raises(Unfit) as refused:
@@ -108,9 +154,8 @@ def test_files_that_name_others_and_texts_are_refused(tmp_path, name):
     assert refused.value.reason == "unreadable"
 
 
-@needs_ffmpeg
 @pytest.mark.parametrize("length", [20, 500, 4000])
-def test_half_a_file_is_refused_or_ends_early(tmp_path, length):
+def test_half_a_file_is_refused_or_ends_early(program, tmp_path, length):
     for name in ("a.mp4", "a.webm"):
         more = ("-c:v", "libvpx", "-c:a", "libopus") if name == "a.webm" else ()
         try:
@@ -120,14 +165,12 @@ def test_half_a_file_is_refused_or_ends_early(tmp_path, length):
         assert made.seconds < 2.5
 
 
-@needs_ffmpeg
 def test_too_many_pixels_are_refused_from_the_header(tmp_path, settings):
     settings.VIDEO_MAX_PIXELS = 60 * 40
     with pytest.raises(Unfit, match="too_many_pixels"):
         probe(source(tmp_path, video()))
 
 
-@needs_ffmpeg
 def test_a_header_that_lies_about_its_size_is_no_way_around(tmp_path, settings):
     """The container says 32 x 32, the stream in it has more pixels than the decoder is allowed."""
     data = bytearray(video(size="640x480", sound=False))
@@ -140,15 +183,13 @@ def test_a_header_that_lies_about_its_size_is_no_way_around(tmp_path, settings):
         transcode(source(tmp_path, bytes(data)), nothing)
 
 
-@needs_ffmpeg
 def test_what_is_too_long_is_refused(tmp_path, settings):
     settings.VIDEO_MAX_SECONDS = 1
     with pytest.raises(Unfit, match="too_long"):
         probe(source(tmp_path, video(seconds=4)))
 
 
-@needs_ffmpeg
-def test_a_duration_that_is_not_told_is_found_out(tmp_path, settings):
+def test_a_duration_that_is_not_told_is_found_out(program, tmp_path, settings):
     """As of a recording that was written to a pipe; ffmpeg stops soon after the limit."""
     settings.VIDEO_MAX_SECONDS = 1
     data = made(
@@ -160,7 +201,6 @@ def test_a_duration_that_is_not_told_is_found_out(tmp_path, settings):
         transcode(path, nothing)
 
 
-@needs_ffmpeg
 def test_what_takes_too_long_is_stopped_and_the_lease_is_renewed(tmp_path, settings, monkeypatch):
     monkeypatch.setattr(module, "RENEW_SECONDS", 0.05)
     renewed = []
@@ -171,7 +211,6 @@ def test_what_takes_too_long_is_stopped_and_the_lease_is_renewed(tmp_path, setti
     assert renewed
 
 
-@needs_ffmpeg
 def test_a_lost_lease_stops_the_work(tmp_path, monkeypatch):
     class LostError(Exception):
         pass
@@ -184,22 +223,74 @@ def test_a_lost_lease_stops_the_work(tmp_path, monkeypatch):
         transcode(source(tmp_path, video(seconds=30, size="640x480")), lost)
 
 
-@needs_ffmpeg
-def test_noise_is_refused(tmp_path):
+def test_noise_is_refused(program, tmp_path):
     for head in (b"\x00\x00\x00\x18ftypmp42", b"\x1aE\xdf\xa3", b"OggS", b"ID3", b"fLaC"):
         with pytest.raises(Unfit):
             transcode(source(tmp_path, head + os.urandom(20_000)), nothing)
 
 
-# -- without ffmpeg ----------------------------------------------------------------------------------
+# -- which ffmpeg ----------------------------------------------------------------------------------
 
 
-def test_without_ffmpeg_nothing_is_available(tmp_path, settings):
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Puts a program in the distribution's place; there is none before."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+
+    def install(script):
+        path = programs / "ffmpeg"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    for cached in (module.ffmpeg_path, module._programs):
+        cached.cache_clear()
+    yield install
+    for cached in (module.ffmpeg_path, module._programs):
+        cached.cache_clear()
+
+
+def test_without_the_distributions_ffmpeg_the_one_of_the_wheel_works(installed, tmp_path):
+    assert is_available()
+    assert ffmpeg_path("") == module._in_wheel()
+    assert codecs(transcode(source(tmp_path, video()), nothing).path) == ["h264", "aac"]
+
+
+def test_the_distributions_ffmpeg_is_preferred(installed):
+    theirs = Path(installed(""))
+    theirs.unlink()
+    theirs.symlink_to(module._in_wheel())
+    assert ffmpeg_path("") == str(theirs)
+
+
+def test_one_that_makes_no_h264_is_passed_over(installed):
+    """As Fedora's, or one whose libraries the confined process may not read."""
+    installed("exit 8")
+    assert ffmpeg_path("") == module._in_wheel()
+
+
+def test_one_that_does_not_come_to_an_end_is_passed_over(installed, monkeypatch):
+    monkeypatch.setattr(module, "TRIAL_SECONDS", 0.1)
+    installed("exec /bin/sleep 60")
+    assert ffmpeg_path("") == module._in_wheel()
+
+
+def test_the_one_that_the_setting_names_is_the_only_one(installed, tmp_path, settings):
+    installed("exit 0")
+    settings.FFMPEG = module._in_wheel()
+    assert ffmpeg_path(settings.FFMPEG) == settings.FFMPEG
     settings.FFMPEG = "no-such-program"
     assert not is_available()
-    settings.FFPROBE = "no-such-program"
     with pytest.raises(Unfit, match="unavailable"):
         probe(source(tmp_path, b"ftyp"))
+
+
+def test_without_any_nothing_is_available(installed, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda _name: None)
+    assert not is_available()
+    assert ffmpeg_path("") is None
 
 
 def test_every_reason_is_a_sentence():

@@ -43,6 +43,12 @@ def test_the_console_shows_every_node_with_its_health(
     assert 'class="bad"' not in text
 
 
+def test_without_nodes_the_console_says_that_the_tiers_are_absent(chief, settings):
+    settings.MEMCACHED_URLS = settings.MEMCACHED_BACKUP_URLS = []
+    settings.MEMCACHED_L1_URLS = []
+    assert "the tiers L1, Main and Backup are absent" in text_of(chief.get(CONSOLE))
+
+
 def test_a_node_whose_probe_fails_is_red(chief, settled):
     with stopped(running().memcached[0]):
         text = text_of(chief.get(CONSOLE))

@@ -34,6 +34,12 @@ def test_check_is_content_when_all_is_well(settled):
     assert "All is well." in cache("check")
 
 
+def test_without_nodes_it_says_that_the_tiers_are_absent(settings):
+    settings.MEMCACHED_URLS = settings.MEMCACHED_BACKUP_URLS = []
+    settings.MEMCACHED_L1_URLS = []
+    assert "the tiers L1, Main and Backup are absent" in cache("check")
+
+
 def test_check_names_a_dead_node_and_fails(settled):
     server = running().memcached[1]
     out = StringIO()

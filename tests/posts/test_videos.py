@@ -32,9 +32,9 @@ from tests.support.errors import refused
 from tests.support.factories import publish
 from tests.support.pictures import picture
 from tests.support.staff import choose
-from tests.support.videos import CAPTIONS, needs_ffmpeg, sound, video
+from tests.support.videos import CAPTIONS, sound, video
 
-pytestmark = [pytest.mark.django_db, needs_ffmpeg, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 
 @pytest.fixture(autouse=True)

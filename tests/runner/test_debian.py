@@ -12,34 +12,73 @@ def not_installed(monkeypatch):
     monkeypatch.setattr(debian, "on_path", lambda _name: None)
 
 
-def failing(calls):
-    def download(_name, _work, _deadline):
-        calls.append(1)
+def failing(limits):
+    def download(_name, _work, deadline):
+        limits.append(round(deadline - time.monotonic()))
         raise subprocess.CalledProcessError(100, "apt-get")
 
     return download
 
 
-def test_a_failed_download_is_remembered_for_a_day(place, monkeypatch):
-    calls: list[int] = []
-    monkeypatch.setattr(debian, "_download", failing(calls))
+def test_a_failed_download_is_tried_again_at_every_start_within_a_shorter_time(
+    place, monkeypatch, capsys
+):
+    limits: list[int] = []
+    monkeypatch.setattr(debian, "_download", failing(limits))
     found = [debian.find_memcached(place / "memcached") for _ in range(3)]
     assert found == [None] * 3
-    assert len(calls) == 1
-    day_ago = time.time() - debian.RETRY_AFTER_SECONDS - 1
-    os.utime(place / "memcached" / "unavailable", (day_ago, day_ago))
-    assert debian.find_memcached(place / "memcached") is None
-    assert len(calls) == 2
+    assert limits == [60, 10, 10]
     assert [entry.name for entry in place.iterdir()] == ["memcached"]
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "Looking for memcached among the system's packages, for 60 s at most ..."
+    assert said[1].startswith("failed after ")
 
 
-def test_without_debians_tools_there_is_none(place, monkeypatch):
+def test_a_download_that_works_the_second_time_is_used(place, monkeypatch):
+    def download(_name, work, _deadline):
+        program = work / "root" / "usr" / "bin" / "memcached"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\necho memcached 1.6.18\n")
+        program.chmod(0o755)
+
+    monkeypatch.setattr(debian, "_download", failing([]))
+    assert debian.find_memcached(place / "memcached") is None
+    monkeypatch.setattr(debian, "_download", download)
+    unpacked = place / "memcached" / "usr" / "bin" / "memcached"
+    assert debian.find_memcached(place / "memcached") == unpacked
+
+
+def test_lists_of_packages_that_are_missing_or_old_are_fetched(place, monkeypatch):
+    """As in a container: the system's own know no package until they are."""
+    (place / "work").mkdir()
+    asked = []
+
+    def call(command, _work, _deadline):
+        lists = next((word for word in command if word.startswith("Dir::State::lists=")), None)
+        asked.append((command[0], *command[-2:], lists is not None))
+        if command[-2:] == ["download", "memcached"] and lists is None:
+            raise subprocess.CalledProcessError(100, "apt-get")
+        if "download" in command:
+            (place / "work" / "memcached_1.deb").touch()
+        return ""
+
+    monkeypatch.setattr(debian, "_call", call)
+    debian._download("memcached", place / "work", 0)
+    assert [(words[-3:]) for words in asked if words[0] == "apt-get"] == [
+        ("download", "memcached", False),
+        ("Acquire::Languages=none", "update", True),
+        ("download", "memcached", True),
+    ]
+
+
+def test_without_debians_tools_there_is_none_and_nothing_is_waited_for(place, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(place))
     assert debian.find_memcached(place / "memcached") is None
+    assert capsys.readouterr().err == ""
 
 
 def test_a_slow_download_is_cut_off(place, monkeypatch):
-    monkeypatch.setattr(debian, "LIMIT_SECONDS", 0.3)
+    monkeypatch.setattr(debian, "FIRST_SECONDS", 0.3)
     slow = place / "apt-get"
     slow.write_text("#!/bin/sh\nexec sleep 30\n")
     slow.chmod(0o755)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner import identity, privileges
+from runner import identity, privileges, site
 from runner.checkout import ROOT
 from runner.services import binaries, group, postgres, redis
 from runner.services.group import plan_services, throwaway_services
@@ -268,3 +268,33 @@ def test_servers_die_with_a_killed_parent(place):
     parent.communicate()
     wait_until(lambda: processes_naming(place) == [], "all servers have ended")
     assert not identity.alive(parent.pid)
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("apt-get", "sudo apt-get update && sudo apt-get install memcached"),
+        ("dnf", "sudo dnf install memcached"),
+        ("apk", "sudo apk add memcached"),
+        ("brew", "brew install memcached"),
+    ],
+)
+def test_what_to_type_is_that_of_the_system(manager, command, monkeypatch):
+    monkeypatch.setattr(
+        binaries, "on_path", lambda name: Path(name) if name in (manager, "port") else None
+    )
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert binaries.install_command("memcached") == command
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert binaries.install_command("memcached") == command.replace("sudo ", "")
+    monkeypatch.setattr(binaries, "on_path", lambda _name: None)
+    assert binaries.install_command("memcached") == ""
+
+
+def test_without_memcached_the_start_says_what_is_absent_and_what_helps(monkeypatch):
+    monkeypatch.setattr(site, "install_command", lambda name: f"sudo dnf install {name}")
+    said = site._without_memcached()
+    assert "none of its three tiers (L1, Main, Backup)" in said
+    assert "sudo dnf install memcached" in said.split("\n")[2]
+    monkeypatch.setattr(site, "install_command", lambda _name: "")
+    assert "package memcached" in site._without_memcached()

@@ -7,6 +7,7 @@ from runner import processes, supervisor
 from runner.processes import Child
 from runner.supervisor import Supervisor, Unit
 from runner.terminal import LaunchError
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.flows
 
@@ -14,6 +15,17 @@ pytestmark = pytest.mark.flows
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 0.01)
+
+
+# writes until told to go on; then once more
+GOES_ON = """
+import os, time
+print("x" * 20, flush=True)
+while not os.path.exists({word!r}):
+    time.sleep(0.01)
+print("new", flush=True)
+time.sleep(60)
+"""
 
 
 def unit(place, code, name="thing", *, is_vital=True):
@@ -36,6 +48,20 @@ def test_what_ends_is_started_again(place, capsys):
     assert again != first
     assert keeper.stop() == []
     assert capsys.readouterr().err == "thing was killed by signal 9; starting it again in 0.01 s\n"
+
+
+def test_a_log_is_put_aside_while_its_process_goes_on(place, monkeypatch):
+    monkeypatch.setattr(processes, "LOG_LIMIT_BYTES", 10)
+    log, word = place / "thing.log", place / "word"
+    one = unit(place, GOES_ON.format(word=str(word)))
+    one.child = one.start()
+    keeper = Supervisor([one])
+    wait_until(lambda: log.read_text() == "x" * 20 + "\n", "the log is large")
+    keeper.check()
+    word.touch()
+    wait_until(lambda: log.read_text() == "new\n", "the process goes on in an empty log")
+    assert log.with_suffix(".log.1").read_text() == "x" * 20 + "\n"
+    assert keeper.stop() == []
 
 
 def test_what_never_stays_is_given_up_with_its_last_words(place, capsys):

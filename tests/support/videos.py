@@ -1,15 +1,12 @@
-"""Video and sound as people upload them, made by ffmpeg; tests that need it are skipped where it is missing."""
+"""Video and sound as people upload them, made by the ffmpeg that the site finds."""
 
-import shutil
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
-import pytest
+from apps.media.video import ffmpeg_path
 
-FFMPEG = shutil.which("ffmpeg")
-needs_ffmpeg = pytest.mark.skipif(FFMPEG is None, reason="no ffmpeg on PATH")
 CANARY = "secret canary"
 CAPTIONS = b"WEBVTT\n\n00:00.000 --> 00:01.000\nA river is heard.\n"
 
@@ -19,7 +16,7 @@ def made(name, *arguments):
     """The bytes of a file that ffmpeg writes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
-        command = [str(FFMPEG), "-nostdin", "-v", "error", *arguments, str(path)]
+        command = [str(ffmpeg_path("")), "-nostdin", "-v", "error", *arguments, str(path)]
         subprocess.run(command, check=True, timeout=120)
         return path.read_bytes()
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import Login, User
 from apps.events.live import announce
+from apps.sql import purge
 
 MAX_SHOWN = 50
 # The first match wins: browsers claim to be their rivals, and tablets to be computers.
@@ -88,6 +89,11 @@ def end_sessions(user_id: int) -> None:
     logins.delete()
     for key in keys:  # the cache last: it is filled from the rows
         transaction.on_commit(partial(_delete_session, key), robust=True)
+
+
+def purge_sessions() -> int:
+    """Delete expired sessions; how many. The cache forgets its copies by itself."""
+    return purge(Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date"))
 
 
 def forget_login(request: HttpRequest, user: User) -> None:

@@ -24,6 +24,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import get_language, override
 
+from apps import sql
 from apps.accounts.models import Mail, MailKind, User
 from apps.errors import TooMany
 from apps.events import leases
@@ -65,8 +66,9 @@ def due() -> list[int]:
 
 def purge() -> None:
     """Delete mails, which contain addresses: sent ones after a day, failed ones after a week."""
-    Mail.objects.filter(state=State.DONE, finished_at__lt=Now() - SENT_RETENTION).delete()
-    Mail.objects.filter(state=State.DEAD, finished_at__lt=Now() - DEAD_RETENTION).delete()
+    for state, retention in ((State.DONE, SENT_RETENTION), (State.DEAD, DEAD_RETENTION)):
+        old = Mail.objects.filter(state=state, finished_at__lt=Now() - retention)
+        sql.purge(old.order_by("pk"))
 
 
 def confirmation_token(user: User) -> str:

@@ -19,6 +19,7 @@ from apps.accounts.models import User
 from apps.errors import Conflict, invalid
 from apps.posts.actions.drafts import Draft
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
+from apps.sql import purge
 from apps.texts import normalise
 
 KEY_MAX_CHARACTERS = 200
@@ -111,14 +112,10 @@ def note(
         )
 
 
-def purge_keys(*, limit: int) -> int:
-    """Delete up to `limit` keys that are older than any repetition; returns how many."""
-    old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - RETENTION).order_by(
-        "created_at"
-    )
-    keys = list(old.values_list("pk", flat=True)[:limit])
-    IdempotencyKey.objects.filter(pk__in=keys).delete()
-    return len(keys)
+def purge_keys() -> int:
+    """Delete keys that are older than any repetition; returns how many."""
+    old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - RETENTION)
+    return purge(old.order_by("created_at"))
 
 
 def _exists(request: Request) -> bool:

@@ -13,6 +13,7 @@ from operator import attrgetter
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps import sql
 from apps.accounts.models import User
 from apps.errors import BadRequest, Invalid, NotFound
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
@@ -36,7 +37,6 @@ logger = logging.getLogger(__name__)
 
 SESSIONS_PER_READER = 5
 SESSION_TTL = timedelta(days=1)
-PURGE_BATCH_SIZE = 1000
 SESSION_MAX_DIGITS = 18
 _THOUSANDTHS = 1000
 
@@ -193,9 +193,8 @@ def newest_scores(viewer: User) -> dict[int, Scored]:
 
 def purge() -> int:
     """Delete expired orders; the number deleted."""
-    old = RankSession.objects.filter(made_at__lt=timezone.now() - SESSION_TTL).order_by("made_at")
-    ids = list(old.values_list("pk", flat=True)[:PURGE_BATCH_SIZE])
-    return RankSession.objects.filter(pk__in=ids).delete()[0]
+    old = RankSession.objects.filter(made_at__lt=timezone.now() - SESSION_TTL)
+    return sql.purge(old.order_by("made_at"))
 
 
 def _items(algorithm: Algorithm, viewer: User, scores: Sequence[Scored]) -> dict[int, FeedItem]:

@@ -56,6 +56,10 @@ examples:
   ./run manage cache move timelines settings         back to where the settings say
   ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
 """
+WITHOUT_NODES = (
+    "There are no Memcached nodes: the tiers L1, Main and Backup are absent, and posts, profiles and outboxes are "
+    "read from PostgreSQL."
+)
 MEGABYTE = 1024 * 1024
 SETTLE_PATIENCE_SECONDS = 60.0
 SETTLE_POLL_SECONDS = 2.0
@@ -152,6 +156,8 @@ class Command(BaseCommand):
             if processes.processes:
                 console.print(_process_table(processes))
         self.stdout.write(captured.get())
+        if not topology.main:
+            self.stdout.write(WITHOUT_NODES)
         troubles = _troubles(topology, nodes, processes)
         for line in troubles:
             self.stdout.write(line)
