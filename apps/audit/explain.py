@@ -253,8 +253,11 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
 def _on_home(viewer: User, post_id: int) -> list[FeedItem]:
     """The item of the viewer's home page with this id, or none; a promoted one wherever its place is."""
-    page = home_timeline(viewer, Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1))
-    return page.items or [
+    place = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
+    page = home_timeline(viewer, place)
+    if page.items or not candidates(viewer)(place, 1):
+        return page.items
+    return [
         item
         for item in home_items(viewer, [post_id])
         if item.promotion and not (viewer.hides_read and item.shown.flags.read)
@@ -273,8 +276,13 @@ def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
     return page.with_items(explained(viewer, page.items, on_home=True))
 
 
-def explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Explanation]:
-    """Explain each of these posts, all on the viewer's home page or none, in a fixed number of queries."""
+def explained(
+    viewer: User, items: list[FeedItem], *, on_home: bool, dropped: bool = False
+) -> list[Explanation]:
+    """Explain each of these posts, all on the viewer's home page or none, in a fixed number of queries.
+
+    `dropped`: they were found for a page, which left them out.
+    """
     if not items:
         return []
     post_ids = [item.id for item in items]
@@ -295,6 +303,7 @@ def explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Exp
         left_out=exclusive_member_ids(viewer),
         languages=chosen_languages(viewer),
         promotions=promotions_for(viewer.pk)(),
+        dropped=dropped,
     )
     filters = active_filters_of(viewer)
     marked = [mark(item, filters, FilterContext.HOME) for item in items]
@@ -302,7 +311,7 @@ def explained(viewer: User, items: list[FeedItem], *, on_home: bool) -> list[Exp
 
 
 class _Reader(NamedTuple):
-    """Whose page it is, and what decides for all its posts; the last three only about posts that are not on it."""
+    """Whose page it is, and what decides for all its posts; the last four only about posts that are not on it."""
 
     viewer: User
     relations: Relations
@@ -311,6 +320,7 @@ class _Reader(NamedTuple):
     left_out: Collection[int] = ()  # members of lists that the home page leaves out
     languages: Mapping[int, Collection[str]] = MappingProxyType({})  # chosen, by author
     promotions: Mapping[int, Promotion] = MappingProxyType({})
+    dropped: bool = False  # the page had found them
 
     def pulls(self, item: FeedItem) -> bool:
         policies = self.policies
@@ -434,7 +444,7 @@ def _rule_against(item: FeedItem, reader: _Reader) -> tuple[Source | None, str]:
     source = Source.READ if viewer.hides_read and item.shown.flags.read else None
     if source is None and is_hidden(item, FilterContext.HOME):
         return Source.FILTERED, ", ".join(item.warnings)
-    if source is None and not _is_wanted(item, reader._replace(promotions={})):
+    if source is None and reader.dropped and not _is_wanted(item, reader._replace(promotions={})):
         source = Source.SPACED
     return source, author.handle
 
@@ -722,7 +732,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
     places = {item.id: place for place, item in enumerate(page.items, start=1)}
     scores = newest_scores(viewer)
     reasons = explained(viewer, page.items, on_home=True)
-    reasons += explained(viewer, dropped, on_home=False)
+    reasons += explained(viewer, dropped, on_home=False, dropped=True)
     rows = [
         AssemblyRow(reason, places.get(reason.item.id), scores.get(reason.item.id))
         for reason in sorted(reasons, key=lambda reason: -reason.item.id)

@@ -12,6 +12,7 @@ from apps.pagination import Cursor
 from apps.promotions.actions import state_trait
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.page import OTHERS_BETWEEN, spaced
+from apps.timeline.sources.home_cache import HOME
 from tests.promotions.conftest import make_campaign, make_segment, start, trait
 from tests.support.factories import deliver, make_user, publish
 
@@ -59,6 +60,21 @@ def test_a_page_says_why_a_promoted_post_does_not_stand_on_it(alice):
     assert (reasons[post.pk].on_home, reasons[post.pk].source) == (False, Source.SPACED)
     assert "at most one post in eight" in reasons[post.pk].text
     assert explain(reader, post.pk).source == Source.PROMOTED  # wherever its place is
+
+
+@pytest.mark.django_db
+def test_a_promoted_post_that_the_home_cache_lost_is_not_said_to_be_promoted(alice):
+    shop = make_user("shop")
+    start(make_campaign(shop, make_segment("cooks", "keen cooks", ("trait", trait("cook")))))
+    state_trait(alice, "cook")
+    home_timeline(user_by_id(alice.pk), Cursor())
+    post = publish(shop)
+    deliver()
+    reader = user_by_id(alice.pk)
+    assert explain(reader, post.pk).source == Source.PROMOTED
+    HOME.remove(alice.pk, [post.pk])
+    found = explain(reader, post.pk)
+    assert (found.on_home, found.source) == (False, Source.LOST)
 
 
 @pytest.mark.django_db
