@@ -46,6 +46,7 @@ from tests.promotions.conftest import (
     make_segment,
     side_by_side,  # noqa: F401 -- a fixture
     start,
+    sweep,
     trait,
 )
 from tests.support.factories import deliver, delivered, make_user, moderator, publish
@@ -345,6 +346,7 @@ class TestWhatIsShown:
         press = make_user("press")
         start(make_campaign(press, make_segment("chinese", "readers", ("language", "zh"))))
         update_profile(cook, post_language="zh")
+        sweep()
         posts = [publish(author) for author in (friend, shop, kitchen, press)]
         deliver()
         assert equals_oracle(twin) == [posts[0].pk]

@@ -259,9 +259,18 @@ class Crowd:
                 worker.result(30)
 
 
-def test_a_shard_is_moved_while_people_follow_and_nothing_is_lost(site):
+def test_a_shard_is_moved_while_people_follow_and_nothing_is_lost(site, monkeypatch):
     ann = person("local")
     crowd, shard = Crowd(ann), place_of(ann)
+    copy = shards._copy
+
+    def copy_slowly(source, shard, target, target_name, ids=None):
+        number = copy(source, shard, target, target_name, ids)
+        if ids is None:  # people change what has been copied
+            crowd.wait_for_more()
+        return number
+
+    monkeypatch.setattr(shards, "_copy", copy_slowly)
     with crowd.busy():
         for place in ("east", "west", "local", "west"):
             assert list(shards.move([shard.number], place, report=quiet)) == [shard.number]
