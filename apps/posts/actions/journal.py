@@ -21,7 +21,8 @@ from apps.posts.actions.drafts import kind_of
 from apps.posts.actions.polls import clear_poll, poll_of
 from apps.posts.cache import cache_deleted, cache_edited, repair_published
 from apps.posts.content.post import PostContent
-from apps.posts.models import Kind, Mention, PendingPost, Poll, Post, Revision
+from apps.posts.models import Kind, PendingPost, Poll, Post, Revision
+from apps.posts.queries import mentions_of
 from apps.tags.actions import delete_tags
 
 _INSERT = """
@@ -107,7 +108,7 @@ def _finish_edit(counts: UserCounts, post: Post) -> None:
     if post.kind not in {Kind.QUOTE, Kind.REPOST}:
         post.kind = kind_of([picture.medium for picture in pictures])
     post.save(update_fields=["has_poll", "kind"])
-    mentions = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
+    mentions = mentions_of(post)
     content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
     cache_edited(counts, content)
     # whom the version before mentioned is not known here; nobody gets a notification that is there already
