@@ -18,6 +18,7 @@ STATES = {
 # Figures, context and summaries: a document may show them, instead of a test.
 CONTEXT = {"S06", "S13", "S57", "S70", "S71", "S86", "S142", "S143", "C29", "C32"}
 
+
 def tables(document):
     """Rows of cells, without the heads of the tables."""
     return [
