@@ -7,6 +7,7 @@ deleted by the change itself; the auditor finishes what is left (`apps.audit.rep
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import F, Max
@@ -29,6 +30,9 @@ _INSERT = """
 INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
 """
 _DELETE = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
+EDIT_BEGINS = timedelta(
+    seconds=10
+)  # an edit reads its post in between, perhaps from another server
 
 
 @contextmanager
@@ -116,4 +120,6 @@ def _finish_edit(counts: UserCounts, post: Post) -> None:
 
 
 def _was_edited(post: Post, pending: PendingPost) -> bool:
-    return post.edited_at is not None and post.edited_at >= pending.created_at
+    """An edit has the time of its lock, which comes before its row of the journal."""
+    begun = pending.created_at - EDIT_BEGINS
+    return post.edited_at is not None and post.edited_at >= begun

@@ -1,6 +1,4 @@
-"""`manage.py index_posts`: tag and index all posts again, at once, and all names; workers do so after an upgrade without
-it.
-"""
+"""`manage.py index_posts`: tag and index all posts again at once, and all names; workers do so after an upgrade."""
 
 from argparse import ArgumentParser
 from typing import Any
