@@ -18,6 +18,7 @@ from apps.graph.groups.actions import add_members, create_group, leave_circle
 from apps.graph.models import Circle
 from apps.pagination import Cursor
 from apps.posts.actions import transcoding
+from apps.operations.models import CacheEpoch
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Attachment, MediaState, Medium, Post, Transcode
@@ -76,6 +77,7 @@ CLOCKS = {
     "created_at",
     "last_error",
     "measured_at",
+    "beats",
     # where a receipt stands in the chain of its job: what `due_again` says is still to do gets another receipt
     "number",
     "seal",
@@ -89,7 +91,7 @@ def digest():
     for model in apps.get_models():
         if model._meta.app_label in APPS:
             names = [field.attname for field in model._meta.concrete_fields]
-            if issubclass(model, LeasedRow | AuthorPolicy):
+            if issubclass(model, LeasedRow | AuthorPolicy | CacheEpoch):
                 names = [name for name in names if name not in CLOCKS]
             rows[model._meta.label] = sorted(map(str, model._default_manager.values_list(*names)))
     client = timelines()
