@@ -16,9 +16,9 @@ from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group, leave_circle
 from apps.graph.models import Circle
+from apps.operations.models import CacheEpoch
 from apps.pagination import Cursor
 from apps.posts.actions import transcoding
-from apps.operations.models import CacheEpoch
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Attachment, MediaState, Medium, Post, Transcode
