@@ -549,6 +549,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.posts.tasks.write_back_reads": 10,
     "apps.search.tasks.index_newcomers": 10,
     "apps.search.tasks.index_older_posts": 10,
+    "apps.search.tasks.index_older_people": 10,
     "apps.engagement.tasks.maintain_filters": 15,
     "apps.audit.tasks.reconcile_counts": 30,
     "apps.promotions.tasks.sweep_segments": 60,

@@ -9,18 +9,14 @@ ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "docs" / "requirements.md"
 SOURCES = ROOT / "docs" / "sources.md"
 CODE = ("apps", "feedcache", "feedsite", "runner", "tools")
-STATES = ("not built", "in part")
+# What a row begins with that is not whole: why, with the decision.
+STATES = {
+    "not built": r"not built: [^`]+\. `(?P<decision>docs/decisions/[\w.-]+)`$",
+    "in part": r"in part: [^`;]+; missing: [^`;]+\(`(?P<decision>docs/decisions/[\w.-]+)`\)\. ",
+}
 
 # Figures, context and summaries: a document may show them, instead of a test.
 CONTEXT = {"S06", "S13", "S57", "S70", "S71", "S86", "S142", "S143", "C29", "C32"}
-
-# Why the articles' mechanism is not there, or not all of it.
-NOT_BUILT = {
-    "S57": "Redis itself has it since 7.0",
-}
-IN_PART = {
-    "S53": "counters, filters and sessions move with a restart (0107)",
-}
 
 
 def tables(document):
@@ -34,18 +30,14 @@ def tables(document):
 
 @cache
 def documented():
-    """Row -> (modules, state, what shows it); conflicts (C) name no modules."""
+    """Row -> (modules, state, the cell of what shows it); conflicts (C) name no modules."""
     found = {}
     for row, _what, *where, shown in tables(REQUIREMENTS):
         if not re.fullmatch(r"[SC]\d+", row):
             continue
         assert row not in found, f"{row} stands twice"
-        state, colon, _missing = shown.partition(":")
-        found[row] = (
-            quoted(" ".join(where)),
-            state if colon and state in STATES else "",
-            quoted(shown),
-        )
+        state, colon, _why = shown.partition(":")
+        found[row] = (quoted(" ".join(where)), state if colon and state in STATES else "", shown)
     return found
 
 
@@ -83,9 +75,9 @@ def test_every_row_of_the_articles_is_there_in_order():
 
 
 def test_what_a_row_names_exists(subtests):
-    for row, (modules, state, places) in documented().items():
+    for row, (modules, state, shown) in documented().items():
         with subtests.test(row):
-            check_row(row, modules, state, places)
+            check_row(row, modules, state, quoted(shown))
 
 
 def check_row(row, modules, state, places):
@@ -102,10 +94,21 @@ def check_row(row, modules, state, places):
     assert places, f"{row} is shown by nothing"
 
 
-def test_what_is_missing_is_said_with_a_reason():
-    states = {row: state for row, (_modules, state, _places) in documented().items()}
-    assert {row for row, state in states.items() if state == "not built"} == set(NOT_BUILT)
-    assert {row for row, state in states.items() if state == "in part"} == set(IN_PART)
+def test_what_is_missing_is_said_with_its_decision(subtests):
+    for row, (_modules, state, shown) in documented().items():
+        if state:
+            with subtests.test(row):
+                reason = re.match(STATES[state], shown)
+                assert reason, f"{row} does not say what is there and what is missing"
+                assert is_document(reason["decision"])
+
+
+def test_the_list_of_what_is_missing_is_that_of_the_rows():
+    listed = re.findall(r"^- (Not built|In part): (.+)\.$", REQUIREMENTS.read_text(), re.MULTILINE)
+    for state, names in listed:
+        rows = [row for row, (_, found, _) in documented().items() if found == state.lower()]
+        assert names.split(", ") == rows
+    assert len(listed) == len(STATES)
 
 
 def test_every_conclusion_of_the_articles_has_a_module_and_a_test():

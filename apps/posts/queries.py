@@ -423,6 +423,12 @@ def source_of(author: User, post_id: int) -> PostContent:
     return post
 
 
+def mentions_of(post: Post) -> dict[str, int]:
+    """Whom a post mentions, handles with ids, as stored: in the order of the text."""
+    rows = Mention.objects.filter(post=post).order_by("pk")
+    return dict(rows.values_list("user__handle", "user"))
+
+
 def versions_of(post: PostContent) -> list[PostContent]:
     """The versions of a post that the viewer may see, oldest first: at most the newest 100. Three queries.
 

@@ -22,6 +22,6 @@ class TrendingPostAdmin(StaffList):
 
 @admin.register(IndexWalk)
 class IndexWalkAdmin(StaffList):
-    list_display = ("version", "after", "finished_at")
+    list_display = ("kind", "version", "after", "finished_at")
     list_display_links = None
     ordering = ("id",)

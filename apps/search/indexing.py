@@ -1,6 +1,6 @@
 """Keeps the search index up to date. Everything here may run twice, late, and in any order."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from django.db import connection, transaction
 from django.db.models import Max, Q
@@ -15,7 +15,7 @@ from apps.tags.actions import add_tags
 
 BATCH = 1_000
 OVERLAP = 1_000  # account ids
-VERSION = 2  # of the entry of a post; a new version reindexes all posts
+VERSION = 2  # of the entries; a new version reindexes all posts and people
 
 _PUT_POSTS = """
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
@@ -75,9 +75,14 @@ def index_new_people() -> int:
 
 def next_post_ids(after: int) -> list[int]:
     """The ids of the next posts above an id, for a scan of all posts."""
-    return list(
-        Post.objects.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:BATCH]
-    )
+    rows = Post.objects.filter(pk__gt=after).order_by("pk")
+    return list(rows.values_list("pk", flat=True)[:BATCH])
+
+
+def next_user_ids(after: int) -> list[int]:
+    """The same of accounts."""
+    rows = User.objects.filter(pk__gt=after).order_by("pk")
+    return list(rows.values_list("pk", flat=True)[:BATCH])
 
 
 def tag_and_index(post_ids: Collection[int]) -> None:
@@ -91,18 +96,30 @@ def tag_and_index(post_ids: Collection[int]) -> None:
     index_posts(post_ids)
 
 
+def index_people_of(user_ids: Collection[int]) -> None:
+    """Index accounts by their ids."""
+    index_people(list(User.objects.filter(pk__in=user_ids)))
+
+
+_SCANS: dict[str, tuple[Callable[[int], list[int]], Callable[[Collection[int]], None]]] = {
+    IndexWalk.Kind.POSTS: (next_post_ids, tag_and_index),
+    IndexWalk.Kind.PEOPLE: (next_user_ids, index_people_of),
+}
+
+
 @transaction.atomic
-def index_older_posts() -> int:
-    """Index the next batch of a scan of all posts; returns how many.
+def index_older(kind: IndexWalk.Kind) -> int:
+    """Index the next batch of a scan of all posts or all people; returns how many.
 
     0 when it is complete in this version, or another worker holds it.
     """
-    IndexWalk.objects.get_or_create(pk=1)
-    progress = IndexWalk.objects.select_for_update(skip_locked=True).filter(pk=1).first()
+    next_ids, index = _SCANS[kind]
+    IndexWalk.objects.get_or_create(kind=kind)
+    progress = IndexWalk.objects.select_for_update(skip_locked=True).filter(kind=kind).first()
     if progress is None or (progress.version == VERSION and progress.finished_at):
         return 0
-    ids = next_post_ids(progress.after if progress.version == VERSION else 0)
-    tag_and_index(ids)
+    ids = next_ids(progress.after if progress.version == VERSION else 0)
+    index(ids)
     progress.version, progress.after = VERSION, ids[-1] if ids else progress.after
     progress.finished_at = None if ids else timezone.now()
     progress.save()

@@ -60,17 +60,22 @@ class TrendingPost(models.Model):
 
 
 class IndexWalk(models.Model):
-    """How far the scan of all posts has indexed them; a single row."""
+    """How far the scan of all posts, or of all people, has indexed them."""
 
+    class Kind(models.TextChoices):
+        POSTS = "posts", _("Posts")
+        PEOPLE = "people", _("People")
+
+    kind = models.CharField(_("kind"), max_length=6, choices=Kind, default=Kind.POSTS, unique=True)
     version = models.PositiveSmallIntegerField(default=0)  # `indexing.VERSION`
-    after = models.BigIntegerField(_("up to post"), default=0)
+    after = models.BigIntegerField(_("up to number"), default=0)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
 
     class Meta:
         verbose_name = verbose_name_plural = _("walk of the index")
 
     def __str__(self) -> str:
-        return f"{self.version}: {self.after}"
+        return f"{self.kind} {self.version}: {self.after}"
 
 
 class Dismissal(models.Model):

@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from apps.search import indexing
+from apps.search.models import IndexWalk
 from apps.search.trends import rank_posts
 
 MAX_BATCHES = 10  # per run
@@ -20,7 +21,15 @@ def index_newcomers() -> None:
 def index_older_posts() -> None:
     """Index posts older than the index, so that an upgrade needs no manual step."""
     for _batch in range(MAX_BATCHES):
-        if not indexing.index_older_posts():
+        if not indexing.index_older(IndexWalk.Kind.POSTS):
+            return
+
+
+@shared_task
+def index_older_people() -> None:
+    """The same for the names of accounts."""
+    for _batch in range(MAX_BATCHES):
+        if not indexing.index_older(IndexWalk.Kind.PEOPLE):
             return
 
 

@@ -274,6 +274,7 @@ TASKS = {
     "apps.timeline.ranking.tasks.score_delivered": run_scores,
     "apps.search.tasks.index_newcomers": run_plain,
     "apps.search.tasks.index_older_posts": run_plain,
+    "apps.search.tasks.index_older_people": run_plain,
     "apps.search.tasks.rank_trends": run_plain,
     "apps.tags.tasks.count_tags": run_plain,
     "apps.privacy.tasks.build_export": run_export,

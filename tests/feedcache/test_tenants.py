@@ -312,6 +312,8 @@ def test_without_either_no_server_is_used(fresh, monkeypatch):
         for _ in range(3):
             assert fresh.known() is None
         assert waits == [topology_listener.FIRST_SECONDS], "only the first call waits"
+        # not even where the settings say, which may answer before it is known whether the data is still there
+        assert connections.tenant_of("timelines") == connections.NOWHERE
         with pytest.raises(RedisError):
             timelines().get("x")
     topology_listener.read_stored_with(Stored)

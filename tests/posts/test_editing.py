@@ -1,17 +1,19 @@
 from io import BytesIO
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.errors import Invalid, NotFound
 from apps.events.models import Event
 from apps.posts.actions.drafts import PictureChange, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post, unpin_post
+from apps.posts.actions.journal import finish_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.actions.uploads import upload_picture
-from apps.posts.models import Post, Revision
+from apps.posts.cache import CACHED_POSTS
+from apps.posts.models import PendingPost, Post, Revision
 from apps.posts.queries import source_of, versions_of, visible_posts
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, make_user, publish
 from tests.support.pictures import picture
 from tests.support.threads import together
 
@@ -33,6 +35,30 @@ def test_every_edit_keeps_what_it_replaces(alice, bob):
     assert versions[0].created_at == content(bob, post).created_at
     assert sorted(one.created_at for one in versions) == [one.created_at for one in versions]
     assert 'href="/@bob"' in versions[0].html
+
+
+def test_mentions_are_in_the_order_of_the_text_whoever_reads_them(alice, bob, carol):
+    """The rows go on from an edit as caches do: what is loaded anew is what was stored."""
+    for name in ("zoe", "dora", "yann", "emil"):
+        make_user(name)
+    post = publish(alice, "@carol and @bob")
+    order = ["dora", "bob", "yann", "zoe", "carol", "emil"]
+    edit_post(alice, post.pk, body=" ".join(f"@{name}" for name in order))
+
+    def mentioned():
+        cached = list(content(alice, post).mentions)
+        CACHED_POSTS.delete_many([post.pk])
+        return cached, list(content(alice, post).mentions)
+
+    assert mentioned() == (order, order)
+    pin_post(alice, post.pk)  # with what is stored
+    assert mentioned() == (order, order)
+    edit_post(alice, post.pk, body="@emil, not @dora, @bob")
+    assert mentioned() == (["emil", "dora", "bob"],) * 2
+    with transaction.atomic():
+        pending = PendingPost.objects.create(post_id=post.pk, author_id=alice.pk, is_new=False)
+        finish_post(pending)  # as after a crash
+    assert mentioned() == (["emil", "dora", "bob"],) * 2
 
 
 def test_an_edit_that_changes_nothing_is_none(alice, bob, api_of, media):

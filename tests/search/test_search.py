@@ -1,6 +1,10 @@
 """Search, trends and suggestions: what is found, and what is never."""
 
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
+from django.db import connection
 
 from apps.accounts.actions import update_profile
 from apps.engagement.actions import like_post
@@ -16,7 +20,7 @@ from apps.search.models import IndexWalk, PersonEntry, PostEntry
 from apps.search.queries import post_at_url, search_people, search_posts
 from apps.search.query_parser import parse_query
 from apps.search.suggestions import dismiss_suggestion, suggested_people
-from apps.search.tasks import index_older_posts
+from apps.search.tasks import index_newcomers, index_older_people, index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.tags.models import TagUse
 from tests.support.factories import deliver, delivered, make_user, publish, suspend
@@ -214,11 +218,34 @@ def test_what_was_written_before_the_index_is_indexed_by_itself_once(alice, monk
     assert found("tea") == old[::-1]
     assert TagUse.objects.count() == 3
     PostEntry.objects.all().delete()
-    assert indexing.index_older_posts() == 0  # it was all done
+    posts = IndexWalk.Kind.POSTS
+    assert indexing.index_older(posts) == 0  # it was all done
     monkeypatch.setattr(indexing, "VERSION", 3)
-    assert indexing.index_older_posts() == 2  # a release with another form of the words
-    walk = IndexWalk.objects.get()
+    assert indexing.index_older(posts) == 2  # a release with another form of the words
+    walk = IndexWalk.objects.get(kind=posts)
     assert (walk.version, walk.after, walk.finished_at) == (3, old[1], None)
+
+
+def test_names_that_were_indexed_in_another_form_are_indexed_by_themselves_once(monkeypatch):
+    names = {"ไทย": "ภาษาไทยดี", "ລາວ": "ພາສາລາວ", "ığdır": "IĞDIR"}
+    members = {term: make_user(display_name=name) for term, name in names.items()}
+    index_newcomers()
+    with connection.cursor() as sql:  # as before: runs were one word, and Turkish had two letters
+        for member in members.values():
+            words = f"'{member.display_name.lower()}':1"
+            change = "UPDATE search_personentry SET words = %s::tsvector WHERE user_id = %s"
+            sql.execute(change, [words, member.pk])
+    monkeypatch.setattr(indexing, "BATCH", 2)
+    assert [people(term) for term in names] == [[]] * 3  # they are no newcomers
+    index_older_people()
+    assert {term: people(term) for term in names} == {
+        term: [member.handle] for term, member in members.items()
+    }
+    PersonEntry.objects.filter(pk=members["ไทย"].pk).update(words="")
+    assert indexing.index_older(IndexWalk.Kind.PEOPLE) == 0  # it was all done
+    assert people("ไทย") == []
+    call_command("index_posts", stdout=StringIO())
+    assert people("ไทย") == [members["ไทย"].handle]
 
 
 def test_what_is_found_while_somebody_types(alice, bob, page_of):

@@ -359,6 +359,20 @@ class TestAtHome:
         assert 'hx-swap-oob="true"' in composer
         assert "Look." not in composer
 
+    @pytest.mark.parametrize(
+        ("body", "alone"),
+        [("To @nobody_here.", True), ("I, @alice.", True), ("To @bob.", False)],
+    )
+    def test_a_message_that_names_nobody_says_so(self, alice, bob, page_of, body, alone):
+        """It is a note to oneself, as for Mastodon's clients; or a slip, which is to be seen at once."""
+        browser, words = page_of(alice), "It names nobody, so nobody else can read it."
+        fields = form(body=body, visibility="mentioned")
+        answer = browser.post("/posts", fields, headers=self.HEADERS)
+        assert (words in answer["HX-Trigger"]) == alone
+        page = browser.post("/posts", fields, follow=True).text
+        assert (f"Posted. {words}" in page) == alone
+        assert words not in browser.post("/posts", form(), headers=self.HEADERS)["HX-Trigger"]
+
     def test_what_was_refused_takes_the_place_of_the_form(self, alice, page_of):
         refused = page_of(alice).post("/posts", form(body=" "), headers=self.HEADERS)
         assert refused.status_code == 422

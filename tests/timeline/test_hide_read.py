@@ -13,7 +13,7 @@ from apps.posts.actions.publish import repost
 from apps.posts.models import Post
 from apps.search.trends import rank_posts, recommended_posts
 from apps.timeline.home import get_activity, home_timeline, pop_samples
-from apps.timeline.ranking.ordering import ranked_page
+from apps.timeline.ranking.ordering import choose_algorithm, ranked_page
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.pages import EMPTY, ids
@@ -137,7 +137,9 @@ def test_what_is_unread_leaves_out_what_was_read(bob, posts):
     assert [item.id for item in get_activity(bob).items] == unread(posts)
 
 
-def test_a_new_order_leaves_out_what_was_read_and_a_frozen_one_stays(bob, posts):
+@pytest.mark.parametrize("algorithm", ["light", "heavy"])
+def test_a_new_order_leaves_out_what_was_read_and_a_frozen_one_stays(bob, posts, algorithm):
+    choose_algorithm(bob, algorithm)
     first = ranked_page(bob, limit=2)
     rest = ranked_page(bob, session_id=first.session, after=first.after, limit=40)
     assert {*ids(first), *ids(rest)} == set(unread(posts))

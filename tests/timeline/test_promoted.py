@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from apps.accounts.actions import update_settings
+from apps.accounts.actions import update_profile, update_settings
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences, missing_in_windows
 from apps.audit.explain import Source, explain
@@ -46,6 +46,7 @@ from tests.promotions.conftest import (
     make_segment,
     side_by_side,  # noqa: F401 -- a fixture
     start,
+    sweep,
     trait,
 )
 from tests.support.factories import deliver, delivered, make_user, moderator, publish
@@ -342,11 +343,16 @@ class TestWhatIsShown:
         kitchen = make_user("kitchen")
         start(make_campaign(kitchen, make_segment("home", "home cooks", ("trait", trait("cook")))))
         state_trait(cook, "cook")
-        posts = [publish(author) for author in (friend, shop, kitchen)]
+        press = make_user("press")
+        start(make_campaign(press, make_segment("chinese", "readers", ("language", "zh"))))
+        update_profile(cook, post_language="zh")
+        sweep()
+        posts = [publish(author) for author in (friend, shop, kitchen, press)]
         deliver()
         assert equals_oracle(twin) == [posts[0].pk]
         assert equals_oracle(reader) == sorted([posts[1].pk, posts[0].pk], reverse=True)
-        assert equals_oracle(cook) == sorted([posts[2].pk, posts[0].pk], reverse=True)
+        of_cook = [posts[0].pk, posts[2].pk, posts[3].pk]
+        assert equals_oracle(cook) == sorted(of_cook, reverse=True)
 
     @pytest.mark.parametrize("by", ["reader", "account"])
     def test_not_across_a_block(self, campaign, reader, shop, by):

@@ -478,10 +478,15 @@ def _compare(
 def _swap(
     session: Session, shard: Shard, place: str, source: Session, target: Session, target_name: str
 ) -> None:
-    """Replace the shard by its copy; reads and writes of the table wait meanwhile."""
+    """Replace the shard by its copy; reads and writes of the table wait meanwhile, and of those beside it.
+
+    A transaction sees of another server what was there when it first asked. So none may have begun to ask that will
+    come to this shard: it would find the rows of the copy missing, and delete nothing. Such a one asks the tables that
+    are written together, and they are locked together.
+    """
     with session.transaction():
         session.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-        session.execute(f"LOCK TABLE {shard.parent} IN ACCESS EXCLUSIVE MODE")
+        session.execute(f"LOCK TABLE {_parents_beside(session, shard)} IN ACCESS EXCLUSIVE MODE")
         # the copy reads by the connection that holds the lock
         reader = session if shard.place == LOCAL else source
         while _apply(session, shard, reader, target, target_name):
@@ -502,6 +507,14 @@ def _swap(
                 f"CREATE FOREIGN TABLE {shard.name} PARTITION OF {shard.parent} {shard.bounds}"
                 f" SERVER {place} OPTIONS (table_name '{shard.name}')"
             )
+
+
+def _parents_beside(session: Session, shard: Shard) -> str:
+    """The parents of the shards of one number, of follows or of posts."""
+    together = next(tables for tables in (FOLLOWS, POSTS) if TABLES[shard.table] in tables)
+    names = [table.name for table in together]
+    beside = [one for one in shards(session) if one.number == shard.number and one.table in names]
+    return ", ".join(one.parent for one in sorted(beside, key=lambda one: names.index(one.table)))
 
 
 @contextmanager

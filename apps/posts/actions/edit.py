@@ -37,6 +37,7 @@ from apps.posts.cache import cache_edited
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
+from apps.posts.queries import mentions_of
 from apps.tags.actions import rewrite_tags
 from apps.texts import normalise
 from apps.throttling import check_rate_limit
@@ -95,7 +96,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
             return post
         revision.save(force_insert=True)
         post.edited_at = datetime.fromtimestamp(clock(counts), UTC)
-        added = _update_mentions(post, set(mentions.values()))
+        added = _update_mentions(post, list(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC
         rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
         _save_version(counts, post, pictures, mentions)
@@ -183,8 +184,7 @@ def _repin(counts: UserCounts, post: Post) -> None:
 
 def _new_version(counts: UserCounts, post: Post) -> None:
     """For changes that leave text, pictures and poll as they are."""
-    mentions = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
-    _save_version(counts, post, pictures_of(post), mentions)
+    _save_version(counts, post, pictures_of(post), mentions_of(post))
 
 
 def _save_version(
@@ -220,14 +220,13 @@ def _revision(post: Post, pictures: list[Picture]) -> Revision:
     )
 
 
-def _update_mentions(post: Post, user_ids: set[int]) -> set[int]:
-    """Returns whom the version before did not mention."""
-    before = set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
-    Mention.objects.filter(post=post).exclude(user__in=user_ids).delete()
-    Mention.objects.bulk_create(
-        (Mention(post=post, user_id=user_id) for user_id in user_ids), ignore_conflicts=True
-    )
-    return user_ids - before
+def _update_mentions(post: Post, user_ids: list[int]) -> set[int]:
+    """Store whom the text mentions, in its order. Returns whom the version before did not mention."""
+    before = list(mentions_of(post).values())
+    if user_ids != before:
+        Mention.objects.filter(post=post).delete()
+        Mention.objects.bulk_create(Mention(post=post, user_id=user_id) for user_id in user_ids)
+    return set(user_ids) - set(before)
 
 
 def _cannot_pin(message: str) -> Invalid:

@@ -7,6 +7,7 @@ deleted by the change itself; the auditor finishes what is left (`apps.audit.rep
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import F, Max
@@ -21,13 +22,17 @@ from apps.posts.actions.drafts import kind_of
 from apps.posts.actions.polls import clear_poll, poll_of
 from apps.posts.cache import cache_deleted, cache_edited, repair_published
 from apps.posts.content.post import PostContent
-from apps.posts.models import Kind, Mention, PendingPost, Poll, Post, Revision
+from apps.posts.models import Kind, PendingPost, Poll, Post, Revision
+from apps.posts.queries import mentions_of
 from apps.tags.actions import delete_tags
 
 _INSERT = """
 INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
 """
 _DELETE = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
+EDIT_BEGINS = timedelta(
+    seconds=10
+)  # an edit reads its post in between, perhaps from another server
 
 
 @contextmanager
@@ -107,7 +112,7 @@ def _finish_edit(counts: UserCounts, post: Post) -> None:
     if post.kind not in {Kind.QUOTE, Kind.REPOST}:
         post.kind = kind_of([picture.medium for picture in pictures])
     post.save(update_fields=["has_poll", "kind"])
-    mentions = dict(Mention.objects.filter(post=post).values_list("user__handle", "user"))
+    mentions = mentions_of(post)
     content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
     cache_edited(counts, content)
     # whom the version before mentioned is not known here; nobody gets a notification that is there already
@@ -115,4 +120,6 @@ def _finish_edit(counts: UserCounts, post: Post) -> None:
 
 
 def _was_edited(post: Post, pending: PendingPost) -> bool:
-    return post.edited_at is not None and post.edited_at >= pending.created_at
+    """An edit has the time of its lock, which comes before its row of the journal."""
+    begun = pending.created_at - EDIT_BEGINS
+    return post.edited_at is not None and post.edited_at >= begun

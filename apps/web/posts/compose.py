@@ -20,7 +20,8 @@ from apps.posts.actions.idempotency import Request, existing_result
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import uploaded_picture, withdraw_picture
 from apps.posts.content.text import RAW_MAX_CHARACTERS
-from apps.posts.models import Attachment, Post, ScheduledPost
+from apps.posts.models import Attachment, Post, ScheduledPost, Visibility
+from apps.posts.queries import mentions_of
 from apps.timeline import publishing
 from apps.timeline.pipeline.page import FeedItem
 from apps.timeline.thread import ReplyRow, visible_item
@@ -164,12 +165,21 @@ def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:
         text = mark_safe(message % {"moment": time})  # noqa: S308 -- both are escaped
         messages.success(request, text, extra_tags=draft)
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
+    said = _said_of(post)
     if request.htmx:
-        return _insert(request, post, {"text": _("Posted."), "draft": draft})
-    messages.success(request, _("Posted."), extra_tags=draft)
+        return _insert(request, post, {"text": said, "draft": draft})
+    messages.success(request, said, extra_tags=draft)
     permalink = f"{request.user.url}/{post.pk}"
     url = next_url(request, permalink)
     return SeeOther(permalink if url == permalink else f"{url}#p{post.pk}")
+
+
+def _said_of(post: Post) -> str:
+    if post.visibility == Visibility.MENTIONED and {*mentions_of(post).values()} <= {
+        post.author_id
+    }:
+        return _("Posted. It names nobody, so nobody else can read it.")  # a note, or a slip
+    return _("Posted.")
 
 
 def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -> HttpResponse:

@@ -1,6 +1,7 @@
 """A node that fails: what it costs, and that nothing old of it is ever read (S37-S39, C15)."""
 
 import contextlib
+import itertools
 import random
 import socket
 import threading
@@ -77,7 +78,7 @@ def writes(data):
         ("l1-a", {"set": [("set", True)], "delete": [("set", True)], "cas": [("set", True)]}),
     ],
 )
-def test_only_the_base_write_waits_for_its_answer(pools, relays, label, kinds):
+def test_only_the_base_write_has_an_answer_of_its_own(pools, relays, label, kinds):
     if label.startswith("l1") and pools.layers == 2:
         pytest.skip("no L1")
     topology, relay = relays(label)
@@ -92,6 +93,32 @@ def test_only_the_base_write_waits_for_its_answer(pools, relays, label, kinds):
     }.items():
         assert act()
         assert writes(settled(cache, relay)) == kinds[what], what
+
+
+def test_a_write_is_two_round_trips_however_many_nodes_there_are(pools, cache, monkeypatch):
+    """A trip ends when what was sent is waited for."""
+    asked = []
+
+    def noting(what, act):
+        def noted(*args, **options):
+            asked.append(what)
+            return act(*args, **options)
+
+        return noted
+
+    monkeypatch.setattr(Connection, "send", noting("send", Connection.send))
+    monkeypatch.setattr(Connection, "receive", noting("wait", Connection.receive))
+
+    def trips(act):
+        asked.clear()
+        assert act()
+        return list(itertools.pairwise(asked)).count(("send", "wait"))
+
+    assert trips(lambda: cache.set_many(dict.fromkeys(KEYS, b"v"), ttl_seconds=TTL)) == 2
+    assert asked.count("send") == len(list(cache.nodes())) > 2
+    assert trips(lambda: cache.update("key:1", lambda value: value + b"w", ttl_seconds=TTL)) == 4
+    assert trips(lambda: cache.delete_many(KEYS)) == 2
+    assert trips(lambda: cache.fill(cache.before_change(KEYS), {}) is None) == 0
 
 
 def settled(cache, relay):

@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import psycopg
@@ -18,7 +18,7 @@ from apps.audit.auditor import run_once
 from apps.audit.models import AuditFinding, Kind
 from apps.audit.repairs import AuditPass
 from apps.events.models import Event
-from apps.graph import cache, queries
+from apps.graph import actions, cache, queries
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.familiar_followers import common_followers
 from apps.graph.management import shards
@@ -259,9 +259,18 @@ class Crowd:
                 worker.result(30)
 
 
-def test_a_shard_is_moved_while_people_follow_and_nothing_is_lost(site):
+def test_a_shard_is_moved_while_people_follow_and_nothing_is_lost(site, monkeypatch):
     ann = person("local")
     crowd, shard = Crowd(ann), place_of(ann)
+    copy = shards._copy
+
+    def copy_slowly(source, shard, target, target_name, ids=None):
+        number = copy(source, shard, target, target_name, ids)
+        if ids is None:  # people change what has been copied
+            crowd.wait_for_more()
+        return number
+
+    monkeypatch.setattr(shards, "_copy", copy_slowly)
     with crowd.busy():
         for place in ("east", "west", "local", "west"):
             assert list(shards.move([shard.number], place, report=quiet)) == [shard.number]
@@ -269,6 +278,47 @@ def test_a_shard_is_moved_while_people_follow_and_nothing_is_lost(site):
             crowd.wait_for_more()
     assert mirror_faults() == SOUND
     assert not PendingFollow.objects.exists()
+
+
+def test_who_has_read_on_the_new_server_before_the_move_still_sees_what_came_there(
+    site, monkeypatch
+):
+    """Another server shows a transaction the rows of when it first asked: a row that is copied later is not among them,
+    and its deletion would delete nothing.
+    """
+    ann, ben = person("local"), person("east")
+    shard, copy, journaled = place_of(ann), shards._copy, actions.journaled
+    has_read, has_moved = threading.Event(), threading.Event()
+    leaving: list[Future[None]] = []
+
+    def leave():
+        try:
+            unfollow_user(ben, ann)
+        finally:
+            connections.close_all()
+
+    def copy_all(source, moved, target, target_name, ids=None):
+        number = copy(source, moved, target, target_name, ids)
+        if ids is None and moved.table == "graph_follower":
+            follow_user(ben, ann)  # noted, and copied below
+            leaving.append(pool.submit(leave))
+            assert has_read.wait(30)
+        return number
+
+    def read_and_wait(*people):
+        if threading.current_thread() is not threading.main_thread():
+            has_read.set()
+            has_moved.wait(3)  # in vain where the move waits for this transaction
+        return journaled(*people)
+
+    monkeypatch.setattr(shards, "_copy", copy_all)
+    monkeypatch.setattr(actions, "journaled", read_and_wait)
+    with ThreadPoolExecutor(1) as pool:
+        assert list(shards.move([shard.number], "east", report=quiet)) == [shard.number]
+        has_moved.set()
+        leaving[0].result(30)
+    assert not Follower.objects.filter(owner=ann).exists()
+    assert mirror_faults() == SOUND
 
 
 def test_a_copy_that_differs_is_not_put_in_place(site, monkeypatch):

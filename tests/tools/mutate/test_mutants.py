@@ -38,12 +38,16 @@ def functions(path, classes):
     return {one.name for one in body if isinstance(one, ast.FunctionDef)}
 
 
-# What is context in the articles, or is not built; S143 is a table.
-WITHOUT = {"S57", "S86", "S108", "S119", "S143"}
+# Why there is nothing to take away.
+WITHOUT = {
+    "S57": "it is not built",
+    "S86": "context in the articles",
+    "S143": "a table of documents, which its own test reads",
+}
 
 
 def test_every_mechanism_has_a_mutant():
-    mechanisms = {row for row in ROWS if int(row[1:]) >= 17} - WITHOUT
+    mechanisms = {row for row in ROWS if int(row[1:]) >= 17} - WITHOUT.keys()
     assert mechanisms - {mutant.row for mutant in MUTANTS} == set()
 
 

@@ -1,4 +1,4 @@
-"""`manage.py index_posts`: tag and index all posts again, at once; workers do so after an upgrade without it."""
+"""`manage.py index_posts`: tag and index all posts again at once, and all names; workers do so after an upgrade."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from apps.search.indexing import index_new_people, next_post_ids, tag_and_index
+from apps.search.indexing import index_people_of, next_post_ids, next_user_ids, tag_and_index
 from apps.search.trends import rank_posts
 from apps.tags.trends import count_days
 
@@ -26,7 +26,9 @@ class Command(BaseCommand):
                 tag_and_index(ids)
             after, number = ids[-1], number + len(ids)
             self.stdout.write(f"{number} posts, up to {after}")
-        while index_new_people():
-            pass
+        after = 0
+        while ids := next_user_ids(after):
+            index_people_of(ids)
+            after = ids[-1]
         count_days()
         rank_posts()

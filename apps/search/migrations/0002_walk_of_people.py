@@ -1,0 +1,28 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ("search", "0001_initial"),
+    ]
+
+    operations = [
+        # the row that is there is that of posts
+        migrations.AddField(
+            model_name="indexwalk",
+            name="kind",
+            field=models.CharField(
+                choices=[("posts", "Posts"), ("people", "People")],
+                default="posts",
+                max_length=6,
+                unique=True,
+                verbose_name="kind",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="indexwalk",
+            name="after",
+            field=models.BigIntegerField(default=0, verbose_name="up to number"),
+        ),
+    ]
