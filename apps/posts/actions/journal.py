@@ -30,9 +30,7 @@ _INSERT = """
 INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
 """
 _DELETE = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
-EDIT_BEGINS = timedelta(
-    seconds=10
-)  # an edit reads its post in between, perhaps from another server
+EDIT_BEGINS = timedelta(seconds=10)  # before its row: it reads its post, perhaps on another server
 
 
 @contextmanager
