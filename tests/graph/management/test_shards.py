@@ -18,7 +18,7 @@ from apps.audit.auditor import run_once
 from apps.audit.models import AuditFinding, Kind
 from apps.audit.repairs import AuditPass
 from apps.events.models import Event
-from apps.graph import actions, cache, queries
+from apps.graph import actions, cache, journal, queries
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.familiar_followers import common_followers
 from apps.graph.management import shards
@@ -287,7 +287,7 @@ def test_who_has_read_on_the_new_server_before_the_move_still_sees_what_came_the
     and its deletion would delete nothing.
     """
     ann, ben = person("local"), person("east")
-    shard, copy, journaled = place_of(ann), shards._copy, actions.journaled
+    shard, copy, journaled = place_of(ann), shards._copy, journal.journaled
     has_read, has_moved = threading.Event(), threading.Event()
     leaving: list[Future[None]] = []
 
