@@ -19,9 +19,11 @@ def modules():
 
 
 def is_there(name):
-    """A module by the end of its path, with its ending or without, or a folder of modules."""
+    """A module by the end of its path, with its ending or without, or a folder of modules; or any whole path."""
     place = f"/{name.strip('/')}"
-    return any(f"{place}/" in path or path.endswith((place, f"{place}.py")) for path in modules())
+    return (ROOT / name).exists() or any(
+        f"{place}/" in path or path.endswith((place, f"{place}.py")) for path in modules()
+    )
 
 
 def named_in(text):
