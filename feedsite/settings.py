@@ -536,6 +536,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.timeline.tasks.sweep": 1,
     "apps.accounts.tasks.maintain_counts": 5,
     "apps.accounts.tasks.sweep_mail": 5,
+    "apps.events.tasks.recall": 5,
     "apps.graph.tasks.end_due_mutes": 5,
     "apps.operations.tasks.publish": 5,
     "apps.operations.tasks.watch_database": 5,

@@ -4,13 +4,16 @@ from datetime import datetime, timedelta
 
 import pytest
 import time_machine
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.events import actions as events
-from apps.events import leases
+from apps.events import leases, tasks
 from apps.events.models import Event
+from apps.posts.actions.drafts import Draft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import repost
+from apps.posts.actions.schedule import schedule_post
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import second_of
@@ -79,6 +82,24 @@ def test_a_retry_waits_as_long_as_it_should(step):
         leases.fail(row, RuntimeError())
     row.refresh_from_db()
     assert timedelta() < row.due_at - row.created_at < MINUTE
+
+
+def test_what_a_clock_ahead_put_off_is_done_when_it_is_right_again(alice, bob):
+    """Until then it would wait for a day."""
+    post = publish(alice, "published a day ahead")
+    ahead = Now() + timedelta(days=1)
+    Event.objects.filter(state=leases.State.PENDING).update(due_at=ahead)
+    soon = Now() + leases.LEASE
+    leased = Event.objects.create(name="blocked", subscriber="tests.handler", payload={}, due_at=soon)  # fmt: skip
+    later = schedule_post(alice, Draft("for later"), timezone.now() + timedelta(days=30))
+    deliver_by_another_clock()
+    assert not FanoutJob.objects.exists()
+    tasks.recall()
+    deliver_by_another_clock()
+    assert FanoutJob.objects.get(pk=post.pk).state == leases.State.DONE
+    for waiting in (leased, later):
+        waiting.refresh_from_db()
+        assert waiting.due_at > timezone.now()
 
 
 def test_health_knows_a_clock_that_went_back(alice):
