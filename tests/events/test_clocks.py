@@ -7,9 +7,19 @@ import time_machine
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from apps.audit.explain import Source, explain
 from apps.events import actions as events
 from apps.events import leases, tasks
 from apps.events.models import Event
+from apps.graph.actions import (
+    block_user,
+    follow_user,
+    mute_user,
+    unblock_user,
+    unfollow_user,
+    unmute_user,
+)
+from apps.graph.models import Block, Followee, Follower, Mute, PastRelation
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import repost
@@ -72,6 +82,25 @@ def deliver_by_another_clock():
     """As workers do; `deliver` looks first for what is due by the clock of the test."""
     while events.run_due(limit=100) or dispatch.run_due(limit=100):
         pass
+
+
+@wrong_clock
+def test_relations_by_a_web_server_with_another_clock_are_of_now(alice, bob, carol, step):
+    """`/explain` compares them with posts; as-of pages, too."""
+    unfollow_user(bob, alice)
+    with time_machine.travel(timezone.now() + step):
+        follow_user(bob, alice)
+        for begin, end in ((mute_user, unmute_user), (block_user, unblock_user)):
+            begin(bob, carol)
+            end(bob, carol)
+            begin(bob, carol)
+    for model in (Followee, Follower, Mute, Block):
+        assert is_now(model.objects.get().created_at)
+    past = PastRelation.objects.all()
+    assert len(past) == 3
+    assert all(is_now(one.began_at) and is_now(one.ended_at) for one in past)
+    post = delivered(alice, "after the follow")
+    assert explain(bob, post.pk).source in {Source.PUSH, Source.REBUILT, Source.FOLLOWED}
 
 
 @wrong_clock
