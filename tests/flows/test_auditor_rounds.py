@@ -1,6 +1,7 @@
 """A real worker audits 200 home windows and 100,000 follows: what is planted anywhere is found in the stated time."""
 
 import random
+import sys
 import time
 
 import pytest
@@ -47,7 +48,7 @@ def readers(transactional_db):
     for reader in found:
         home_timeline(reader, Cursor())
     for number in range(POSTS):
-        publish(people[number % AUTHORS], f"post {number}")
+        publish(people[number % AUTHORS * (PEOPLE // AUTHORS)], f"post {number}")
     deliver()
     assert len(HOME.existing([reader.pk for reader in found])) == READERS
     return found
@@ -80,18 +81,15 @@ def test_what_is_planted_anywhere_is_found_within_the_stated_time(readers, worke
     assert not AuditFinding.objects.exists()
 
     began, found = time.monotonic(), {}
-    chosen = [readers[0], readers[-1], random.choice(readers[1:-1])]
-    for reader in chosen:
+    planted = set()
+    for reader in (readers[0], readers[-1], random.choice(readers[1:-1])):
         ids = HOME.ids(reader.pk)
         HOME.remove(reader.pk, [ids[len(ids) // 2]])
+        planted.add((Kind.WINDOW, reader.pk))
     rows = Followee.objects.order_by("pk")
     for edge in (rows.first(), rows.last()):
         Follower.objects.get(owner=edge.followee, follower=edge.owner).delete()
-        chosen.append(edge.owner)
-
-    planted = {(Kind.WINDOW, reader.pk) for reader in chosen[:3]} | {
-        (Kind.MIRROR, follower.pk) for follower in chosen[3:]
-    }
+        planted.add((Kind.MIRROR, edge.owner_id))
 
     def look():
         for kind, viewer in AuditFinding.objects.values_list("kind", "viewer_id"):
@@ -99,12 +97,11 @@ def test_what_is_planted_anywhere_is_found_within_the_stated_time(readers, worke
         return found.keys() >= planted
 
     wait_until(look, lambda: str(found), seconds=PATIENCE_SECONDS)
-    print({kind.value: (round(seconds), total) for kind, (seconds, total) in stated.items()})  # noqa: T201
-    print({f"{kind.value} {viewer}": round(after) for (kind, viewer), after in found.items()})  # noqa: T201
-    assert found.keys() == planted
-    for (kind, _viewer), after in found.items():
+    sys.stdout.write(f"stated: {stated}\nfound after: {found}\n")
+    assert {kind for kind, _viewer in found.keys() - planted} <= {Kind.COUNT}  # of half a follow
+    for kind, viewer in planted:
         subject = Subject.WINDOWS if kind == Kind.WINDOW else Subject.FOLLOWING
-        assert after <= stated[subject][0] + LOOKS_SECONDS
+        assert found[kind, viewer] <= stated[subject][0] + LOOKS_SECONDS
     wait_until(
         lambda: not AuditFinding.objects.filter(repaired_at=None).exists(), "all is repaired"
     )
