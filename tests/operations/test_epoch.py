@@ -112,7 +112,9 @@ def test_a_restore_from_a_dump_is_noticed_though_redis_was_emptied(first):
     with connection.cursor() as sql:
         sql.execute("CREATE TABLE restored (LIKE operations_cacheepoch INCLUDING ALL)")
         sql.execute("INSERT INTO restored SELECT * FROM operations_cacheepoch")
-        sql.execute("SELECT setval(pg_get_serial_sequence('restored', 'id'), max(id)) FROM restored")
+        sql.execute(
+            "SELECT setval(pg_get_serial_sequence('restored', 'id'), max(id)) FROM restored"
+        )
         sql.execute("DROP TABLE operations_cacheepoch")
         sql.execute("ALTER TABLE restored RENAME TO operations_cacheepoch")
     after = epoch.watch()
