@@ -5,6 +5,7 @@ The ORM takes several times as long to build one of those as PostgreSQL to answe
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -27,6 +28,13 @@ def rows_of(sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_A
         cursor.execute(sql, params)
         rows: list[Row] = cursor.fetchall()
         return rows
+
+
+def database_time() -> datetime:
+    """PostgreSQL's clock, for times that one process writes and another compares: their own clocks differ."""
+    [(now,)] = rows_of("SELECT clock_timestamp()", {})
+    found: datetime = now
+    return found
 
 
 class TooSlow(Exception):

@@ -14,7 +14,7 @@ from feedsite import __version__
 from feedsite.databases import connection_limited_to
 from feedsite.environment import Environment, postgresql_options, relying_party, tls_files
 from feedsite.files.storage import storages_of
-from feedsite.server.schedules import every
+from feedsite.server.schedules import EVERY, every
 
 VERSION = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -512,8 +512,8 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {
 }
 CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue they would
-# expire, and rows whose message was lost would wait. Large deliveries come last, so that a post
+# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue rows whose
+# message was lost would wait. Large deliveries come last, so that a post
 # with a million followers does not delay one with ten (see docs/decisions/0017).
 CELERY_TASK_ROUTES = {
     "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
@@ -536,6 +536,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.timeline.tasks.sweep": 1,
     "apps.accounts.tasks.maintain_counts": 5,
     "apps.accounts.tasks.sweep_mail": 5,
+    "apps.events.tasks.recall": 5,
     "apps.graph.tasks.end_due_mutes": 5,
     "apps.operations.tasks.publish": 5,
     "apps.operations.tasks.watch_database": 5,
@@ -576,7 +577,8 @@ CELERY_BEAT_SCHEDULE = {
     task: {
         "task": task,
         "schedule": every(seconds),
-        "options": {"expires": min(max(seconds, 5), 600)},
+        # without `expires`: a worker whose clock is ahead would discard every one
+        "options": {"headers": {EVERY: seconds}},
     }
     for task, seconds in PERIODIC_TASKS.items()
 }

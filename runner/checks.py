@@ -105,6 +105,7 @@ def nightly_jobs() -> list[Job]:
         ("drill", "--minutes", "10"),
         ("drill", "--minutes", "2", "--shards", "2"),
         ("drill", "--minutes", "2", "--redis", "sentinel"),
+        ("drill", "--minutes", "4", "--rate", "20", "--with-clocks", "--with-widths"),
         ("scale",),
         ("house",),
         ("capacity",),

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from django.db import models
-from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.accounts.queries import handles_of
+from apps.sql import database_time
 from feedcache.ids import author_of
 
 
@@ -63,7 +63,7 @@ FIGURES = (
 class AuditRun(models.Model):
     """One run of the auditor: how much it compared, and the outcome."""
 
-    started_at = models.DateTimeField(gettext_lazy("at"), default=timezone.now)
+    started_at = models.DateTimeField(gettext_lazy("at"), default=database_time)
     seconds = models.FloatField(gettext_lazy("seconds"), default=0)
     pages = models.PositiveIntegerField(gettext_lazy("pages"), default=0)
     windows = models.PositiveIntegerField(gettext_lazy("windows"), default=0)
@@ -91,7 +91,7 @@ class AuditRound(models.Model):
     subject = models.CharField(max_length=16, primary_key=True, choices=Subject.choices)
     after = models.BigIntegerField(default=0)  # the last id that was compared; 0 between two rounds
     compared = models.BigIntegerField(default=0)  # in this round
-    began_at = models.DateTimeField(default=timezone.now)
+    began_at = models.DateTimeField(default=database_time)
     ended_at = models.DateTimeField(null=True)  # the last whole round; null before the first
     seconds = models.FloatField(
         null=True
@@ -126,10 +126,10 @@ class AuditFinding(models.Model):
     viewer_id = models.BigIntegerField(gettext_lazy("account"), null=True)
     post_id = models.BigIntegerField(gettext_lazy("post"), null=True)
     details = models.JSONField(gettext_lazy("details"), default=dict)
-    found_at = models.DateTimeField(gettext_lazy("found at"), default=timezone.now)
+    found_at = models.DateTimeField(gettext_lazy("found at"), default=database_time)
     repaired_at = models.DateTimeField(gettext_lazy("repaired at"), null=True)
     times = models.PositiveIntegerField(gettext_lazy("times"), default=1)
-    last_found_at = models.DateTimeField(gettext_lazy("last found at"), default=timezone.now)
+    last_found_at = models.DateTimeField(gettext_lazy("last found at"), default=database_time)
 
     class Meta:
         verbose_name, verbose_name_plural = (

@@ -8,7 +8,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.audit.models import AuditFinding, AuditRun, Kind
@@ -19,6 +18,7 @@ from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower, PendingFollow
 from apps.posts.actions import journal
 from apps.posts.models import PendingPost, Post
+from apps.sql import database_time
 from apps.timeline.fanout import dispatch, split
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources import outbox
@@ -153,7 +153,7 @@ class AuditPass:
         self.run.violations += 1
         self.run.repaired += fixed
         if len(self.findings) < MAX_FINDINGS:
-            when = timezone.now() if fixed else None
+            when = database_time() if fixed else None
             self.findings.append(AuditFinding(kind=kind, repaired_at=when, **about))
         logger.error("audit: %s %s, %s", kind, about, "repaired" if fixed else "not repaired")
 
@@ -183,7 +183,7 @@ def _found_again(
 
 def count_again(earlier: QuerySet[AuditFinding]) -> bool:
     """Count findings that are on record once more; False when there are none."""
-    return bool(earlier.update(times=F("times") + 1, last_found_at=timezone.now()))
+    return bool(earlier.update(times=F("times") + 1, last_found_at=Now()))
 
 
 def _attempt(repair: Callable[[], object]) -> bool:

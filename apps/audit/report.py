@@ -12,13 +12,13 @@ from math import ceil
 from typing import Any
 
 from django.db.models import Count, Sum
-from django.utils import timezone
 
 from apps.audit.code_version import code_hash
 from apps.audit.models import FIGURES, AuditDay, AuditFinding, AuditRound, AuditRun, Kind
 from apps.audit.oracle import rows
 from apps.operations.epoch import last_return
 from apps.operations.models import CacheEpoch
+from apps.sql import database_time
 from feedcache.ids import first_id_at
 from feedcache.local_cache import LocalCache
 
@@ -32,6 +32,7 @@ WITH receipt AS (
     SELECT extract(epoch FROM c.finished_at - p.created_at)::float8 AS seconds, c.delivered AS readers
     FROM timeline_fanoutchunk c JOIN posts_post p ON p.id = c.job_id
     WHERE c.job_id >= %(first)s AND c.job_id < %(end)s AND c.state = 'done' AND c.delivered > 0
+        AND c.finished_at >= p.created_at
     ORDER BY c.job_id DESC LIMIT %(maximum)s
 ), ranked AS (
     SELECT seconds, sum(readers) OVER (ORDER BY seconds) AS up_to, sum(readers) OVER () AS readers FROM receipt
@@ -82,7 +83,7 @@ def audit_report() -> AuditReport:
 
 
 def _make_report() -> AuditReport:
-    now = timezone.now()
+    now = database_time()
     since = now - timedelta(days=1)
     findings = AuditFinding.objects.filter(found_at__gt=since).values_list("kind")
     counted = findings.annotate(found=Count("pk"), repaired=Count("repaired_at")).order_by("kind")
@@ -105,7 +106,7 @@ def _make_report() -> AuditReport:
 
 def keep_days() -> None:
     """Write the figures of today and yesterday (UTC) from the runs and the ledger; delete days older than 90."""
-    today = timezone.now().astimezone(UTC).date()
+    today = database_time().astimezone(UTC).date()
     for day in (today - timedelta(days=1), today):
         since = datetime.combine(day, clock.min, UTC)
         until = since + timedelta(days=1)
@@ -135,4 +136,7 @@ def _speed(since: datetime, until: datetime) -> dict[str, Any]:
 
 
 def _backlog() -> dict[str, Any]:
-    return rows(_BACKLOG, {"subscriber": "apps.timeline.handlers.deliver_post"})[0]
+    found = rows(_BACKLOG, {"subscriber": "apps.timeline.handlers.deliver_post"})[0]
+    age = found["oldest_seconds"]
+    # below 0 after PostgreSQL's clock went back
+    return {**found, "oldest_seconds": age if age is None else max(0.0, age)}

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import models
-from django.utils import timezone
 
 from apps.audit.models import AuditRound, Subject
+from apps.sql import database_time
 
 
 @dataclass
@@ -37,7 +37,7 @@ def next_slice(subject: Subject, model: type[models.Model], maximum: int) -> Ite
     """The next rows of a round, at most `maximum`. An error in the block leaves them to the next run."""
     progress, _is_new = AuditRound.objects.get_or_create(pk=subject)
     if not progress.after:
-        progress.began_at, progress.compared = timezone.now(), 0
+        progress.began_at, progress.compared = database_time(), 0
     rows = model._default_manager.filter(pk__gt=progress.after).order_by("pk")[:maximum]
     ends = rows.aggregate(last=models.Max("pk"), number=models.Count("pk"))
     part = Slice(
@@ -51,7 +51,7 @@ def next_slice(subject: Subject, model: type[models.Model], maximum: int) -> Ite
     progress.after = 0 if part.is_last else part.until
     progress.compared += part.compared
     if part.is_last:
-        now, before = timezone.now(), progress.ended_at or progress.began_at
+        now, before = database_time(), progress.ended_at or progress.began_at
         progress.ended_at, progress.total = now, progress.compared
-        progress.seconds = (now - before).total_seconds()
+        progress.seconds = max(0.0, (now - before).total_seconds())  # the clock may have gone back
     progress.save()

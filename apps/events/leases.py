@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from django.apps import apps
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -20,6 +21,9 @@ logger = logging.getLogger(__name__)
 MAX_ATTEMPTS = 5
 # Longer than the time limit of the tasks that process such rows (settings); the delay after a worker has died.
 LEASE = timedelta(seconds=30)
+
+# No lease and no pause is longer: a row that is due later was written while PostgreSQL's clock was ahead.
+FARTHEST = timedelta(minutes=5)
 
 RETRY_AFTER = timedelta(seconds=2)  # times the number of attempts; models may override it
 ERROR_MAX_CHARACTERS = 2000
@@ -72,6 +76,7 @@ class LeasedRow(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now())
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     retry_after = RETRY_AFTER
+    is_for_later: ClassVar[bool] = False  # whether people choose when it is due
 
     class Meta:
         abstract = True
@@ -181,6 +186,23 @@ def postpone(row: LeasedRow) -> None:
         due_at=Now() + RETRY_AFTER,
         last_error="postponed: not possible just now",
     )
+
+
+def recall() -> int:
+    """Make due what is due later than any lease explains; how many rows. PostgreSQL's clock was ahead and went back."""
+    kinds = (model for model in apps.get_models() if issubclass(model, LeasedRow))
+    return sum(_recall(model) for model in kinds if not model.is_for_later)
+
+
+def _recall(model: type[LeasedRow]) -> int:
+    manager: Any = model._default_manager
+    late = manager.filter(state=State.PENDING, due_at__gt=Now() + FARTHEST)
+    recalled: int = late.update(due_at=Now())
+    if recalled:
+        logger.error(
+            "%s rows of %s were due in a future that no lease explains", recalled, model._meta.label
+        )
+    return recalled
 
 
 def revive(row: LeasedRow) -> None:

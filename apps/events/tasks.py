@@ -4,7 +4,7 @@ from functools import partial
 
 from celery import shared_task
 
-from apps.events import actions
+from apps.events import actions, leases
 
 SWEEP_LIMIT, SWEEP_HELPERS = 20, 4
 SWEEP_SECONDS = 1.0  # its interval: without a backlog one or two workers sweep at a time
@@ -21,6 +21,12 @@ def sweep(helpers: int = SWEEP_HELPERS) -> None:
     """Run events whose message was lost, whose worker died, or whose last attempt failed."""
     run = partial(actions.run_due, limit=SWEEP_LIMIT, overdue=actions.SWEEP_OVERDUE)
     actions.sweep(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
+
+
+@shared_task
+def recall() -> None:
+    """Make due what PostgreSQL's clock put off while it was ahead."""
+    leases.recall()
 
 
 @shared_task

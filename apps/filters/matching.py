@@ -13,7 +13,7 @@ are words and single other characters: the part "tea" is in "a tea!" and not in 
 import unicodedata
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -28,7 +28,9 @@ FEW = (
     50  # keywords: they are looked for one by one first, which is faster in the texts of most posts
 )
 MAX_REMEMBERED = 200  # posts, for the next page with them
-MAX_TOLD = 10  # of the keywords of a filter that match; who wants to know why needs no more
+# What is told of a post: who wants to know why needs no more.
+MAX_TOLD = 10  # of the keywords of a filter that match
+MAX_FILTERS_TOLD = 5  # and those that hide or warn where the first five do not
 _BETWEEN = "\0"  # parts; PostgreSQL stores no text with it
 _BETWEEN_TEXTS = "\uffff"  # no character, and no blank: a keyword does not go on in another text
 _PARTS = regex.compile(
@@ -79,36 +81,51 @@ class Filters:
 
     def __init__(self, filters: Sequence[ActiveFilter] = ()) -> None:
         self.filters = filters
-        self._found: dict[bytes, Found] = {}
+        self._found: dict[bytes, tuple[FilterMatch, ...]] = {}
+        self._naming = {post_id for each in filters for post_id in each.posts}
 
     def __bool__(self) -> bool:
         return bool(self.filters)
 
     def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
-        """The filters that match a post with these texts now, wherever they apply."""
-        words, pieces = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
-        matches = (
-            FilterMatch(
-                each,
-                _matching_keywords(each, words, pieces) if words or pieces else (),
-                post_id in each.posts,
-            )
-            for each in self.filters
-        )
-        return tuple(
-            match
-            for match in matches
-            if (match.keywords or match.names_post) and match.filter.acts_at(now)
-        )
+        """Filters that match a post with these texts now: `MAX_FILTERS_TOLD` and more only where they act elsewhere."""
+        found = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
+        if post_id in self._naming:
+            found = self._with_those_that_name(post_id, found)
+        told, acts = list[FilterMatch](), set[tuple[str, bool]]()
+        for match in found:
+            if match.filter.acts_at(now):
+                own = {(place, match.filter.hides) for place in match.filter.places}
+                if len(told) < MAX_FILTERS_TOLD or not own <= acts:
+                    told.append(match)
+                    acts |= own
+        return tuple(told)
 
-    def _remembered(self, divided: str) -> Found:
+    def _with_those_that_name(
+        self, post_id: int, found: tuple[FilterMatch, ...]
+    ) -> tuple[FilterMatch, ...]:
+        by_keyword = {match.filter.id: match for match in found}
+        matches = (
+            replace(by_keyword.get(each.id) or FilterMatch(each), names_post=post_id in each.posts)
+            for each in self.filters
+            if each.id in by_keyword or post_id in each.posts
+        )
+        return tuple(matches)
+
+    def _remembered(self, divided: str) -> tuple[FilterMatch, ...]:
         """By a hash: a process keeps many of these objects, and texts are long."""
         key = blake2b(divided.encode(errors="surrogatepass"), digest_size=16).digest()
         found = self._found.get(key)
         if found is None:
             if len(self._found) >= MAX_REMEMBERED:
                 self._found.clear()
-            found = self._found[key] = self._found_in(divided)
+            words, pieces = self._found_in(divided)
+            matches = (
+                FilterMatch(each, _matching_keywords(each, words, pieces))
+                for each in self.filters
+                if words or pieces
+            )
+            found = self._found[key] = tuple(match for match in matches if match.keywords)
         return found
 
     def _found_in(self, divided: str) -> Found:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -160,7 +161,7 @@ def block_user(owner: User, other: User) -> None:
     counts = _lock(owner, other)
     if Block.objects.filter(owner=owner, blocked=other).exists():
         return
-    block = Block.objects.create(owner=owner, blocked=other)
+    block = Block.objects.create(owner=owner, blocked=other, created_at=Now())
     _delete_request(owner, other)
     _delete_request(other, owner)
     _apply(
@@ -201,7 +202,9 @@ def mute_user(
     _require_other(owner, other)
     terms = {"hides_notifications": notifications, "expires_at": _end_of_mute(seconds)}
     counts = _lock(owner)
-    mute, created = Mute.objects.update_or_create(owner=owner, muted=other, defaults=terms)
+    mute, created = Mute.objects.update_or_create(
+        owner=owner, muted=other, defaults=terms, create_defaults={**terms, "created_at": Now()}
+    )
     if created:
         _apply(counts, RelationChange(owner.pk, MUTING, other.pk, mute.pk))
         record("relations_moved", user_ids=[owner.pk])
@@ -320,12 +323,17 @@ def _lock(*users: User) -> Counts:
 
 
 def _insert_edge(follower: User, followee: User, options: Options) -> list[RelationChange]:
-    """Insert an edge that does not exist, and record the event."""
-    edge = Followee(owner=follower, followee=followee)
+    """Insert an edge that does not exist, and record the event.
+
+    Dated by PostgreSQL, as posts are: whether a post is older than a follow is what `/explain` tells.
+    """
+    edge = Followee(owner=follower, followee=followee, created_at=Now())
     options.put_into(edge)
     with journaled(follower.pk, followee.pk):
         edge.save()
-        mirror = Follower.objects.create(owner=followee, follower=follower, notifies=options.notify)
+        mirror = Follower.objects.create(
+            owner=followee, follower=follower, notifies=options.notify, created_at=Now()
+        )
     _count(follower, followee, +1)
     if options.languages:
         _count_choosy(follower.pk)
@@ -394,7 +402,12 @@ def _rows_of(edge: Followee) -> QuerySet[Followee]:
 def _remember(kind: PastRelation.Kind, row: Relation, other_id: int, **terms: Any) -> None:
     """Store what a relation was until now."""
     PastRelation.objects.create(
-        kind=kind, owner_id=row.owner_id, other_id=other_id, began_at=row.created_at, **terms
+        kind=kind,
+        owner_id=row.owner_id,
+        other_id=other_id,
+        began_at=row.created_at,
+        ended_at=Now(),
+        **terms,
     )
 
 

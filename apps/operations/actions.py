@@ -252,7 +252,7 @@ def reason_to_wait() -> str:
         )
         return text % {"number": number}
     seconds = SETTLE_SECONDS - (timezone.now() - change.made_at).total_seconds()
-    if seconds > 0:
+    if 0 < seconds <= SETTLE_SECONDS:  # more is another clock's
         # a process that hangs is not in the reports any more
         return _("The last step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)

@@ -6,7 +6,8 @@ when a node of Memcached returns that was out of the settings meanwhile. Then a 
 cached before it counts. The epoch is a part of the keys of Memcached and of what is made from there; the rest of what
 Redis has from PostgreSQL is deleted.
 
-Redis remembers the beats of the database: with fewer of them it went back.
+Redis remembers the beats of the database: with fewer of them it went back. A restore from a dump makes new tables: that
+is noticed without Redis, too.
 """
 
 import hashlib
@@ -32,7 +33,8 @@ TOLD = timedelta(days=7)  # for how long people are told that the database went 
 _LOCK = 0x65706F6368  # of PostgreSQL, while an epoch begins
 _SERVER = """
 SELECT (SELECT system_identifier FROM pg_control_system())::text,
-    ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int
+    ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int,
+    'operations_cacheepoch'::regclass::oid::bigint
 """  # the name of a file of the log begins with its timeline
 
 
@@ -55,8 +57,13 @@ def watch() -> int:
     told = published_epoch(by=client)
     if newest.beats + 1 <= seen or (told and not CacheEpoch.objects.filter(value=told).exists()):
         return _begin(Reason.WENT_BACK, after=newest, beats=seen).value
-    if (newest.system, newest.timeline) != _server():
+    system, timeline, table = _server()
+    if (newest.system, newest.timeline) != (system, timeline):
         return _begin(Reason.OTHER_SERVER, after=newest, beats=seen).value
+    if newest.table not in (table, 0):
+        return _begin(Reason.WENT_BACK, after=newest, beats=seen).value
+    if not newest.table:  # the row is of an older release
+        CacheEpoch.objects.filter(pk=newest.pk).update(table=table)
     client.set(BEATS, newest.beats + 1)
     if told != newest.value:
         publish_epoch(newest.value, by=client)
@@ -94,13 +101,14 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
         newest = _newest()
         if newest is not None and newest != after:
             return newest
-        system, timeline = _server()
+        system, timeline, table = _server()
         epoch = CacheEpoch.objects.create(
             value=0 if newest is None else secrets.randbelow(1 << EPOCH_BITS) + 1,
             reason=reason,
             nodes=_nodes(),
             system=system,
             timeline=timeline,
+            table=table,
             beats=beats + 1,
         )
     if reason != Reason.INSTALLED:
@@ -124,7 +132,7 @@ def _nodes() -> str:
     return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
 
 
-def _server() -> tuple[str, int]:
-    """PostgreSQL's identifier of the data directory, and the timeline that it writes."""
-    [(system, timeline)] = rows_of(_SERVER, {})
-    return system, timeline
+def _server() -> tuple[str, int, int]:
+    """PostgreSQL's identifier of the data directory, the timeline that it writes, its number of the table of epochs."""
+    [(system, timeline, table)] = rows_of(_SERVER, {})
+    return system, timeline, table

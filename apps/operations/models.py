@@ -55,6 +55,8 @@ class CacheEpoch(models.Model):
     # PostgreSQL's identifier of its data directory, and its timeline, another one after a failover.
     system = models.CharField(max_length=20)
     timeline = models.PositiveIntegerField()
+    # PostgreSQL's number of this table: a restore from a dump makes another one. 0: not known yet.
+    table = models.PositiveBigIntegerField(default=0)
     beats = models.BigIntegerField(default=0)
 
     class Meta:

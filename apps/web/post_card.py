@@ -25,6 +25,9 @@ from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
+MAX_FILTERED_CARDS = (
+    512  # with the titles of somebody's filters: apart, where they push out no card of everybody's
+)
 LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 
@@ -123,14 +126,16 @@ class PostCard(NamedTuple):
     below: SafeString = SafeString()
 
     @property
-    def is_shared(self) -> bool:
-        """Whether to cache the card: all posts are open, no filter warns, no form has a token."""
-        return self.is_open and not (self.item.warnings or self.is_ballot or self.below)
+    def is_cached(self) -> bool:
+        """All posts are open, and no form has a token."""
+        return self.is_open and not (self.is_ballot or self.below or settings.DEBUG)
 
     @property
     def html(self) -> SafeString:
         """Without its <article> element, which depends on the position in the feed."""
-        return _render_cached(self) if self.is_shared and not settings.DEBUG else _render(self)
+        if not self.is_cached:
+            return _render(self)
+        return _render_filtered(self) if self.item.warnings else _render_cached(self)
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
@@ -206,3 +211,4 @@ def _render(card: PostCard, template: str = CARD) -> SafeString:
 
 
 _render_cached = lru_cache(maxsize=MAX_CARDS)(_render)
+_render_filtered = lru_cache(maxsize=MAX_FILTERED_CARDS)(_render)

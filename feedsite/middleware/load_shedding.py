@@ -3,16 +3,21 @@
 Each class of interfaces has its own seats (WEB_CONCURRENCY) and a short queue with a timeout; beyond that 503 with
 Retry-After. A request holds one database connection at most, so seats are also the class's share of the pool. The
 server has more threads than all seats and queues, so that one is always free to refuse: a refusal takes microseconds.
+
+Who is logged in, or has a token, holds at most half of the seats of a class and half of its queue with it: the dearest
+pages of one member, many at once, leave the other half to everybody else. What is beyond is that member's own 429.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 
-from apps.errors import Unavailable
+from apps.errors import DomainError, TooMany, Unavailable
 from apps.http.errors import error_response
 from apps.http.interfaces import InterfaceClass, class_of
 from feedsite.server.bodies import error_of
@@ -35,40 +40,90 @@ class LoadSheddingMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path.startswith(NEVER_REFUSED):
             return self._get_response(request)
-        if (refusal := error_of(request)) is not None:
+        if (broken := error_of(request)) is not None:
+            return error_response(request, broken)
+        seats, client = self._seats[class_of(request)], client_of(request)
+        if (refusal := seats.acquire(client)) is not None:
+            if isinstance(refusal, Unavailable):
+                request.META[REFUSED] = True
             return error_response(request, refusal)
-        seats = self._seats[class_of(request)]
-        if not seats.acquire():
-            request.META[REFUSED] = True
-            return error_response(request, too_busy())
         try:
             return self._get_response(request)
         finally:
-            seats.release()
+            seats.release(client)
+
+
+def client_of(request: HttpRequest) -> str:
+    """The token or the session of a request, as it was sent: nobody is looked up yet. Empty for visitors."""
+    token = request.META.get("HTTP_AUTHORIZATION", "")
+    return token or request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+
+
+@dataclass(eq=False)
+class _Waiting:
+    client: str
+    is_seated: threading.Event = field(default_factory=threading.Event)
 
 
 class Seats:
-    """So many requests at once, and so many that wait."""
+    """So many requests at once, and so many that wait, in the order in which they came; of one client half of each."""
 
     def __init__(self, concurrency: int, queue: int) -> None:
-        self._slots = threading.BoundedSemaphore(concurrency)
-        self._queue = threading.BoundedSemaphore(queue)
+        self._lock = threading.Lock()
+        self._free, self._share = concurrency, -(-concurrency // 2)
+        self._queue, self._queue_share = queue, -(-queue // 2)
+        self._seated: Counter[str] = Counter()
+        self._waiting: list[_Waiting] = []
 
-    def acquire(self) -> bool:
-        """False when the request has to be refused."""
-        if self._slots.acquire(blocking=False):
-            return True
-        if not self._queue.acquire(blocking=False):
-            return False
-        try:
-            return self._slots.acquire(timeout=settings.WEB_QUEUE_SECONDS)
-        finally:
-            self._queue.release()
+    def acquire(self, client: str) -> DomainError | None:
+        """None with a seat, else why the request has to be refused."""
+        with self._lock:
+            if self._may_sit(client):
+                self._sit(client)
+                return None
+            in_front = sum(one.client == client for one in self._waiting)
+            if client and in_front >= self._queue_share:
+                return too_much_at_once()
+            if len(self._waiting) >= self._queue:
+                return too_busy()
+            own = _Waiting(client)
+            self._waiting.append(own)
+        own.is_seated.wait(settings.WEB_QUEUE_SECONDS)
+        with self._lock:
+            if own.is_seated.is_set():
+                return None
+            self._waiting.remove(own)
+            return too_much_at_once() if self._has_its_share(client) else too_busy()
 
-    def release(self) -> None:
-        self._slots.release()
+    def release(self, client: str) -> None:
+        """Give the seat to whoever has waited longest and may have it."""
+        with self._lock:
+            self._free += 1
+            self._seated[client] -= 1
+            if not self._seated[client]:
+                del self._seated[client]
+            for one in self._waiting:
+                if self._may_sit(one.client):
+                    self._waiting.remove(one)
+                    self._sit(one.client)
+                    one.is_seated.set()
+                    return
+
+    def _may_sit(self, client: str) -> bool:
+        return self._free > 0 and not self._has_its_share(client)
+
+    def _has_its_share(self, client: str) -> bool:
+        return bool(client) and self._seated[client] >= self._share
+
+    def _sit(self, client: str) -> None:
+        self._free -= 1
+        self._seated[client] += 1
 
 
 def too_busy() -> Unavailable:
     text = _("Too many people are here just now. Try again in a moment.")
     return Unavailable(str(text), retry_after=RETRY_AFTER_SECONDS)
+
+
+def too_much_at_once() -> TooMany:
+    return TooMany(str(_("Too many requests.")), retry_after=RETRY_AFTER_SECONDS)

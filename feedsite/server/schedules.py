@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from celery.schedules import schedule
 
+EVERY = "feedsite_every"  # a header of what beat sends: the seconds between two (`feedsite.server.turns`)
 _START = time.time() - time.monotonic()
 
 
@@ -17,5 +18,16 @@ def steady_now() -> datetime:
     return datetime.fromtimestamp(_START + time.monotonic(), UTC)
 
 
+class SteadySchedule(schedule):
+    """Runs by `steady_now`. What ran in the future is due: an earlier beat, whose clock was ahead, said so."""
+
+    def remaining_estimate(self, last_run_at: datetime) -> timedelta:
+        last_run_at = self.maybe_make_aware(last_run_at)
+        if last_run_at > self.now():
+            return timedelta()
+        remaining: timedelta = super().remaining_estimate(last_run_at)
+        return remaining
+
+
 def every(seconds: float) -> schedule:
-    return schedule(timedelta(seconds=seconds), nowfun=steady_now)
+    return SteadySchedule(timedelta(seconds=seconds), nowfun=steady_now)

@@ -4,13 +4,26 @@ from datetime import datetime, timedelta
 
 import pytest
 import time_machine
+from django.db.models.functions import Now
 from django.utils import timezone
 
+from apps.audit.explain import Source, explain
 from apps.events import actions as events
-from apps.events import leases
+from apps.events import leases, tasks
 from apps.events.models import Event
+from apps.graph.actions import (
+    block_user,
+    follow_user,
+    mute_user,
+    unblock_user,
+    unfollow_user,
+    unmute_user,
+)
+from apps.graph.models import Block, Followee, Follower, Mute, PastRelation
+from apps.posts.actions.drafts import Draft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import repost
+from apps.posts.actions.schedule import schedule_post
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import second_of
@@ -72,6 +85,25 @@ def deliver_by_another_clock():
 
 
 @wrong_clock
+def test_relations_by_a_web_server_with_another_clock_are_of_now(alice, bob, carol, step):
+    """`/explain` compares them with posts; as-of pages, too."""
+    unfollow_user(bob, alice)
+    with time_machine.travel(timezone.now() + step):
+        follow_user(bob, alice)
+        for begin, end in ((mute_user, unmute_user), (block_user, unblock_user)):
+            begin(bob, carol)
+            end(bob, carol)
+            begin(bob, carol)
+    for model in (Followee, Follower, Mute, Block):
+        assert is_now(model.objects.get().created_at)
+    past = PastRelation.objects.all()
+    assert len(past) == 3
+    assert all(is_now(one.began_at) and is_now(one.ended_at) for one in past)
+    post = delivered(alice, "after the follow")
+    assert explain(bob, post.pk).source in {Source.PUSH, Source.REBUILT, Source.FOLLOWED}
+
+
+@wrong_clock
 def test_a_retry_waits_as_long_as_it_should(step):
     Event.objects.create(name="blocked", subscriber="tests.handler", payload={})
     with time_machine.travel(timezone.now() + step):
@@ -79,6 +111,24 @@ def test_a_retry_waits_as_long_as_it_should(step):
         leases.fail(row, RuntimeError())
     row.refresh_from_db()
     assert timedelta() < row.due_at - row.created_at < MINUTE
+
+
+def test_what_a_clock_ahead_put_off_is_done_when_it_is_right_again(alice, bob):
+    """Until then it would wait for a day."""
+    post = publish(alice, "published a day ahead")
+    ahead = Now() + timedelta(days=1)
+    Event.objects.filter(state=leases.State.PENDING).update(due_at=ahead)
+    soon = Now() + leases.LEASE
+    leased = Event.objects.create(name="blocked", subscriber="tests.handler", payload={}, due_at=soon)  # fmt: skip
+    later = schedule_post(alice, Draft("for later"), timezone.now() + timedelta(days=30))
+    deliver_by_another_clock()
+    assert not FanoutJob.objects.exists()
+    tasks.recall()
+    deliver_by_another_clock()
+    assert FanoutJob.objects.get(pk=post.pk).state == leases.State.DONE
+    for waiting in (leased, later):
+        waiting.refresh_from_db()
+        assert waiting.due_at > timezone.now()
 
 
 def test_health_knows_a_clock_that_went_back(alice):

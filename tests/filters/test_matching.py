@@ -1,5 +1,6 @@
 """Whether a filter finds something in a text."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -95,6 +96,31 @@ def test_a_few_keywords_say_why():
     every = looking_for(*(keyword(f"{n}", whole=False) for n in range(20)))
     [found] = every.matches(1, ["0123456789 10 11 12"], NOW)
     assert found.keywords == tuple("0123456789")
+
+
+def told(filters, *, post_id=1):
+    return [match.filter.id for match in Filters(filters).matches(post_id, ["a tea"], NOW)]
+
+
+def test_a_few_filters_say_why():
+    words = [keyword("tea", whole=True)]
+    alike = [ActiveFilter(n, "", {"home"}, hides=False, keywords=words) for n in range(1, 50)]
+    assert told(alike) == [1, 2, 3, 4, 5]
+    over = datetime(2000, 1, 1, tzinfo=UTC)
+    assert told([replace(alike[0], expires_at=over), *alike[1:]]) == [2, 3, 4, 5, 6]
+    named = [*alike[:20], ActiveFilter(99, "", {"home"}, hides=False, posts={7: 1})]
+    assert told(named[::-1], post_id=7) == [99, 20, 19, 18, 17]
+    assert told(named[::-1], post_id=8) == [20, 19, 18, 17, 16]
+
+
+def test_a_filter_that_acts_elsewhere_or_otherwise_is_told_however_many_there_are():
+    """Programs hide and warn by what they are told."""
+    words = [keyword("tea", whole=True)]
+    alike = [ActiveFilter(n, "", {"home"}, hides=False, keywords=words) for n in range(1, 50)]
+    hiding = ActiveFilter(60, "", {"home"}, hides=True, keywords=words)
+    elsewhere = ActiveFilter(61, "", {"home", "thread"}, hides=False, keywords=words)
+    again = replace(elsewhere, id=62)
+    assert told([*alike, hiding, elsewhere, again]) == [1, 2, 3, 4, 5, 60, 61]
 
 
 LETTER = regex.compile(

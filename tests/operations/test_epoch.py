@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from apps.operations import epoch, tasks
 from apps.operations.models import CacheEpoch, Reason
@@ -97,11 +97,36 @@ def test_a_database_from_before_the_epoch_that_is_told_went_back(first):
 
 @pytest.mark.parametrize("server", [("another", 1), (None, 7)])
 def test_another_server_or_timeline_begins_one(first, monkeypatch, server):
-    system, timeline = epoch._server()
-    monkeypatch.setattr(epoch, "_server", lambda: (server[0] or system, server[1] or timeline))
+    system, timeline, table = epoch._server()
+    there = server[0] or system, server[1] or timeline, table
+    monkeypatch.setattr(epoch, "_server", lambda: there)
     assert epoch.watch() != first
     assert begun() == [Reason.INSTALLED, Reason.OTHER_SERVER]
     assert len({epoch.watch() for _ in range(2)}) == 1
+
+
+def test_a_restore_from_a_dump_is_noticed_though_redis_was_emptied(first):
+    """And within five seconds of the dump: the table of epochs is another one."""
+    epoch.watch()
+    configuration().flushdb()
+    with connection.cursor() as sql:
+        sql.execute("CREATE TABLE restored (LIKE operations_cacheepoch INCLUDING ALL)")
+        sql.execute("INSERT INTO restored SELECT * FROM operations_cacheepoch")
+        sql.execute(
+            "SELECT setval(pg_get_serial_sequence('restored', 'id'), max(id)) FROM restored"
+        )
+        sql.execute("DROP TABLE operations_cacheepoch")
+        sql.execute("ALTER TABLE restored RENAME TO operations_cacheepoch")
+    after = epoch.watch()
+    assert after != first
+    assert begun() == [Reason.INSTALLED, Reason.WENT_BACK]
+    assert [epoch.watch() for _ in range(2)] == [after] * 2
+
+
+def test_the_table_of_a_row_of_an_older_release_is_learned(first):
+    CacheEpoch.objects.update(table=0)
+    assert epoch.watch() == first
+    assert CacheEpoch.objects.get().table > 0
 
 
 def test_what_redis_lost_is_told_again_and_nothing_begins(first):

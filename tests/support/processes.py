@@ -10,19 +10,24 @@ import urllib.request
 from django.db import connection
 
 from runner import programs
+from runner.checkout import MANAGE
 from runner.programs import QUEUES
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 
-def start_worker(directory, app="feedsite"):
+def start_worker(directory, app="feedsite", **settings):
     """Start a worker on the test database and wait until it takes tasks."""
     log = directory / "worker.log"
     command = [sys.executable, "-m", "celery", "-A", app, "worker", "-B", "-s", str(directory / "beat"),
                "-Q", QUEUES, "--pool", "prefork", "-c", "1", "-l", "INFO"]  # fmt: skip
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command, env=environment(), stdout=output, stderr=output, start_new_session=True
+            command,
+            env={**environment(), **settings},
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     _wait_for_start(process, lambda: " ready." in log.read_text(), log)
     return process
@@ -57,6 +62,16 @@ def _answers(address):
             return answer.status == 200
     except OSError:
         return False
+
+
+def manage(*words, **settings):
+    """Run a command of manage.py on the test database; what it prints. It must not fail."""
+    done = subprocess.run(
+        [sys.executable, "-P", MANAGE, *words],
+        env={**environment(), **settings}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def environment():

@@ -128,16 +128,25 @@ def test_restricted_posts_are_never_cached(shown, alice, bob, same):
     assert any(item.quoted for item in open_ones)
     assert cached() == len(open_ones)
     viewer = Viewer.of(bob)
-    assert [card_of(item, viewer).is_shared for item in items] == [
+    assert [card_of(item, viewer).is_cached for item in items] == [
         item in open_ones for item in items
     ]
 
 
-def test_what_is_quoted_from_few_and_what_a_filter_warns_of_is_never_cached(shown, bob, same):
+def test_what_is_quoted_from_few_is_never_cached(shown, bob, same):
     [item] = [item for item in items_of(bob) if item.quoted]
     quoted = replace(item.quoted, post=replace(item.quoted.post, visibility="followers"))
-    same(bob, [replace(item, source=quoted), replace(item, warnings=("Spiders",))])
+    same(bob, [replace(item, source=quoted)])
     assert not cached()
+
+
+def test_what_a_filter_warns_of_pushes_out_no_card_of_everybody(shown, bob, same):
+    [item] = [item for item in items_of(bob) if item.quoted]
+    same(bob, [replace(item, warnings=("Spiders",))])
+    assert not cached()
+    before = post_card._render_filtered.cache_info().hits
+    same(bob, [replace(item, warnings=("Spiders",)), replace(item, warnings=("Snakes",))])
+    assert post_card._render_filtered.cache_info().hits > before
 
 
 def test_readers_who_may_do_the_same_share_a_card(shown, alice, bob, carol, same):

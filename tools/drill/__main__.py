@@ -17,6 +17,8 @@ examples:
   ./run drill --minutes 10 --seed 7       the long one: 10,000 posts, 200 faults
   ./run drill --json drill.json           the figures and every violation as JSON
   ./run drill --with-postgres             PostgreSQL is killed and cut off as well
+  ./run drill --minutes 4 --with-clocks   clocks go an hour and a day ahead and back; needs libfaketime
+  ./run drill --with-widths               Main is narrowed and widened again by restarts
   ./run drill --minutes 3 --shards 2      follows and posts on two PostgreSQL servers: shards move, a replica is paused
   ./run drill --pairs 10000               explains so many random pairs of reader and post at the end
   ./run drill --redis sentinel            the primary of the timelines is killed; its replica is promoted
@@ -41,6 +43,8 @@ def main(command_line: list[str]) -> int:
             seed=options.seed,
             json=options.json,
             with_postgres=options.with_postgres,
+            with_clocks=options.with_clocks,
+            with_widths=options.with_widths,
             broken=options.broken,
             per_second=options.rate,
             keep=options.keep,
@@ -83,6 +87,17 @@ def _parser() -> argparse.ArgumentParser:
         "--with-postgres",
         action="store_true",
         help="faults of PostgreSQL too; pages fail while it is away",
+    )
+    parser.add_argument(
+        "--with-clocks",
+        action="store_true",
+        help="the clocks of a web server, the worker, beat and PostgreSQL go an hour and a day ahead and back, one"
+        " after another; needs libfaketime",
+    )
+    parser.add_argument(
+        "--with-widths",
+        action="store_true",
+        help="Main is narrowed to one node after a third of the load and widened after two, by a restart of everything",
     )
     parser.add_argument(
         "--redis",

@@ -14,15 +14,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from runner.checkout import ROOT
 from runner.terminal import LaunchError
+from tools.drill.entry import on_the_path
 
 SWITCH = "FEEDSITE_DRILL_BREAK"
-ENTRY = Path(__file__).resolve().parent / "entry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +276,7 @@ def switched_on(environment: Mapping[str, str], name: str) -> dict[str, str]:
     """The environment of a process that is broken. LaunchError when there is no such break."""
     if name not in BREAKS:
         raise LaunchError(f"there is no break {name!r}; choose from {', '.join(BREAKS)}")
-    path = os.pathsep.join([str(ENTRY), environment.get("PYTHONPATH", str(ROOT))])
-    return {**environment, SWITCH: name, "PYTHONPATH": path}
+    return {**environment, SWITCH: name, **on_the_path(environment)}
 
 
 def main(command_line: list[str]) -> int:

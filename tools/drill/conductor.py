@@ -12,6 +12,7 @@ from rich.console import Console
 
 from runner.terminal import LaunchError
 from tools.drill.breaks import switched_on
+from tools.drill.clocks import PACKAGE, find_library
 from tools.drill.history import History
 from tools.drill.options import Options
 from tools.drill.processes import Processes
@@ -23,6 +24,10 @@ from tools.tables import make_tables
 
 def conduct(options: Options, console: Console) -> int:
     """Run a drill; 1 when an invariant was violated, 2 when it could not be run."""
+    if options.with_clocks and find_library() is None:
+        console.print(
+            f"There is no libfaketime here (apt-get install {PACKAGE}): clocks stay right."
+        )
     place = Path(tempfile.mkdtemp(prefix="feedsite-drill-"))
     try:
         failed = _run(options, console, place)
@@ -47,7 +52,11 @@ def _run(options: Options, console: Console, place: Path) -> bool:
         history = History(place / "history.jsonl")
         stack.callback(history.close)
         processes = Processes(
-            servers.data.log, servers.data.beat, _environment(servers, options), proxy
+            servers.data.log,
+            servers.data.beat,
+            _environment(servers, options),
+            proxy,
+            servers.clocks,
         )
         stack.callback(processes.stop)
         from tools.drill.run import Drill  # noqa: PLC0415 -- Django, whose models it imports, stands only now

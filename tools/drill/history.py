@@ -56,6 +56,11 @@ class History:
             operation.status, operation.found = status, found
             self._write(t=operation.end, n=operation.number, do=outcome, status=status, found=found)
 
+    def published(self, post_id: int) -> float:
+        """When it was acknowledged."""
+        ends = (one.end for one in self.operations if one.found == post_id)
+        return next(ends)
+
     def note(self, **line: Any) -> None:
         with self._lock:
             self._write(t=time.time(), **line)

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -15,8 +15,19 @@ from typing import Any
 
 from runner.services.redis import ask
 from runner.terminal import LaunchError
+from tools.drill.clocks import Clocks
 from tools.drill.failovers import OUTAGES, Outage
-from tools.drill.faults import BEAT, BROKER, COUNTERS, POSTGRES, TIMELINES, WORKER, Fault, Kind
+from tools.drill.faults import (
+    BEAT,
+    BROKER,
+    COUNTERS,
+    POSTGRES,
+    STEPS,
+    TIMELINES,
+    WORKER,
+    Fault,
+    Kind,
+)
 from tools.drill.history import History
 from tools.drill.processes import Processes
 from tools.drill.relay import Mode
@@ -127,18 +138,39 @@ class Injector:
         if fault.kind in OUTAGES:
             self._begin_outage(fault)
             return
+        self._note_trouble(fault)
+        undo = self._carry_out(fault)
+        if undo is not None:
+            self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
+
+    def _note_trouble(self, fault: Fault) -> None:
         if fault.target == TIMELINES and fault.kind not in (Kind.FLUSH, Kind.FORGET, Kind.DELAY):
             now = time.time()
             self.away.append((now, now + fault.seconds))
         if fault.target == BROKER:
             over = time.monotonic() + fault.seconds
             self._shaken |= dict.fromkeys(CONSUMERS, over)
+
+    def _carry_out(self, fault: Fault) -> Callable[[], None] | None:
+        """Do it; how it is healed, if it is not over at once."""
         if self._shards is not None and (fault.kind is Kind.MOVE or fault.target == REPLICA):
-            undo = self._shards.begin(fault)
-        else:
-            undo = self._do(fault)
-        if undo is not None:
-            self._later(time.monotonic() + fault.seconds, Healing(self, fault, undo))
+            return self._shards.begin(fault)
+        if fault.kind in STEPS and self._servers.clocks is not None:
+            return self._on_clock(self._servers.clocks, fault)
+        if fault.kind in (Kind.NARROW, Kind.WIDEN):
+            self._restart_all(self._servers.width_settings(is_narrow=fault.kind is Kind.NARROW))
+            return None
+        return self._do(fault)
+
+    def _restart_all(self, settings: Mapping[str, str]) -> None:
+        """All at once: what one changes under the old settings another would not see under the new ones."""
+        processes = [one for name, one in self._processes.by_name.items() if name not in self._down]
+        for process in processes:
+            process.kill()
+        for process in self._processes.by_name.values():
+            process.set(**settings)
+        for process in processes:
+            process.start()
 
     def _begin_outage(self, fault: Fault) -> None:
         self._down.add(fault.target)  # no other fault of this server until it is over
@@ -185,6 +217,10 @@ class Injector:
         seconds = DELAY_SECONDS.get(fault.target, MEMCACHED_DELAY_SECONDS)
         link.set(MODES[fault.kind], seconds=seconds)
         return lambda: link.set(Mode.PASS)
+
+    def _on_clock(self, clocks: Clocks, fault: Fault) -> Callable[[], None]:
+        clocks.set(fault.target, STEPS[fault.kind])
+        return lambda: clocks.set(fault.target, 0)
 
     def _on_process(self, fault: Fault) -> Callable[[], None] | None:
         process = self._processes.by_name[fault.target]

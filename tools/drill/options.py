@@ -12,6 +12,8 @@ class Options:
     seed: int = 1
     json: Path | None = None
     with_postgres: bool = False
+    with_clocks: bool = False
+    with_widths: bool = False
     broken: str | None = None
     per_second: float = 45.0
     keep: Path | None = None

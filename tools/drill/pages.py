@@ -191,7 +191,8 @@ class Pages:
 
     def _was_cut_off(self, post_id: int, read: _Read) -> bool:
         """Whether the post is owed to the windows since Redis could not be reached: a known gap, by the ledger only."""
-        written = second_of(post_id) - SLACK_SECONDS
+        published = self._facts.published.get(post_id)
+        written = (published.begin if published else second_of(post_id)) - SLACK_SECONDS
         return any(begin < read.end and end > written for begin, end in self._away)
 
     def _known_since(self, viewer: int, post_id: int) -> tuple[float, bool]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from runner import programs
 from runner.processes import Child, spawn
+from tools.drill.clocks import Clocks
 from tools.drill.faults import BEAT, WORKER
 from tools.drill.proxy import Link, Proxy
 
@@ -35,6 +36,10 @@ class Process:
     def start(self) -> None:
         """Start it; returns at once."""
         self.child = spawn(self.name, self._command, log=self._log, environment=self._environment)
+
+    def set(self, **settings: str) -> None:
+        """Other settings from its next start on."""
+        self._environment = {**self._environment, **settings}
 
     def running(self) -> bool:
         """Whether it has not ended."""
@@ -70,7 +75,14 @@ class Process:
 class Processes:
     """All of them, and the links in front of the web servers."""
 
-    def __init__(self, log: Path, beat: Path, environment: Mapping[str, str], proxy: Proxy) -> None:
+    def __init__(
+        self,
+        log: Path,
+        beat: Path,
+        environment: Mapping[str, str],
+        proxy: Proxy,
+        clocks: Clocks | None = None,
+    ) -> None:
         self.environment = environment
         self.links: list[Link] = []
         self.by_name: dict[str, Process] = {}
@@ -83,7 +95,8 @@ class Processes:
             commands[f"web{number}"] = programs.web(host="127.0.0.1", port=port)
             self.links.append(proxy.link(f"web{number}", f"127.0.0.1:{port}"))
         for name, command in commands.items():
-            self.by_name[name] = Process(name, command, log / f"{name}.log", environment)
+            own = clocks.python(name, environment) if clocks else environment
+            self.by_name[name] = Process(name, command, log / f"{name}.log", own)
 
     @property
     def web(self) -> list[str]:

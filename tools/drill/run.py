@@ -11,7 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from apps.audit.oracle import Oracle
 from runner.processes import error_line
 from runner.terminal import LaunchError
-from tools.drill import faults, follows, homes, report, shards, work
+from tools.drill import clocks, faults, follows, homes, report, shards, work
+from tools.drill.acts import bearer
 from tools.drill.facts import Facts
 from tools.drill.history import History
 from tools.drill.injector import Injector
@@ -55,6 +56,8 @@ class Drill:
         self._injector = Injector(servers, processes, history, self._shards)
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
+        self._clocks = servers.clocks
+        self._watch: clocks.Watch | None = None
 
     def run(self) -> bool:
         """Play, heal, check and report; whether something was violated."""
@@ -83,20 +86,10 @@ class Drill:
 
     def _play(self, world: World, progress: Progress) -> None:
         options, seconds = self._options, self._options.minutes * 60
-        plan = faults.plan(
-            options.seed,
-            seconds=seconds,
-            choices=faults.possible(
-                memcached=self._servers.memcached,
-                web=self._processes.web,
-                with_postgres=options.with_postgres,
-                redis=options.redis,
-                broker=options.broker,
-            ),
-        )
-        plan += faults.in_the_middle(seconds=seconds, redis=options.redis, broker=options.broker)
-        if self._servers.shards is not None:
-            plan += self._plan_of_shards(world, self._servers.shards.names)
+        plan = self._plan(world)
+        if self._clocks is not None:
+            self._watch = clocks.Watch(self._addresses, self._clocks, self._history)
+            self._watch.start()
         bar = progress.add_task(f"Load and {len(plan)} faults", total=seconds)
         load = Load(
             world,
@@ -125,6 +118,28 @@ class Drill:
         if load.errors:
             raise LaunchError("; ".join(load.errors))
 
+    def _plan(self, world: World) -> list[faults.Fault]:
+        options, seconds = self._options, self._options.minutes * 60
+        plan = faults.plan(
+            options.seed,
+            seconds=seconds,
+            choices=faults.possible(
+                memcached=self._servers.memcached,
+                web=self._processes.web,
+                with_postgres=options.with_postgres,
+                redis=options.redis,
+                broker=options.broker,
+            ),
+        )
+        plan += faults.in_the_middle(seconds=seconds, redis=options.redis, broker=options.broker)
+        if options.with_widths and self._servers.memcached:
+            plan += faults.widths(seconds=seconds)
+        if self._clocks is not None:
+            plan += clocks.plan(self._processes.web[0], seconds=seconds)
+        if self._servers.shards is not None:
+            plan += self._plan_of_shards(world, self._servers.shards.names)
+        return plan
+
     def _plan_of_shards(self, world: World, servers: list[str]) -> list[faults.Fault]:
         people = follows.people_of_shards(world)
 
@@ -146,10 +161,12 @@ class Drill:
         self._step(progress, "Draining", self._drain)
         self._step(progress, "Canary", lambda: work.canary(verdicts, world, reader, history))
         facts = Facts(history.operations, world)
-        delivered, oracle = work.settled(), Oracle()
+        true = self._clocks.true if self._clocks is not None else float
+        delivered, oracle = work.settled(true), Oracle()
         for name, check in (
             ("Dead letters", lambda: work.dead_letters(verdicts)),
             ("Ledger", lambda: work.ledger(verdicts, facts, delivered)),
+            ("Times", lambda: self._check_times(world, facts)),
             ("Published once", lambda: work.published_once(verdicts)),
             ("Follows", lambda: self._check_follows(world, facts, reader)),
             (
@@ -168,6 +185,18 @@ class Drill:
             ("Counts", lambda: homes.counts(verdicts, world, oracle, reader)),
         ):
             self._step(progress, name, check)
+
+    def _check_times(self, world: World, facts: Facts) -> None:
+        if self._watch is None:
+            return
+        self._watch.stop()
+        self._watch.look()
+        people = {one.id: bearer(one) for one in world.people}
+        authors = {
+            post: one.actor for post, one in facts.published.items() if one.name == "publish"
+        }
+        self._watch.receipts(people, authors)
+        self._watch.tell(self._verdicts)
 
     def _check_follows(self, world: World, facts: Facts, reader: Reader) -> None:
         verdicts, history = self._verdicts, self._history

@@ -13,6 +13,7 @@ from runner.services.memcached import BACKUP, L1, MAIN, Memcached, Tiers
 from runner.services.postgres import Postgres
 from runner.services.redis import Redis
 from runner.services.service import Service
+from tools.drill.clocks import Clocks, find_library
 from tools.drill.faults import (
     BROKER,
     CLUSTER,
@@ -58,20 +59,33 @@ SETTINGS = {
 }
 
 
+class PostgresWithClock(Postgres):
+    """Its clock can be set."""
+
+    clocks: Clocks | None = None
+
+    def _environment(self) -> dict[str, str]:
+        own = self.clocks.environment(POSTGRES) if self.clocks else {}
+        return {**super()._environment(), **own}
+
+
 class Servers:
     """PostgreSQL, Redis and the Memcached nodes, with their links. NotToBeHad.
 
     `group` is what has the timelines instead of one Redis, `rabbitmq` the broker instead of another. A group has no
-    link: its clients go to the addresses that it tells them.
+    link: its clients go to the addresses that it tells them. `clocks` are those that can be set, if any.
     """
 
     def __init__(self, directory: Path, proxy: Proxy, options: Options) -> None:
+        library = find_library() if options.with_clocks else None
+        self.clocks = Clocks(directory / "clocks", library) if library else None
         self.data = DataDir(directory)
         self.data.prepare()
         self.proxy = proxy
-        self.postgres = Postgres(
+        self.postgres = PostgresWithClock(
             self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
         )
+        self.postgres.clocks = self.clocks
         self.group = self._group(options.redis)
         self.rabbitmq = RabbitMQ(self._place(RABBITMQ)) if options.broker == RABBITMQ else None
         self.redis: dict[str, Redis] = {}
@@ -133,6 +147,11 @@ class Servers:
             **(self.shards.site_settings() if self.shards else {}),
         }
         return self._settings(services)
+
+    def width_settings(self, *, is_narrow: bool) -> dict[str, str]:
+        """The site's settings for Main, with its first node only or with all."""
+        addresses = self.proxied_environment()[MAIN.setting].split(MAIN.divided_by)
+        return {MAIN.setting: MAIN.divided_by.join(addresses[:1] if is_narrow else addresses)}
 
     def _settings(self, services: Mapping[str, str]) -> dict[str, str]:
         # the addresses last: this process has those of the servers themselves in its own environment

@@ -1,6 +1,7 @@
 """After healing: the work that was owed is done, once, adds up, and changes nothing when it is done again."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Max
@@ -96,8 +97,11 @@ def dead_letters(verdicts: Verdicts) -> None:
             verdict.violate(f"{row} is a dead letter: {row.last_error}", lost=1)
 
 
-def settled() -> dict[int, float]:
-    """When the delivery of each post was complete, by the ledger (seconds since the epoch)."""
+def settled(true: Callable[[float], float]) -> dict[int, float]:
+    """When the delivery of each post was complete, by the ledger (seconds since the epoch).
+
+    `true` is when it was what PostgreSQL's clock said.
+    """
     finished = FanoutChunk.objects.values("job").annotate(last=Max("finished_at"))
     open_jobs = set(FanoutChunk.objects.exclude(state=State.DONE).values_list("job", flat=True))
     open_jobs |= set(FanoutJob.objects.exclude(state=State.DONE).values_list("pk", flat=True))
@@ -105,7 +109,7 @@ def settled() -> dict[int, float]:
     jobs = FanoutJob.objects.values_list("pk", "created_at", "finished_at")
     # a job may end without chunks: when its post was deleted before anybody came to cut it
     ends = {job: [made, done, chunks.get(job)] for job, made, done in jobs if job not in open_jobs}
-    return {job: max(at for at in all_ if at).timestamp() for job, all_ in ends.items()}
+    return {job: max(true(at.timestamp()) for at in all_ if at) for job, all_ in ends.items()}
 
 
 def ledger(verdicts: Verdicts, facts: Facts, delivered: dict[int, float]) -> None:

@@ -101,7 +101,9 @@ def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: 
         Source.PUSH: not was_reached,
         Source.REBUILT: was_reached,
         Source.BACKFILL: not (
-            ledger["followed_at"] and ledger["followed_at"] > ledger["created_at"]
+            ledger["followed_at"]
+            and ledger["created_at"]
+            and ledger["followed_at"] > ledger["created_at"]
         ),
     }
     return "the ledger says otherwise" if contradicted.get(source) else ""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
@@ -18,6 +17,7 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
 from apps.posts.models import Mention, Post, Visibility
+from apps.sql import database_time
 from apps.timeline.fanout.dispatch import ADDRESSED
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.thread import visible_item
@@ -105,7 +105,7 @@ def _delivery(post: Post, *, is_own: bool) -> AuthorReceipt:
     post_id, is_addressed = post.pk, post.visibility in ADDRESSED
     job = FanoutJob.objects.filter(pk=post_id).first()
     if job is None or (is_addressed and job.state == State.PENDING):
-        is_new = post.created_at > timezone.now() - UNDER_WAY
+        is_new = post.created_at > database_time() - UNDER_WAY
         return AuthorReceipt(post_id, is_own, is_addressed, is_new=is_new)
     chunks = FanoutChunk.objects.filter(job=post_id, is_virtual=False).order_by("finished_at", "pk")
     rows = chunks.values_list("state", "expected", "delivered", "dormant", "finished_at")
@@ -134,7 +134,8 @@ def _delivery(post: Post, *, is_own: bool) -> AuthorReceipt:
         pending=numbers[State.PENDING] + (0 if has_failed else unsplit),
         failed=numbers[State.DEAD] + given_up + job.lost + (unsplit if has_failed else 0),
         finished_at=finished_at,
-        curve=tuple(_thinned(points)),
+        # PostgreSQL's clock went back in between: how long it took is not known
+        curve=() if any(at < 0 for at, _reached in points) else tuple(_thinned(points)),
     )
 
 

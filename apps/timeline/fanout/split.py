@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from apps.events import leases
 from apps.graph.queries import follower_chunks
@@ -99,7 +99,7 @@ def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[An
     virtual = virtual_follower_chunks(owner_id, **limits) if is_open else []
     if max(len(ranges), len(virtual)) > 1:
         return []
-    scan.state, scan.finished_at = leases.State.DONE, timezone.now()
+    scan.state, scan.finished_at = leases.State.DONE, Now()
     if ranges:
         scan.scanned_to = ranges[0][1]
     if virtual:

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from apps.http.interfaces import InterfaceClass
-from feedsite.middleware.load_shedding import LoadSheddingMiddleware
+from feedsite.middleware.load_shedding import LoadSheddingMiddleware, Seats
 from tests.support.threads import together
 from tests.support.waiting import wait_until
 
@@ -196,3 +196,92 @@ def test_a_flood_of_the_rest_leaves_core_reads_and_writes_served(settings):
         one.join()
     assert sorted(codes) == [200] * 5 + [503] * 25
     assert site(RequestFactory().get("/search")).status_code == 200, "and the rest again"
+
+
+class Flood:
+    """Many requests of one member at once, which all last until they are let go."""
+
+    def __init__(self, number, **headers):
+        self.view, self.codes = Counted(), []
+        self.site = LoadSheddingMiddleware(self._serve)
+        self.headers = headers
+        self.threads = [threading.Thread(target=self._ask) for _ in range(number)]
+
+    def _serve(self, request):
+        return self.view(request) if "slow" in request.GET else HttpResponse("page")
+
+    def _ask(self):
+        answer = self.site(RequestFactory().get("/home?slow", **self.headers))
+        self.codes.append(answer.status_code)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_exception):
+        self.view.go.set()
+        for thread in self.threads:
+            thread.join()
+
+
+MEMBERS = [{"HTTP_AUTHORIZATION": "Bearer one"}, {"HTTP_COOKIE": "sessionid=one"}]
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=["token", "session"])
+def test_one_member_takes_half_of_the_seats_and_the_others_are_served(settings, member):
+    seats(settings, 4, 24, 20)
+    with Flood(20, **member) as flood:
+        wait_until(lambda: flood.view.inside == 2 and len(flood.codes) == 6, "the rest is refused")
+        assert flood.codes == [429] * 6, "two seats, twelve in the queue"
+        others = [flood.site(RequestFactory().get("/public")).status_code for _ in range(20)]
+        others += [
+            flood.site(RequestFactory().get("/home", HTTP_AUTHORIZATION="Bearer two")).status_code
+        ]
+        assert others == [200] * 21
+    assert flood.view.maximum == 2
+    assert sorted(flood.codes) == [200] * 14 + [429] * 6
+    assert flood.site(RequestFactory().get("/home", **member)).status_code == 200
+
+
+def test_who_waits_for_requests_of_ones_own_is_told_so(settings):
+    seats(settings, 4, 24, 0.05)
+    with Flood(5, HTTP_AUTHORIZATION="Bearer one") as flood:
+        wait_until(lambda: len(flood.codes) == 3, "three have waited for too long")
+        assert flood.codes == [429] * 3
+        path = "/api/v1/timelines/home?slow"
+        answer = flood.site(RequestFactory().get(path, HTTP_AUTHORIZATION="Bearer one"))
+        assert b"Too many requests" in answer.getvalue()
+        assert answer.headers["Retry-After"] == "1"
+
+
+def test_visitors_share_all_seats(settings):
+    seats(settings, 4, 24, 20)
+    with Flood(6) as flood:
+        wait_until(lambda: flood.view.inside == 4, "all seats are taken")
+    assert flood.codes == [200] * 6
+
+
+def test_a_seat_goes_to_whoever_may_have_it_and_has_waited_longest(settings):
+    seats(settings, 2, 24, 20)
+    held = Seats(2, 24)
+    assert held.acquire("one") is held.acquire("two") is None
+    order = []
+
+    def wait(client):
+        assert held.acquire(client) is None
+        order.append(client)
+
+    threads = []
+    for client in ("one", "three", "two"):
+        threads.append(threading.Thread(target=wait, args=[client]))
+        threads[-1].start()
+        wait_until(lambda: len(held._waiting) == len(threads), "it waits")
+    held.release("two")  # "one" has its share: one seat of two
+    wait_until(lambda: order == ["three"], "the seat goes on")
+    held.release("one")
+    wait_until(lambda: order == ["three", "one"], "and now its own")
+    held.release("three")
+    wait_until(lambda: order == ["three", "one", "two"], "and the last")
+    for thread in threads:
+        thread.join()

@@ -29,6 +29,14 @@ def test_a_step_of_the_clock_neither_stops_nor_hurries_it(step):
         assert 3500 < early.is_due().next < 3600
 
 
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=1)])
+def test_what_an_earlier_beat_sent_in_the_future_is_due(ahead):
+    """Its file of last runs outlives it; the clock was ahead then."""
+    before = entry(10, ran=-ahead.total_seconds())
+    assert before.is_due().is_due
+    assert not before.next(steady_now()).is_due().is_due
+
+
 def test_its_time_passes_by_the_monotonic_clock(monkeypatch):
     before = steady_now()
     later = time.monotonic() + 60

@@ -28,6 +28,9 @@ def test_options(monkeypatch, capsys):
         ("single", "redis"),
         ("cluster", "rabbitmq"),
     ]
+    assert program.main(["--with-clocks", "--with-widths"]) == 0
+    assert (given[-1].with_clocks, given[-1].with_widths) == (True, True)
+    assert (given[0].with_clocks, given[0].with_widths) == (False, False)
     with pytest.raises(SystemExit):
         program.main(["--redis", "many"])
     assert "'single', 'sentinel', 'cluster'" in capsys.readouterr().err.replace('"', "'")
