@@ -45,9 +45,9 @@ def test_runs_rounds_and_findings_are_dated_by_the_database(alice, bob, step):
     assert finding.times == 3
     assert is_now(finding.found_at)
     assert is_now(finding.last_found_at)
-    rounds = AuditRound.objects.exclude(seconds=None)
-    assert rounds
-    assert all(0 <= one.seconds < 60 for one in rounds)
+    seconds = [one.seconds for one in AuditRound.objects.all() if one.seconds is not None]
+    assert seconds
+    assert 0 <= min(seconds) <= max(seconds) < 60
     assert "could not repair 1" in str(_findings())
 
 

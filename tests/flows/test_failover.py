@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import closing
+from functools import partial
 
 import psycopg
 import pytest
@@ -79,6 +80,7 @@ class Servers:
 
     def fail_over(self):
         """The primary is gone, the standby leads, at the same address."""
+        assert self.primary.child
         self.primary.child.kill()
         self.primary.child = None
         self.standby.start()
@@ -94,7 +96,7 @@ class Servers:
 
 def ask(server, statement):
     with closing(psycopg.connect(server.settings()["DATABASE_URL"], autocommit=True)) as connection:
-        [found] = connection.execute(statement).fetchone()
+        [[found]] = connection.execute(statement).fetchall()
         return found
 
 
@@ -261,7 +263,11 @@ def goes_on(site):
     """People write and are read again, those who were there in the lost time and the others."""
     for author in ("alice", "carol"):
         post = site.publish(author, f"{author} goes on")
-        wait_until(lambda post=post: site.home("erin")[0] == post, f"a post of {author} arrives")
+        wait_until(partial(is_newest_at_home, site, post), f"a post of {author} arrives")
+
+
+def is_newest_at_home(site, post):
+    return site.home("erin")[0] == post
 
 
 def test_without_a_word_the_site_notices_by_itself_and_says_so(lagged):

@@ -39,6 +39,7 @@ def test_every_process_goes_through_every_step_one_at_a_time_and_postgresql_last
     assert ends[-1] < 240
 
 
+@pytest.mark.waits("the clock of another process, compared with this one's by the half hour")
 def test_a_running_process_sees_another_time_sleeps_and_counts_as_ever(library, tmp_path):
     own = Clocks(tmp_path, library)
     process = subprocess.Popen(
