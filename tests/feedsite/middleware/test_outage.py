@@ -61,7 +61,7 @@ def test_a_row_that_somebody_else_holds_is_no_database_that_is_away(alice, api_o
             sql.execute("SET lock_timeout = '20ms'")
         answer = program.post("/api/v1/statuses", {"status": "Not now."}, format="json")
         with connection.cursor() as sql:
-            sql.execute("SET lock_timeout = 0")
+            sql.execute("RESET lock_timeout")
     assert refused(answer)
     assert answer.json()["error"].startswith("This took too long and was given up")
     assert program.get("/api/v1/timelines/home").status_code == 200
