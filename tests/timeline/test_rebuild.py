@@ -50,6 +50,18 @@ def test_fifty_readers_of_a_cold_home_are_one_rebuild_and_all_get_the_right_page
     assert sorted(pulls) == [("newest_ids_of_followees", bob.pk), ("restricted_home_ids", bob.pk)]
 
 
+def test_a_builder_who_comes_late_builds_nothing(alice, bob, pulls):
+    follow_user(bob, alice)
+    post = publish(alice)
+    home_timeline(bob, Cursor())
+    made = len(pulls)
+    for ensure, windows in ((rebuild_home, HOME), (rebuild_inbox, INBOX)):
+        assert ensure(bob.pk)
+        assert windows.begin(bob.pk)  # nobody holds the lock
+    assert len(pulls) == made
+    assert [item.id for item in home_timeline(bob, Cursor()).items] == [post.pk]
+
+
 def test_a_reader_who_cannot_wait_longer_is_served_from_postgresql(alice, bob, monkeypatch):
     post = publish(alice)
     monkeypatch.setattr(home_cache, "WAIT_SECONDS", 0.05)

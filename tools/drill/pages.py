@@ -17,8 +17,7 @@ READS = (*HOME, "profile", "public", "show", "tag")
 OPEN = ("public", "unlisted")
 EVER = float("inf")
 SERVER_ERROR, BUSY = 500, 503
-# Ids are as old as their second, and a process learns that a server is back by one request, while others are refused.
-SLACK_SECONDS = 5.0
+SLACK_SECONDS = 2.0  # ids are as old as their second, and a client needs a moment to connect again
 
 
 @dataclass(frozen=True, slots=True)

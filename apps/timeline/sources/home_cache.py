@@ -73,6 +73,9 @@ def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list
         token = windows.begin(reader_id)
         if token is None:
             return _wait_for_other(windows, reader_id)
+        if windows.read(reader_id, newest=None, oldest=0, count=1):  # of a builder who just ended
+            windows.abandon(reader_id, token)
+            return True
         try:
             ids = snapshot(reader_id)
         except DatabaseError:
