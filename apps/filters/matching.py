@@ -30,7 +30,7 @@ FEW = (
 MAX_REMEMBERED = 200  # posts, for the next page with them
 # What is told of a post: who wants to know why needs no more.
 MAX_TOLD = 10  # of the keywords of a filter that match
-MAX_FILTERS_TOLD = 5  # and those that hide or warn where the first five do not
+MAX_FILTERS_TOLD = 2  # and those that hide or warn where the first two do not
 _BETWEEN = "\0"  # parts; PostgreSQL stores no text with it
 _BETWEEN_TEXTS = "\uffff"  # no character, and no blank: a keyword does not go on in another text
 _PARTS = regex.compile(

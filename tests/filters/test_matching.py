@@ -105,12 +105,12 @@ def told(filters, *, post_id=1):
 def test_a_few_filters_say_why():
     words = [keyword("tea", whole=True)]
     alike = [ActiveFilter(n, "", {"home"}, hides=False, keywords=words) for n in range(1, 50)]
-    assert told(alike) == [1, 2, 3, 4, 5]
+    assert told(alike) == [1, 2]
     over = datetime(2000, 1, 1, tzinfo=UTC)
-    assert told([replace(alike[0], expires_at=over), *alike[1:]]) == [2, 3, 4, 5, 6]
+    assert told([replace(alike[0], expires_at=over), *alike[1:]]) == [2, 3]
     named = [*alike[:20], ActiveFilter(99, "", {"home"}, hides=False, posts={7: 1})]
-    assert told(named[::-1], post_id=7) == [99, 20, 19, 18, 17]
-    assert told(named[::-1], post_id=8) == [20, 19, 18, 17, 16]
+    assert told(named[::-1], post_id=7) == [99, 20]
+    assert told(named[::-1], post_id=8) == [20, 19]
 
 
 def test_a_filter_that_acts_elsewhere_or_otherwise_is_told_however_many_there_are():
@@ -120,7 +120,7 @@ def test_a_filter_that_acts_elsewhere_or_otherwise_is_told_however_many_there_ar
     hiding = ActiveFilter(60, "", {"home"}, hides=True, keywords=words)
     elsewhere = ActiveFilter(61, "", {"home", "thread"}, hides=False, keywords=words)
     again = replace(elsewhere, id=62)
-    assert told([*alike, hiding, elsewhere, again]) == [1, 2, 3, 4, 5, 60, 61]
+    assert told([*alike, hiding, elsewhere, again]) == [1, 2, 60, 61]
 
 
 LETTER = regex.compile(

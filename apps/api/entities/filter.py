@@ -97,7 +97,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 
 class FilterResultJson(TypedDict):
     """What one of the viewer's filters has found in a status: up to ten of its keywords. A status has the results of up
-    to five filters, and of more where these act in other contexts.
+    to two filters, and of more where these act in other contexts.
     """
 
     filter: FilterSummaryJson
