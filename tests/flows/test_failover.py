@@ -7,8 +7,6 @@ import json
 import os
 import shutil
 import time
-import urllib.error
-import urllib.request
 from contextlib import closing
 from functools import partial
 
@@ -17,7 +15,7 @@ import pytest
 
 from runner.services.postgres import THROWAWAY, Postgres
 from runner.services.service import restart
-from tests.support.processes import manage, start_web, start_worker, stop
+from tests.support.processes import call, manage, start_web, start_worker, stop
 from tests.support.services import running
 from tests.support.waiting import wait_until
 from tools.scale.servers import Standby
@@ -136,16 +134,8 @@ class Site:
 
     def call(self, method, path, who=None, **fields):
         """Status and text of an answer."""
-        headers = {"Content-Type": "application/json"}
-        if who:
-            headers["Authorization"] = f"Bearer {self.tokens[who]}"
-        data = json.dumps(fields).encode() if fields else None
-        request = urllib.request.Request(self.address + path, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
+        token = self.tokens[who] if who else ""
+        return call(self.address + path, token, method, **fields)
 
     def act(self, method, path, who, **fields):
         status, text = self.call(method, path, who, **fields)

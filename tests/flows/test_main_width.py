@@ -4,14 +4,12 @@ A post that was deleted meanwhile was never deleted on the node that was out: it
 """
 
 import json
-import urllib.error
-import urllib.request
 
 import pytest
 
 from apps.accounts.actions import issue_token
 from tests.operations.conftest import spare
-from tests.support.processes import environment, manage, start_web, start_worker, stop
+from tests.support.processes import call, environment, manage, start_web, start_worker, stop
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.flows, pytest.mark.long, pytest.mark.usefixtures("memcached")]
@@ -31,7 +29,7 @@ class Site:
         self.processes = []
 
     def start(self, nodes):
-        """With these nodes, whoever was running with others."""
+        """With these nodes; what ran with others ends."""
         self.stop()
         self.settings = {
             "MEMCACHED_URLS": ",".join(nodes),
@@ -47,16 +45,8 @@ class Site:
         self.processes = []
 
     def call(self, method, path, who=None, **fields):
-        headers = {"Content-Type": "application/json"}
-        if who:
-            headers["Authorization"] = f"Bearer {self.tokens[who]}"
-        data = json.dumps(fields).encode() if fields else None
-        request = urllib.request.Request(self.address + path, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
+        token = self.tokens[who] if who else ""
+        return call(self.address + path, token, method, **fields)
 
     def write(self, method, path, **fields):
         status, text = self.call(method, path, self.author, **fields)

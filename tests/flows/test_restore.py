@@ -2,8 +2,6 @@
 
 import os
 import subprocess
-import urllib.error
-import urllib.request
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,7 +14,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from runner.services.binaries import in_wheel
 from tests.support.factories import delivered, publish
-from tests.support.processes import environment, start_web, stop
+from tests.support.processes import call, environment, start_web, stop
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.flows, pytest.mark.usefixtures("memcached")]
@@ -32,14 +30,6 @@ def postgresql(program, *arguments):
 def put_back(dump):
     connections.close_all()
     postgresql("pg_restore", "--clean", "--if-exists", "--single-transaction", dump)
-
-
-def get(address):
-    try:
-        with urllib.request.urlopen(address, timeout=10) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
 
 
 @pytest.fixture
@@ -64,16 +54,16 @@ def past(site, worker, alice, bob, tmp_path):
     delete_post(deleted.pk, by=alice)
     unfollow_user(bob, alice)
     for post in (*ghosts, kept, deleted):
-        get(f"{site}/api/v1/statuses/{post.pk}")
-    get(f"{site}/@alice")
+        call(f"{site}/api/v1/statuses/{post.pk}")
+    call(f"{site}/@alice")
     return site, dump, kept, deleted, ghosts
 
 
 def wrong(site, kept, deleted, ghosts):
     """The ghosts, old texts and hidden posts that the site shows, or does not."""
-    profile = get(f"{site}/@alice")[1]
+    profile = call(f"{site}/@alice")[1]
     statuses = {
-        post.pk: get(f"{site}/api/v1/statuses/{post.pk}") for post in (kept, deleted, *ghosts)
+        post.pk: call(f"{site}/api/v1/statuses/{post.pk}") for post in (kept, deleted, *ghosts)
     }
     return [
         *(f"{ghost.body} is there" for ghost in ghosts if statuses[ghost.pk][0] != 404),
@@ -109,5 +99,5 @@ def test_without_them_the_site_notices_by_itself_and_says_so(past):
     put_back(dump)
     wait_until_right(site, posts)
     assert CacheEpoch.objects.latest("pk").reason == Reason.WENT_BACK
-    assert "put back to an earlier state" in get(f"{site}/status")[1]
+    assert "put back to an earlier state" in call(f"{site}/status")[1]
     assert publish(posts[0].author, "after the restore").pk

@@ -1,10 +1,12 @@
-"""A real Celery worker with beat, in processes of its own, on the tests' own servers."""
+"""A real web server and a Celery worker with beat, in processes of their own, on the tests' own servers."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 from django.db import connection
@@ -45,6 +47,20 @@ def start_web(directory, **settings):
         )
     _wait_for_start(process, lambda: _answers(address), log)
     return process, address
+
+
+def call(address, token="", method="GET", **fields):
+    """Status and text of the answer of a server; fields are sent as JSON."""
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    data = json.dumps(fields).encode() if fields else None
+    request = urllib.request.Request(address, data, headers, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
 
 
 def _wait_for_start(process, is_ready, log):
