@@ -22,7 +22,7 @@ from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 
-app = Celery("feedsite", task_cls="feedsite.server.turns:SiteTask")
+app = Celery("feedsite", task_cls="feedsite.server.periodic:PeriodicTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -14,26 +14,26 @@ from feedsite.server.schedules import EVERY
 
 logger = logging.getLogger(__name__)
 
-KEY = "turn:{}"
+KEY = "periodic:{}"
 
 
-class SiteTask(Task):  # type: ignore[type-arg]  # generic in its stubs only
-    """The base of all tasks."""
+class PeriodicTask(Task):  # type: ignore[type-arg]  # generic in its stubs only
+    """The base of all tasks: any may be sent by beat."""
 
     abstract = True
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """A message of beat does nothing when the same task began less than half of its interval ago."""
         every = self.request.get(EVERY)
-        if every is not None and not is_its_turn(self.name, every):
+        if every is not None and not is_first_of_interval(self.name, every):
             return None
         return super().__call__(*args, **options)
 
 
-def is_its_turn(task: str, seconds: float) -> bool:
+def is_first_of_interval(task: str, seconds: float) -> bool:
     """Whether this is the first call within half of these seconds."""
     try:
         return bool(configuration().set(KEY.format(task), 1, nx=True, px=int(seconds * 500)))
     except RedisError as error:
-        logger.warning("%s runs, in its turn or not: %s", task, error)
+        logger.warning("%s runs, whether it just ran or not: %s", task, error)
         return True

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from celery.schedules import schedule
 
-EVERY = "feedsite_every"  # a header of what beat sends: the seconds between two (`feedsite.server.turns`)
+EVERY = "feedsite_every"  # a header of what beat sends: the seconds between two (`feedsite.server.periodic`)
 _START = time.time() - time.monotonic()
 
 

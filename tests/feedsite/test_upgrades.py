@@ -16,7 +16,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.graph.queries import mirror_faults
 from feedsite import __version__
-from feedsite.management.origins import refuse_other_data
+from feedsite.management.compatibility import refuse_other_data
 from runner import preparation
 from runner.checkout import ROOT
 from runner.datadir import DataDir

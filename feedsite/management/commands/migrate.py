@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable
 
 from feedsite.environment import Environment, postgresql_options
-from feedsite.management.origins import refuse_other_data
+from feedsite.management.compatibility import refuse_other_data
 
 PAUSE_SECONDS = 1.0
 ADVISORY_LOCK = 0x66656564  # "feed": one migration at a time

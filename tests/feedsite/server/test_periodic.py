@@ -5,11 +5,11 @@ from django.conf import settings
 
 from feedcache.connections import configuration
 from feedsite.celery import app
+from feedsite.server.periodic import KEY, is_first_of_interval
 from feedsite.server.schedules import EVERY
-from feedsite.server.turns import KEY, is_its_turn
 from tests.support.faults import dead_redis
 
-NAME = "tests.turns.count"
+NAME = "tests.periodic.count"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_what_others_send_runs_as_often_as_it_is_sent(task):
 
 def test_without_redis_a_task_runs_rather_than_not():
     with dead_redis():
-        assert is_its_turn(NAME, 10)
+        assert is_first_of_interval(NAME, 10)
 
 
 def test_no_message_of_beat_expires_by_a_clock():
