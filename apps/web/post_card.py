@@ -25,9 +25,8 @@ from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
-MAX_FILTERED_CARDS = (
-    512  # with the titles of somebody's filters: apart, where they push out no card of everybody's
-)
+# Those with the titles of somebody's filters are apart, where they push out no card of everybody's.
+MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 

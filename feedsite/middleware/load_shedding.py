@@ -96,7 +96,7 @@ class Seats:
             return too_much_at_once() if self._has_its_share(client) else too_busy()
 
     def release(self, client: str) -> None:
-        """Give the seat to whoever has waited longest and may have it."""
+        """Give the seat to the request that has waited longest and may have it."""
         with self._lock:
             self._free += 1
             self._seated[client] -= 1

@@ -20,7 +20,7 @@ from apps.errors import Unavailable
 from apps.events.leases import State
 from apps.events.queries import pending_events
 from apps.graph.queries import relations
-from apps.sql import rows_of
+from apps.sql import database_time
 from apps.timeline import policy
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import author_of
@@ -96,8 +96,7 @@ def measure() -> Lag:
         author_id, at = author_of(post_id), since.timestamp()
         waiting[author_id] = min(at, waiting.get(author_id, at))
     posts = _not_begun()
-    [(now,)] = rows_of("SELECT extract(epoch FROM clock_timestamp())::float8", {})
-    latest = Lag(waiting, time.monotonic(), now, posts)
+    latest = Lag(waiting, time.monotonic(), database_time().timestamp(), posts)
     return latest
 
 
