@@ -204,9 +204,9 @@ TABLES_OF_OTHERS = {
         """,
     ),
     "posts": (
-        "posts and files are found together with their authors",
+        "posts and files are found together with their authors, and who may see them is asked of the rows",
         """
-        accounts_user accounts_usercounts
+        accounts_user accounts_usercounts graph_circle graph_circlemember graph_followee graph_follower
         """,
     ),
     "promotions": (
@@ -231,8 +231,8 @@ TABLES_OF_OTHERS = {
     "timeline": (
         "candidates are one range over posts, actions and relations: the deepest source, below all caches",
         """
-        accounts_user accounts_usercounts engagement_like graph_circle graph_circlemember graph_followee
-        graph_follower graph_listmember graph_mute posts_mention posts_post
+        accounts_user accounts_usercounts engagement_like graph_followee
+        graph_follower graph_listmember graph_mute posts_post
         promotions_virtualfollow tags_tagfollow tags_taguse
         """,
     ),

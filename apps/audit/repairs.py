@@ -18,6 +18,7 @@ from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower, PendingFollow
 from apps.posts.actions import journal
 from apps.posts.models import PendingPost, Post
+from apps.posts.visibility import ADDRESSED
 from apps.sql import database_time
 from apps.timeline.fanout import dispatch, split
 from apps.timeline.models import FanoutChunk, FanoutJob
@@ -55,7 +56,7 @@ def redeliver(post_id: int) -> None:
 def restore_chunks(post_id: int) -> bool:
     """Create the chunks again that a delivery has lost, and deliver them; whether it has all of them again."""
     job = FanoutJob.objects.get(pk=post_id)
-    if job.post.visibility in dispatch.ADDRESSED:
+    if job.post.visibility in ADDRESSED:
         FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=Now())
         dispatch.start_job(post_id)
     else:

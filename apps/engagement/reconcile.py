@@ -19,6 +19,7 @@ from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable, put_after_commit
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import Poll
+from apps.posts.visibility import is_open
 from feedcache.ids import EPOCH, first_id_at
 from feedcache.structures.counters import maintenance
 from feedcache.structures.counters.service import CounterService, Row, revision_after
@@ -100,22 +101,22 @@ POSTS = Subject(
     POST_COUNTS,
     POST_COUNTS_TABLE,
     {
-        "replies": """
+        "replies": f"""
             SELECT r.reply_to_id, count(*) FROM posts_post r
             WHERE r.thread_id IN (SELECT p.thread_id FROM posts_post p WHERE p.id = ANY(%(ids)s))
             AND r.reply_to_id = ANY(%(ids)s) AND r.deleted_at IS NULL
-            AND r.visibility IN ('public', 'unlisted') GROUP BY 1
-        """,
-        "reposts": """
+            AND {is_open("r")} GROUP BY 1
+        """,  # noqa: S608 -- constants
+        "reposts": f"""
             SELECT source_id, count(*) FROM posts_post
             WHERE source_id = ANY(%(ids)s) AND kind = 'repost' AND deleted_at IS NULL
-            AND visibility IN ('public', 'unlisted') GROUP BY 1
-        """,
-        "quotes": """
+            AND {is_open()} GROUP BY 1
+        """,  # noqa: S608 -- constants
+        "quotes": f"""
             SELECT source_id, count(*) FROM posts_post
             WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL
-            AND visibility IN ('public', 'unlisted') GROUP BY 1
-        """,
+            AND {is_open()} GROUP BY 1
+        """,  # noqa: S608 -- constants
         "likes": "SELECT post_id, count(*) FROM engagement_like WHERE post_id = ANY(%(ids)s) GROUP BY 1",
         "bookmarks": """
             SELECT post_id, count(*) FROM engagement_bookmark WHERE post_id = ANY(%(ids)s) GROUP BY 1
@@ -128,11 +129,11 @@ USERS = Subject(
     {
         "followers": "SELECT owner_id, count(*) FROM graph_follower WHERE owner_id = ANY(%(ids)s) GROUP BY 1",
         "following": "SELECT owner_id, count(*) FROM graph_followee WHERE owner_id = ANY(%(ids)s) GROUP BY 1",
-        "posts": """
+        "posts": f"""
             SELECT author_id, count(*) FROM posts_post
             WHERE author_id = ANY(%(ids)s) AND deleted_at IS NULL
-            AND visibility IN ('public', 'unlisted') GROUP BY 1
-        """,
+            AND {is_open()} GROUP BY 1
+        """,  # noqa: S608 -- constants
     },
 )
 SUBJECTS = (POSTS, USERS)

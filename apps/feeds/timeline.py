@@ -19,10 +19,10 @@ from apps.filters.models import FilterContext
 from apps.graph.queries import Relations
 from apps.pagination import Cursor, Page
 from apps.posts.queries import MAX_IDS
+from apps.posts.visibility import VISIBLE_TO_READER
 from apps.search.words import tsquery
 from apps.sql import TimeLimit, TooSlow
 from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted_or_hidden
-from apps.timeline.sources.sql import VISIBLE_TO_READER
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 SCAN = MAX_IDS  # candidates of each rule, and of all together, in one statement; no round asks for more

@@ -1,7 +1,7 @@
 """Reads of the graph."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -172,6 +172,13 @@ def exact_relations(viewer_id: int | None, other_ids: Collection[int]) -> ExactR
     for kind, other_id in rows_of(RELATED, {"viewer": viewer_id, "others": list(others)}):
         found[kind].add(other_id)
     return ExactRelations(**found)
+
+
+def relations_in_batches(viewer_id: int, other_ids: Collection[int]) -> Iterator[ExactRelations]:
+    """`exact_relations` to any number of others."""
+    others = list(other_ids)
+    for start in range(0, len(others), MAX_OTHERS):
+        yield exact_relations(viewer_id, others[start : start + MAX_OTHERS])
 
 
 def _others(viewer_id: int | None, other_ids: Collection[int]) -> set[int]:

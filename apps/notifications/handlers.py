@@ -16,8 +16,9 @@ from apps.notifications.conversations import add_post, update_last_post
 from apps.notifications.models import Notification, NotificationKind, UnwantedKind, Verdict
 from apps.notifications.policy import verdict_on
 from apps.posts.content.post import PostContent
-from apps.posts.models import OPEN, Kind, Post, Visibility
+from apps.posts.models import Kind, Post
 from apps.posts.queries import concerns_others, visible_posts, who_muted
+from apps.posts.visibility import Audience, delivered_to
 from feedcache.ids import author_of
 
 # `{recipients}` selects (id, user_id) in ascending order of id.
@@ -52,7 +53,8 @@ _VOTERS = """
 SELECT user_id AS id, user_id FROM engagement_vote
 WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
 """
-_FOR_FOLLOWERS = (*OPEN, Visibility.FOLLOWERS, Visibility.FRIENDS)
+_FOR_FRIENDS = delivered_to(Audience.FRIENDS)
+_FOR_FOLLOWERS = (*delivered_to(Audience.FOLLOWERS), *_FOR_FRIENDS)
 BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
 
@@ -270,7 +272,7 @@ def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> 
         "post": post.id,
         "kind": kind.value,
         "limit": BATCH_SIZE,
-        "for_friends": post.visibility == Visibility.FRIENDS,
+        "for_friends": post.visibility in _FOR_FRIENDS,
     }
     after, size = 0, BATCH_SIZE
     with connection.cursor() as sql:

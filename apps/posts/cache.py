@@ -37,6 +37,7 @@ from apps.posts.content.post import (
     encode_cached_post,
 )
 from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, PostCounts
+from apps.posts.visibility import is_open
 from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.connections import RedisError
 from feedcache.ids import author_of, possible_ids, second_of
@@ -172,7 +173,7 @@ def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, Post
 
 _POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
 _EXISTS = "AND deleted_at IS NULL"
-_IS_OPEN = f"{_EXISTS} AND visibility IN ('public', 'unlisted')"
+_IS_OPEN = f"{_EXISTS} AND {is_open()}"
 # Sent together. The posts are read first: a concurrent edit can only join the old version, and then replaces the entry.
 _READ_POSTS = f"""
 SELECT {_POST.of("posts_post")} FROM posts_post WHERE id = ANY(%(ids)s) {{condition}};

@@ -24,7 +24,7 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """The first two are open; PostgreSQL checks the others at every read."""
+    """`posts.visibility` says who may see each. The first two are open; PostgreSQL checks the others at every read."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
@@ -43,12 +43,7 @@ class QuotePolicy(models.TextChoices):
 
 
 OPEN = (Visibility.PUBLIC, Visibility.UNLISTED)
-RESTRICTED = (
-    Visibility.FOLLOWERS,
-    Visibility.FRIENDS,
-    Visibility.MENTIONED,
-    Visibility.CIRCLE,
-)
+RESTRICTED = tuple(visibility for visibility in Visibility if visibility not in OPEN)
 
 
 class Post(models.Model):

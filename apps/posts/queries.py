@@ -1,9 +1,9 @@
-"""Reads of posts, and who may see them.
+"""Reads of posts by viewers who may see them: `posts.visibility` says who that is.
 
-`visible_posts` checks visibility in PostgreSQL; actions use it. Pages use `ask_posts`, which decides within the page's
-batch of cache reads: about open posts by cache entries that are as current as rows (decision 0019), namely the posts,
-the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every restricted post at
-every read, and about everything while the caches may be stale.
+`visible_posts` decides by what PostgreSQL says now; actions use it. Pages use `ask_posts`, which decides within the
+page's batch of cache reads: about open posts by cache entries that are as current as rows (decision 0019), namely the
+posts, the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every restricted
+post at every read, and about everything while the caches may be stale.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,14 +19,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.errors import NotFound
 from apps.graph.cache import GRAPH_REVISION, load_graph_revisions
-from apps.graph.groups.queries import circle_names
-from apps.graph.queries import (
-    ExactRelations,
-    Relations,
-    ask_relations,
-    exact_relations,
-    relations,
-)
+from apps.graph.queries import Relations, ask_relations, relations
 from apps.posts.cache import (
     CACHED_POSTS,
     MUTED_THREADS,
@@ -47,8 +40,8 @@ from apps.posts.models import (
     Post,
     Revision,
     ThreadMute,
-    Visibility,
 )
+from apps.posts.visibility import facts_about, may_see
 from apps.sql import rows_of
 from feedcache.ids import MAX_ID, author_of, authors_of
 from feedcache.read_through import Batch, Future, NewestIds
@@ -136,12 +129,9 @@ def visible_posts(
     revision = rows[0].viewer_revision if rows else None
     known_relations = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
     unblocked = [row for row in rows if row.author_id not in known_relations.severed]
-    restricted = [row for row in unblocked if row.visibility not in OPEN]
-    named = _restricted_to(viewer_id, [row.id for row in restricted if row.circle_id is None])
-    circles = circle_names(viewer_id, {row.circle_id for row in restricted if row.circle_id})
     # relations from Redis are good enough to hide a post, never to show a restricted one
-    exact = exact_relations(viewer_id, {row.author_id for row in restricted})
-    allowed_rows = [row for row in unblocked if _may_see(row, viewer_id, exact, named, circles)]
+    facts = facts_about(viewer_id, unblocked)
+    allowed_rows = [row for row in unblocked if may_see(row, facts)]
     counts = post_counts([row.id for row in allowed_rows])
     posts = _contents(allowed_rows, preloaded or {})
     visible = {
@@ -149,7 +139,7 @@ def visible_posts(
         for pk, post in posts.items()
         if not post.is_repost or post.source_id is None or post.source_id in posts
     }
-    return VisiblePosts(visible, counts, known_relations, circles)
+    return VisiblePosts(visible, counts, known_relations, dict(facts.circles))
 
 
 def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostContent:
@@ -178,33 +168,6 @@ def _rows_on_servers(ids: list[int], viewer_id: int | None) -> list[_PostRow]:
     sources = [source_id for (source_id,) in rows_of(_SOURCES, {"ids": reachable})]
     values = {"ids": [*reachable, *shards.reachable_ids(sources)], "viewer": viewer_id}
     return [_PostRow(*row) for row in rows_of(_OF_NAMED, values)]
-
-
-def _restricted_to(viewer_id: int | None, post_ids: list[int]) -> set[int]:
-    if viewer_id is None or not post_ids:
-        return set()
-    return set(
-        Mention.objects.filter(user=viewer_id, post__in=post_ids).values_list("post_id", flat=True)
-    )
-
-
-def _may_see(
-    row: _PostRow,
-    viewer_id: int | None,
-    exact: ExactRelations,
-    named: set[int],
-    circles: Collection[int],
-) -> bool:
-    if row.visibility in OPEN or row.author_id == viewer_id:
-        return True
-    if row.author_id in exact.severed:
-        return False
-    if row.visibility == Visibility.CIRCLE:  # also for mentioned people
-        return row.circle_id in circles
-    if row.visibility == Visibility.FRIENDS:  # so are mentioned people
-        return row.author_id in exact.friends
-    follows = row.visibility == Visibility.FOLLOWERS and row.author_id in exact.following
-    return follows or row.id in named
 
 
 def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostContent]:

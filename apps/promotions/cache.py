@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from apps import shards
-from apps.sql import rows_of
+from apps.posts.visibility import is_open
+from apps.sql import Row, rows_of
 from feedcache.read_through import CachedDecoder, ReadThrough, pack, unpack
 
 logger = logging.getLogger(__name__)
@@ -55,13 +56,6 @@ WHERE c.is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) 
     SELECT FROM promotions_campaigncount t WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions
 ) ORDER BY c.id
 """  # noqa: S608 -- constants
-# What an account wrote itself: a third person's words do not stand under its label.
-_NEWEST = """
-SELECT author_id, max(id) FROM posts_post
-WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
-  AND kind = 'text' AND reply_to_id IS NULL {reachable}
-GROUP BY author_id
-"""
 
 
 class Shown(NamedTuple):
@@ -194,10 +188,17 @@ def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
     """The newest open post of each account that is its own: no repost, no quote, no reply."""
     if not account_ids:
         return {}
-    values = {"accounts": list(account_ids)}
-    return dict(
-        shards.or_partly(lambda: rows_of(_NEWEST.format(reachable=shards.reachable("id")), values))
-    )
+    return dict(shards.or_partly(lambda: _read_newest(account_ids)))
+
+
+def _read_newest(account_ids: Collection[int]) -> list[Row]:
+    # what an account wrote itself: a third person's words do not stand under its label
+    newest = f"""
+        SELECT author_id, max(id) FROM posts_post
+        WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND {is_open()}
+          AND kind = 'text' AND reply_to_id IS NULL {shards.reachable("id")}
+        GROUP BY author_id"""  # noqa: S608 -- constants
+    return rows_of(newest, {"accounts": list(account_ids)})
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:

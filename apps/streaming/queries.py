@@ -11,17 +11,17 @@ from apps.api.entities.notification import markers_json, notification_json
 from apps.api.entities.status import status_json
 from apps.api.entities.timeline import conversation_json
 from apps.filters.models import FilterContext
-from apps.graph.groups.queries import circle_audience
 from apps.graph.models import RepliesPolicy, UserList
-from apps.graph.queries import ExactRelations, Relations, exact_relations
+from apps.graph.queries import Relations, relations_in_batches
 from apps.notifications.conversations import conversation_with_last_post
 from apps.notifications.queries import notifications_page, read_markers
 from apps.oauth.queries import Bearer, bearer_of
 from apps.pagination import Cursor
 from apps.posts.cache import load_open
 from apps.posts.content.text import tag_names
-from apps.posts.models import OPEN, Kind, Mention, Post, Visibility
+from apps.posts.models import OPEN, Kind, Post, Visibility
 from apps.posts.queries import Preloaded
+from apps.posts.visibility import readers_among
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
@@ -34,7 +34,6 @@ MAX_NOTIFICATIONS = 40  # of one announcement; the page has the rest
 USER = Stream("user")
 DIRECT = Stream("direct")
 NOTIFICATIONS = Stream("user:notification")
-RELATED_BATCH_SIZE = 1000
 
 Listeners = Mapping[Stream, Collection[int]]  # who listens to what, by the ids of the listeners
 
@@ -71,7 +70,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
     if post is None:
         return
     audience = _audience(post, listeners_by_stream)
-    relations = _relations(post.author_id, audience)
+    relations = relations_in_batches(post.author_id, audience)
     severed = {user_id for related in relations for user_id in related.severed}
     for listener_id, streams in audience.items():
         if listener_id not in severed:
@@ -167,28 +166,12 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 
 
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
-    """Listeners who may have a post on their home page: the author, followers or friends, the circle, tag followers."""
-    user_ids = set[int]()
-    for related in _relations(post.author_id, listeners):
-        is_for_friends = post.visibility == Visibility.FRIENDS
-        readers = related.friends if is_for_friends else related.followed_by
-        user_ids |= readers - related.severed
-    if post.visibility == Visibility.MENTIONED:
-        user_ids &= set(Mention.objects.filter(post=post).values_list("user_id", flat=True))
-    if post.circle_id is not None:
-        user_ids = circle_audience(post.circle_id).intersection(listeners)
-    user_ids |= {post.author_id}.intersection(listeners)
+    """Listeners who may have a post on their home page: its audience, and who follows its tags."""
+    user_ids = readers_among(post, listeners)
     tags = tag_names(post.body)
     if tags and post.visibility == Visibility.PUBLIC:
         user_ids |= followers_among(tags, listeners)
     return user_ids
-
-
-def _relations(author_id: int, listeners: Collection[int]) -> Iterator[ExactRelations]:
-    """The relations of an author to listeners, in batches."""
-    ids = list(listeners)
-    for start in range(0, len(ids), RELATED_BATCH_SIZE):
-        yield exact_relations(author_id, ids[start : start + RELATED_BATCH_SIZE])
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:

@@ -190,12 +190,11 @@ def test_deep_pages_are_ranges_of_indexes(reader):
     with connection.cursor() as sql:
         sql.execute("ANALYZE posts_post, posts_mention, graph_followee, graph_circle")
     values = {"newest": 9, "oldest": 0, "reader": 1}
-    for query, index in ((pull._NEARBY, "posts_post_pkey"), (pull._HOME_ALL, "post_outbox")):
+    for query, index in ((pull.home_nearby, "posts_post_pkey"), (pull.home, "post_outbox")):
         with connection.cursor() as sql:
             # small tables are scanned whole unless that is made dear; a missing index shows all the same
             sql.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
-            statement = query.format(count=41, reachable="", **pull._DOWN)
-            sql.execute(f"EXPLAIN {statement}", values)
+            sql.execute(f"EXPLAIN {pull.statement(query, Cursor(), 41)}", values)
             plan = "\n".join(row[0] for row in sql.fetchall())
         assert f"using {index}" in plan or f"Backward using {index}" in plan
         assert "Seq Scan on posts_post" not in plan

@@ -42,15 +42,19 @@ from apps.timeline.pipeline.reasons import reasons
 MAX_VARIANTS = 8  # of a status that are cached as bytes
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
-# Mastodon's names of our visibilities. Clients have no circles and no friends: they treat such posts as private,
-# and `feedsite` says which it is.
-VISIBILITY_NAMES: dict[str, StatusVisibility] = {
+_MASTODON: dict[str, StatusVisibility] = {
     "public": "public",
     "unlisted": "unlisted",
     "followers": "private",
-    "friends": "private",
     "mentioned": "direct",
-    "circle": "private",
+}
+# Clients have no circles and no friends: they treat such posts as private, and `feedsite` says which it is. They write
+# our own name.
+VISIBILITY_NAMES: dict[str, StatusVisibility] = {
+    visibility.value: _MASTODON.get(visibility, "private") for visibility in Visibility
+}
+VISIBILITIES: dict[str, str] = {
+    _MASTODON.get(visibility, visibility.value): visibility.value for visibility in Visibility
 }
 
 
@@ -583,15 +587,6 @@ def _text(number: int | None) -> str | None:
 
 MAX_NAMED = 20  # pictures or options in one request; the actions allow fewer
 MAX_ALLOWED = 100  # accounts in `allowed_mentions`
-# Mastodon's names of our visibilities; `friends` and `circle` are extensions.
-VISIBILITIES = {
-    "public": "public",
-    "unlisted": "unlisted",
-    "private": "followers",
-    "friends": "friends",
-    "direct": "mentioned",
-    "circle": "circle",
-}
 
 
 class FocusField(serializers.CharField):

@@ -15,6 +15,7 @@ from apps.audit.models import Kind
 from apps.audit.oracle import MAX_ID, OPEN, Oracle, rows
 from apps.engagement.cache import READS
 from apps.pagination import Cursor, Page
+from apps.posts.visibility import FOLLOWED_BACK, depending_on, has_visibility
 from apps.timeline import policy
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import EPOCH, author_of, first_id_at
@@ -24,7 +25,7 @@ from feedcache.structures.home_window import WindowRange
 SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
 
 # What dates the differences of one viewer's page: seconds since 1970, empty for what never happened.
-_DATES = """
+_DATES = f"""
 SELECT p.id, p.author_id = %(viewer)s AS own,
     extract(epoch FROM p.created_at) AS created, extract(epoch FROM p.edited_at) AS edited,
     extract(epoch FROM least(p.deleted_at, s.deleted_at)) AS deleted,
@@ -43,7 +44,8 @@ SELECT p.id, p.author_id = %(viewer)s AS own,
         (SELECT max(created_at) FROM graph_circlemember cm
          WHERE cm.member_id = %(viewer)s AND cm.group_id = p.circle_id),
         (SELECT max(created_at) FROM graph_followee back
-         WHERE back.owner_id = p.author_id AND back.followee_id = %(viewer)s AND p.visibility = 'friends')
+         WHERE back.owner_id = p.author_id AND back.followee_id = %(viewer)s
+           AND {has_visibility(depending_on(FOLLOWED_BACK), "p")})
     )) AS joined,
     (SELECT extract(epoch FROM max(f.created_at)) FROM tags_tagfollow f JOIN tags_taguse u ON u.tag_id = f.tag_id
      WHERE f.user_id = %(viewer)s AND u.post_id = p.id) AS subscribed,
@@ -58,7 +60,7 @@ LEFT JOIN LATERAL (SELECT * FROM posts_post WHERE id = p.source_id AND p.kind = 
 LEFT JOIN accounts_user sa ON sa.id = s.author_id
 LEFT JOIN graph_circle c ON c.id = p.circle_id
 WHERE p.id = ANY(%(posts)s)
-"""
+"""  # noqa: S608 -- constants
 _MAKES_ABSENT = ("deleted", "suspended", "closed", "blocked", "muted")
 
 

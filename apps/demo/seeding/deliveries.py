@@ -9,14 +9,14 @@ from django.conf import settings
 from apps.demo.seeding.world import Entry, World, batches, moment_of
 from apps.events.leases import State
 from apps.graph.models import Follower
-from apps.posts.models import OPEN, Visibility
+from apps.posts.visibility import Audience, delivered_to
 from apps.timeline.fanout.receipts import pack, seal_loaded
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import second_of
 
 ONLINE_SHARE = 0.3  # of the accounts that nobody logs in as; the others were there all the time
 DELIVERED_AFTER = timedelta(seconds=1)
-FOR_FOLLOWERS = {*OPEN, Visibility.FOLLOWERS}
+FOR_FOLLOWERS = delivered_to(Audience.FOLLOWERS)
 Edge = tuple[int, float, int]  # id, since when, follower
 
 

@@ -21,6 +21,7 @@ from apps.posts.content.text import (
     tags,
 )
 from apps.posts.models import Kind, Medium, QuotePolicy, Visibility
+from apps.posts.visibility import narrowest
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4
@@ -202,17 +203,6 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
         )
 
 
-# From the widest to the narrowest. Replies inherit the circle of a circle post, without a comparison.
-_REACH = [
-    Visibility.PUBLIC,
-    Visibility.UNLISTED,
-    Visibility.FOLLOWERS,
-    Visibility.FRIENDS,
-    Visibility.CIRCLE,
-    Visibility.MENTIONED,
-]
-
-
 def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[str, int | None]:
     """The visibility of a new post and its circle: a reply never reaches further than a restricted post it answers.
 
@@ -221,12 +211,11 @@ def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[
     if parent is not None and parent.circle_id is not None:
         return Visibility.CIRCLE, _inherited(author_id, parent.circle_id)
     _check_fit(draft)
-    visibility = Visibility(draft.visibility)
     if draft.circle_id is not None:
         require_may_post(author_id, draft.circle_id)
     if parent is None or parent.is_open:
-        return visibility, draft.circle_id
-    reach = max(visibility, Visibility(parent.visibility), key=_REACH.index)
+        return draft.visibility, draft.circle_id
+    reach = narrowest(draft.visibility, parent.visibility)
     return reach, draft.circle_id if reach == Visibility.CIRCLE else None
 
 

@@ -17,8 +17,8 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
 from apps.posts.models import Mention, Post, Visibility
+from apps.posts.visibility import ADDRESSED
 from apps.sql import database_time
-from apps.timeline.fanout.dispatch import ADDRESSED
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.thread import visible_item
 

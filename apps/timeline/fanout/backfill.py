@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 
 from apps.graph.groups.queries import circle_names
 from apps.graph.queries import exact_relations
-from apps.posts.models import OPEN, RESTRICTED, Post, Visibility
+from apps.posts.models import OPEN, RESTRICTED, Post
+from apps.posts.visibility import Audience, delivered_to
 from apps.promotions.queries import virtual_followers_among
 from apps.timeline import policy
 from apps.timeline.sources import sql
@@ -15,6 +16,7 @@ from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import MAX_ID, author_of
 from feedcache.structures.home_window import HomeWindows
 
+_FOR_FRIENDS = delivered_to(Audience.FRIENDS)
 POSTS_PER_CALL = 100  # for up to 500 readers in one script
 
 
@@ -36,10 +38,10 @@ def friendship_changed(reader_id: int, author_id: int) -> None:
         return
     if author_id not in exact_relations(reader_id, [author_id]).friends:
         ids = [post_id for post_id in INBOX.ids(reader_id) if author_of(post_id) == author_id]
-        former = Post.objects.filter(pk__in=ids, visibility=Visibility.FRIENDS)
+        former = Post.objects.filter(pk__in=ids, visibility__in=_FOR_FRIENDS)
         INBOX.remove(reader_id, former.values_list("pk", flat=True))
     if author_id in exact_relations(reader_id, [author_id]).friends:
-        _backfill(INBOX, reader_id, author_id, [Visibility.FRIENDS])
+        _backfill(INBOX, reader_id, author_id, _FOR_FRIENDS)
 
 
 def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
@@ -80,7 +82,7 @@ def _backfill(
 def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
     # the author is in the id; posts to circles stay, they do not depend on follows
     ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
-    circled = Post.objects.filter(pk__in=ids, visibility=Visibility.CIRCLE)
+    circled = Post.objects.filter(pk__in=ids, visibility__in=delivered_to(Audience.CIRCLE))
     windows.remove(reader_id, set(ids) - set(circled.values_list("pk", flat=True)))
 
 

@@ -5,8 +5,8 @@ together. Everything is idempotent: a chunk that runs twice leaves the same home
 receipt.
 
 Open posts go to home windows, those of virtual followers too (`apps.promotions`); restricted ones go to the inboxes of
-the people they are for. Posts for friends, mentioned people or a circle need no scan of the followers: their few
-readers are one chunk, looked up on delivery.
+the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a circle) need no scan of
+the followers: their few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -20,9 +20,8 @@ from django.db.models import F, QuerySet
 
 from apps.events import leases
 from apps.events.actions import enqueue
-from apps.graph.groups.queries import circle_audience
-from apps.graph.queries import exact_relations, friend_ids
-from apps.posts.models import OPEN, Mention, Post, Visibility
+from apps.posts.models import OPEN, Post
+from apps.posts.visibility import ADDRESSED, Audience, addressees, delivered_to
 from apps.timeline import policy
 from apps.timeline.fanout import ledger, receipts, split, switch
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
@@ -34,8 +33,6 @@ from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
 
-# For a list of people, not for the followers.
-ADDRESSED = (Visibility.FRIENDS, Visibility.MENTIONED, Visibility.CIRCLE)
 NOW = timedelta()  # claim rows as soon as they are due
 BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
 SCORED = "scored:1"  # in Redis while somebody may have a rank timeline, which deliveries bring up to date
@@ -140,7 +137,7 @@ def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
     post = _delivered().get(pk=job.pk)
     is_addressed = post.visibility in ADDRESSED
     if is_addressed:
-        chunk_ids = split.add_chunk(job, len(_addressees(post)))
+        chunk_ids = split.add_chunk(job, len(addressees(post)))
     else:
         batches = split.batches(job, post.author_id, is_open=post.visibility in OPEN)
         chunk_ids = [chunk_id for batch in batches for chunk_id in batch.chunk_ids]
@@ -152,7 +149,7 @@ def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
 def _split(job: FanoutJob) -> leases.Receipt | None:
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
-        chunk_ids = split.add_chunk(job, len(_addressees(post)))
+        chunk_ids = split.add_chunk(job, len(addressees(post)))
         _enqueue_chunks(chunk_ids, queue=None)
         return {"parts": len(chunk_ids)}
     if post.deleted_at is None:
@@ -201,28 +198,16 @@ def _home_cache_for(visibility: str, generation: int) -> HomeWindows:
 def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
     """The readers of a chunk, of an addressed post its addressees."""
     if post.visibility in ADDRESSED:
-        return _addressees(post)
+        return sorted(addressees(post))
     return ledger.reader_ids(post.author_id, chunk)
-
-
-def _addressees(post: Post) -> list[int]:
-    """The readers of an addressed post without its author: circle, friends, or mentioned followers of the author."""
-    if post.circle_id is not None:
-        readers = circle_audience(post.circle_id)
-    elif post.visibility == Visibility.FRIENDS:
-        readers = friend_ids(post.author_id)
-    else:
-        mentioned = list(Mention.objects.filter(post=post.pk).values_list("user_id", flat=True))
-        readers = exact_relations(post.author_id, mentioned).followed_by
-    return sorted(readers - {post.author_id})
 
 
 def deliver_to_mentioned(post_id: int) -> None:
     """After an edit: a post for mentioned people may mention followers whom it did not mention before."""
-    posts = _delivered().filter(pk=post_id, deleted_at=None, visibility=Visibility.MENTIONED)
-    post = posts.first()
+    posts = _delivered().filter(pk=post_id, deleted_at=None)
+    post = posts.filter(visibility__in=delivered_to(Audience.MENTIONED)).first()
     if post is not None:
-        INBOX.push(_addressees(post), [post_id])
+        INBOX.push(sorted(addressees(post)), [post_id])
 
 
 def own_timeline_writes(post: Post) -> QueueWrites:

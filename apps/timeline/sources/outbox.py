@@ -22,6 +22,7 @@ from apps import shards
 from apps.graph.queries import cached_followees
 from apps.pagination import Cursor
 from apps.posts.models import Post
+from apps.posts.visibility import is_open
 from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql
 from apps.timeline.sources.parallel import in_parallel
@@ -89,7 +90,7 @@ CROSS JOIN LATERAL (
         ) AS entries
     FROM (
         SELECT id, author_id, reply_to_id FROM posts_post
-        WHERE author_id = c.user_id AND deleted_at IS NULL AND visibility IN ('public', 'unlisted') {{led}}
+        WHERE author_id = c.user_id AND deleted_at IS NULL AND {is_open()} {{led}}
         ORDER BY id DESC LIMIT %(count)s
     ) post
 ) newest

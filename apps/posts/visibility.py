@@ -1,0 +1,256 @@
+"""Who may see a post: one table of the visibilities, for Python, SQL, deliveries and streams.
+
+A visibility admits the author, and readers of whom all facts of one of its lines are true. Each fact is written twice,
+side by side: in Python over what PostgreSQL has just said (`facts_about`), and in SQL. A new visibility is a line of
+`RULES`.
+
+Deletions, suspensions and blocks hide posts of every visibility. SQL here does not ask about them: it chooses
+candidates, and every page shows those only that `posts.queries` lets through.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import groupby
+from typing import Protocol
+
+from django.db.models import BooleanField, Q
+from django.db.models.expressions import RawSQL
+
+from apps.graph.groups.queries import circle_audience, circle_names
+from apps.graph.queries import ExactRelations, exact_relations, friend_ids, relations_in_batches
+from apps.posts.models import OPEN, Mention, Visibility
+
+
+class Judged(Protocol):
+    """What is asked of a post: its row, or its content."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def author_id(self) -> int: ...
+    @property
+    def visibility(self) -> str: ...
+    @property
+    def circle_id(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderFacts:
+    """What PostgreSQL says of a reader, None for visitors, and the authors, mentions and circles of some posts."""
+
+    reader_id: int | None
+    relations: ExactRelations = field(default_factory=ExactRelations)
+    mentioned_in: Collection[int] = ()
+    circles: Mapping[int, str] = field(
+        default_factory=dict
+    )  # those the reader belongs to: their names
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What may be true of a reader and a post."""
+
+    holds: Callable[[Judged, ReaderFacts], bool]
+    sql: Callable[[str], str]  # for the posts of a table or alias; `%(reader)s` is the reader
+
+
+# The ids of the circles that a reader owns or is in.
+CIRCLES = """
+    SELECT id FROM graph_circle WHERE owner_id = %(reader)s AND deleted_at IS NULL
+    UNION ALL
+    SELECT m.group_id FROM graph_circlemember m JOIN graph_circle c ON c.id = m.group_id
+    WHERE m.member_id = %(reader)s AND c.deleted_at IS NULL"""
+
+FOLLOWS = Fact(
+    lambda post, reader: post.author_id in reader.relations.following,
+    lambda post: (
+        f"""EXISTS (SELECT FROM graph_followee f
+        WHERE f.owner_id = %(reader)s AND f.followee_id = {post}.author_id)"""
+    ),
+)
+FOLLOWED_BACK = Fact(
+    lambda post, reader: post.author_id in reader.relations.followed_by,
+    lambda post: (
+        f"""EXISTS (SELECT FROM graph_follower b
+        WHERE b.owner_id = %(reader)s AND b.follower_id = {post}.author_id)"""
+    ),
+)
+MENTIONED = Fact(
+    lambda post, reader: post.id in reader.mentioned_in,
+    lambda post: (
+        f"""EXISTS (SELECT FROM posts_mention m
+        WHERE m.post_id = {post}.id AND m.user_id = %(reader)s)"""
+    ),
+)
+IN_CIRCLE = Fact(
+    lambda post, reader: post.circle_id in reader.circles,
+    lambda post: f"{post}.circle_id IN ({CIRCLES})",
+)
+
+
+class Audience(Enum):
+    """On whose home pages a post belongs, besides its author's."""
+
+    FOLLOWERS = auto()  # perhaps millions: deliveries read their list in parts
+    FRIENDS = auto()  # followers whom the author follows
+    MENTIONED = auto()  # followers whom the post mentions
+    CIRCLE = auto()  # the circle's owner and members; nobody has to follow the author
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A visibility: it admits readers of whom any of its lines is true, with all its facts."""
+
+    admits: Sequence[Sequence[Fact]]
+    audience: Audience
+
+
+EVERYBODY: Sequence[Sequence[Fact]] = [[]]
+# From the widest to the narrowest: a reply reaches no further than a restricted post that it answers.
+RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(OPEN, Rule(EVERYBODY, Audience.FOLLOWERS)),
+    Visibility.FOLLOWERS: Rule([[FOLLOWS], [MENTIONED]], Audience.FOLLOWERS),
+    Visibility.FRIENDS: Rule([[FOLLOWS, FOLLOWED_BACK]], Audience.FRIENDS),
+    Visibility.CIRCLE: Rule([[IN_CIRCLE]], Audience.CIRCLE),
+    Visibility.MENTIONED: Rule([[MENTIONED]], Audience.MENTIONED),
+}
+if missing := set(Visibility) - RULES.keys():
+    raise TypeError(f"without a rule of who may see them: {sorted(missing)}")
+
+
+def delivered_to(*audiences: Audience) -> tuple[str, ...]:
+    """The visibilities whose posts go to one of these audiences."""
+    return tuple(name for name, rule in RULES.items() if rule.audience in audiences)
+
+
+def depending_on(fact: Fact) -> tuple[str, ...]:
+    """The visibilities that ask for a fact."""
+    return tuple(name for name, rule in RULES.items() if any(fact in line for line in rule.admits))
+
+
+ADDRESSED = delivered_to(Audience.FRIENDS, Audience.MENTIONED, Audience.CIRCLE)
+# What else than open posts comes with following an author.
+RESTRICTED_BY_FOLLOW = tuple(
+    name
+    for name, rule in RULES.items()
+    if name not in OPEN and rule.audience is not Audience.CIRCLE
+)
+
+
+def narrowest(*visibilities: str) -> str:
+    return max(visibilities, key=list(RULES).index)
+
+
+# One post and one reader
+
+
+def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> ReaderFacts:
+    """What decides whether a reader may see these posts; one query, and one each for mentions and circles."""
+    restricted = [post for post in posts if post.visibility not in OPEN]
+    if reader_id is None or not restricted:
+        return ReaderFacts(reader_id)
+    mentioning = [post.id for post in restricted if post.visibility in depending_on(MENTIONED)]
+    mentions = Mention.objects.filter(user=reader_id, post__in=mentioning)
+    return ReaderFacts(
+        reader_id,
+        exact_relations(reader_id, {post.author_id for post in restricted}),
+        set(mentions.values_list("post_id", flat=True)) if mentioning else (),
+        circle_names(reader_id, {post.circle_id for post in restricted if post.circle_id}),
+    )
+
+
+def may_see(post: Judged, reader: ReaderFacts) -> bool:
+    """By the post's visibility, and by blocks as far as the facts tell of its author."""
+    if post.author_id == reader.reader_id:
+        return True
+    if post.author_id in reader.relations.severed:
+        return False
+    lines = RULES[post.visibility].admits
+    return any(all(fact.holds(post, reader) for fact in line) for line in lines)
+
+
+# SQL for one reader
+
+
+def has_visibility(visibilities: Iterable[str], post: str = "posts_post") -> str:
+    names = ", ".join(f"'{name}'" for name in visibilities)
+    return f"{post}.visibility IN ({names})"
+
+
+def is_open(post: str = "posts_post") -> str:
+    """The condition for posts that everybody may see; no values."""
+    return has_visibility(OPEN, post)
+
+
+def where_visible(
+    post: str = "posts_post", *, among: Iterable[str] = RULES, follows: str | None = None
+) -> str:
+    """The condition for posts of these visibilities that `%(reader)s` may see, and for all of the reader's own.
+
+    `post` is the table of posts or its alias. `follows` says in SQL whether the reader follows the author, where that
+    is known without another look: `true` in a scan of the reader's followees.
+    """
+
+    def sql(fact: Fact) -> str:
+        return follows if fact is FOLLOWS and follows is not None else fact.sql(post)
+
+    clauses = [f"{post}.author_id = %(reader)s"]
+    for lines, names in groupby(among, key=lambda name: RULES[name].admits):
+        clause = has_visibility(names, post)
+        if lines != EVERYBODY:
+            either = " OR ".join(" AND ".join(map(sql, line)) for line in lines)
+            clause += f" AND ({either})"
+        clauses.append(clause)
+    return f"({' OR '.join(clauses)})"
+
+
+VISIBLE_TO_READER = where_visible()
+
+
+def visible_to(reader_id: int | None, *, follows: bool) -> Q | RawSQL:
+    """`where_visible` as a filter of posts by an author whom the reader follows, or does not."""
+    if reader_id is None:
+        return Q(visibility__in=OPEN)
+    condition = where_visible(follows="true" if follows else "false")
+    values = [reader_id] * condition.count("%(reader)s")
+    by_position = condition.replace("%(reader)s", "%s")  # as Django's compiler takes values
+    return RawSQL(by_position, values, output_field=BooleanField())  # noqa: S611 -- constants
+
+
+# One post and its readers
+
+
+def addressees(post: Judged) -> set[int]:
+    """All readers of an addressed post, without its author. ValueError for a post to followers."""
+    match RULES[post.visibility].audience:
+        case Audience.FOLLOWERS:
+            raise ValueError(f"post {post.id} goes to all followers")
+        case Audience.FRIENDS:
+            readers = friend_ids(post.author_id)
+        case Audience.MENTIONED:
+            readers = readers_among(post, _mentioned_in(post))
+        case Audience.CIRCLE:
+            readers = _circle_of(post)
+    return readers - {post.author_id}
+
+
+def readers_among(post: Judged, people: Collection[int]) -> set[int]:
+    """Those of these people, of any number, on whose home pages a post belongs: for streams."""
+    audience = RULES[post.visibility].audience
+    own = {post.author_id}.intersection(people)
+    if audience is Audience.CIRCLE:
+        return own | _circle_of(post).intersection(people)
+    readers = set[int]()
+    for related in relations_in_batches(post.author_id, people):
+        reached = related.friends if audience is Audience.FRIENDS else related.followed_by
+        readers |= reached - related.severed
+    return own | (readers & _mentioned_in(post) if audience is Audience.MENTIONED else readers)
+
+
+def _circle_of(post: Judged) -> set[int]:
+    return set() if post.circle_id is None else circle_audience(post.circle_id)
+
+
+def _mentioned_in(post: Judged) -> set[int]:
+    return set(Mention.objects.filter(post=post.id).values_list("user_id", flat=True))
