@@ -116,7 +116,7 @@ RULES: Mapping[str, Rule] = {
     Visibility.MENTIONED: Rule([[MENTIONED]], Audience.MENTIONED),
 }
 if missing := set(Visibility) - RULES.keys():
-    raise TypeError(f"without a rule of who may see them: {sorted(missing)}")
+    raise TypeError(f"no rule says who may see posts that are {', '.join(sorted(missing))}")
 
 
 def delivered_to(*audiences: Audience) -> tuple[str, ...]:
@@ -237,15 +237,21 @@ def addressees(post: Judged) -> set[int]:
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
     """Those of these people, of any number, on whose home pages a post belongs: for streams."""
-    audience = RULES[post.visibility].audience
-    own = {post.author_id}.intersection(people)
-    if audience is Audience.CIRCLE:
-        return own | _circle_of(post).intersection(people)
-    readers = set[int]()
+    followers, friends, severed = set[int](), set[int](), set[int]()
     for related in relations_in_batches(post.author_id, people):
-        reached = related.friends if audience is Audience.FRIENDS else related.followed_by
-        readers |= reached - related.severed
-    return own | (readers & _mentioned_in(post) if audience is Audience.MENTIONED else readers)
+        followers |= related.followed_by
+        friends |= related.friends
+        severed |= related.severed
+    match RULES[post.visibility].audience:
+        case Audience.FOLLOWERS:
+            readers = followers
+        case Audience.FRIENDS:
+            readers = friends
+        case Audience.MENTIONED:
+            readers = followers & _mentioned_in(post)
+        case Audience.CIRCLE:
+            readers = _circle_of(post).intersection(people)
+    return readers - severed | {post.author_id}.intersection(people)
 
 
 def _circle_of(post: Judged) -> set[int]:

@@ -1,14 +1,24 @@
+import re
+from functools import partial
 from itertools import product
 
 import pytest
+from django.db import connection
 from django.db.models import Q
+from django.test.utils import CaptureQueriesContext
 
+from apps.audit.oracle import Oracle
 from apps.graph.actions import follow_user
+from apps.graph.groups.actions import create_group
+from apps.graph.models import ListMember, RepliesPolicy, UserList
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
+from apps.posts.models import OPEN
+from apps.sql import rows_of
 from apps.timeline.sources import sql
 from feedcache.ids import MAX_ID
 from tests.support.factories import make_user, publish
+from tests.support.standings import every_standing
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +92,62 @@ def test_an_author_shows_each_reader_what_is_for_them(alice, bob, carol):
     assert seen_by(bob.pk, follows=True) == {"public", "unlisted", "followers"}
     assert seen_by(carol.pk, follows=False) == {"public", "unlisted", "for carol"}
     assert seen_by(alice.pk, follows=False) == set(posts)
+
+
+def test_every_source_finds_for_every_reader_what_the_oracle_says(alice):
+    world = every_standing(alice)
+    oracle, page = Oracle(), (Cursor(), 20)
+    for reader in [*world.unblocked(), alice]:
+        may_see = {one.pk for one in world.posts.values() if oracle.may_see(reader.pk, one.pk)}
+        home = {pk for pk in may_see if oracle.is_home(reader.pk, pk)}
+        opened = {post.pk for name, post in world.posts.items() if name in OPEN}
+        where = world.of(reader) if reader != alice else "alice"
+        assert set(sql.home_ids(reader.pk, *page)) == home, where
+        assert set(sql.home_ids_nearby(reader.pk, *page)) == home, where
+        assert set(sql.open_home_ids(reader.pk, *page)) == home & opened, where
+        assert set(sql.restricted_home_ids(reader.pk, *page)) == home - opened, where
+        restricted = sql.restricted_ids(alice.pk, reader.pk, cursor=Cursor(), count=20)
+        assert set(restricted) == may_see - opened, where
+        follows = "follows" in world.ways.get(reader.pk, ())
+        profile = sql.author_ids(alice.pk, reader.pk, follows=follows, cursor=Cursor(), count=20)
+        assert set(profile) == may_see, where
+        if follows:
+            assert set(sql.ids_of(reader.pk, [alice.pk], [], *page)) == home, where
+            members = create_group(UserList, reader, name="All")
+            ListMember.objects.create(group=members, member=alice)
+            listed = sql.list_ids(reader.pk, members.pk, RepliesPolicy.NONE, *page)
+            assert set(listed) == may_see, where
+
+
+QUERIES = {
+    "home": sql.home,
+    "open": sql.open_home,
+    "restricted": sql.restricted_home,
+    "nearby": sql.home_nearby,
+    "these": sql.of_these,
+    "tags": sql.of_followed_tags,
+    "authors": sql.open_of_authors,
+    "author": sql.restricted_of_author,
+} | {f"list, {policy}": partial(sql.of_list, policy) for policy in RepliesPolicy}
+
+
+@pytest.mark.parametrize("cursor", [Cursor(), Cursor(min_id=1)])
+@pytest.mark.parametrize("name", QUERIES)
+def test_what_is_sent_can_be_read_and_explained(db, name, cursor):
+    """Nothing is left to be put in but the values, and PostgreSQL takes it."""
+    text = sql.statement(QUERIES[name], cursor, 20)
+    named = {"reader": 1, "author": 1, "list": 1, "authors": [1], "tags": [1], "replies": False}
+    assert "{" not in text
+    assert set(re.findall(r"%\((\w+)\)s", text)) <= {*named, "newest", "oldest"}
+    assert rows_of(f"EXPLAIN {text}", {**named, "newest": 9, "oldest": 0})
+
+
+def test_what_is_printed_is_what_is_sent(alice):
+    with CaptureQueriesContext(connection) as captured:
+        sql.home_ids(alice.pk, Cursor(max_id=9), 21)
+    text = sql.statement(sql.home, Cursor(max_id=9), 21)
+    values = {"reader": alice.pk, "newest": 9, "oldest": 0}
+    assert captured.captured_queries[0]["sql"] == text % values
 
 
 def test_replies_can_be_left_out(alice):
