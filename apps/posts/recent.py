@@ -136,7 +136,7 @@ def _select(
 
 def _decoded(author_id: int, values: Mapping[int, bytes], post_id: int) -> PostContent:
     content = decode(values[post_id])
-    if content.id != post_id or content.author_id != author_id or not content.is_open:
+    if content.id != post_id or content.author_id != author_id:
         raise ValueError(f"the value of {post_id} is another post")
     return content
 

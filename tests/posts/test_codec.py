@@ -2,6 +2,8 @@
 anything else is a miss, which is to say a ValueError.
 """
 
+from dataclasses import replace
+
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
@@ -19,7 +21,7 @@ from apps.posts.content.post import (
     from_protobuf,
     to_protobuf,
 )
-from apps.posts.models import Kind, Visibility
+from apps.posts.models import OPEN, RESTRICTED, Kind
 from apps.posts.wire import post_pb2 as wire
 from feedcache.ids import MAX_ID
 from feedcache.memcached_tiers import tiers
@@ -55,7 +57,7 @@ contents = st.builds(
     body=st.text() | st.text(min_size=1).map(lambda text: text * 300),
     content_warning=st.text(),
     language=st.text(max_size=5),
-    visibility=st.sampled_from(Visibility.values),
+    visibility=st.sampled_from([visibility.value for visibility in OPEN]),
     source_id=st.none() | st.integers(1, MAX_ID),
     reply_to_id=st.none() | st.integers(1, MAX_ID),
     thread_id=st.integers(1, MAX_ID),
@@ -167,6 +169,19 @@ def test_bytes_of_tomorrow_are_read_by_todays_code():
     newer.place, newer.pictures[0].blurred = "Suzhou", "yes"
     newer.scores.extend([0.5, 2.0])
     assert from_protobuf(newer.SerializeToString()) == RICH
+
+
+@pytest.mark.parametrize("visibility", RESTRICTED)
+def test_what_is_said_to_some_has_no_bytes(visibility):
+    with pytest.raises(KeyError):
+        encode(replace(PLAIN, visibility=visibility.value))
+
+
+def test_bytes_that_were_said_to_some_are_a_miss():
+    message = message_of(PLAIN)
+    message.visibility = wire.VISIBILITY_FOLLOWERS
+    with pytest.raises(ValueError, match="newer release"):
+        from_protobuf(message.SerializeToString())
 
 
 @pytest.mark.parametrize("field", ["kind", "visibility"])

@@ -24,13 +24,14 @@ from apps.posts.actions.drafts import Draft, NewPicture
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, publish_post, repost
 from apps.posts.cache import RECENT, load_contents
-from apps.posts.content.post import PostContent, encode
+from apps.posts.content.post import MAX_BYTES, PostContent
 from apps.posts.models import OPEN, Post, Visibility
 from apps.posts.recent import NO_RECENT, Recent, recent_posts, weeks_read
+from apps.posts.wire import post_pb2 as wire
 from apps.timeline.publishing import undo_repost
 from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
-from feedcache.read_through import QueuedCommands
+from feedcache.read_through import QueuedCommands, pack, unpack
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
@@ -329,9 +330,12 @@ def test_a_restricted_post_that_was_planted_is_not_shown(alice, committed):
     post = committed(publish, alice, "Secret.")
     bodies(alice)
     Post.objects.filter(pk=post.pk).update(visibility=Visibility.FOLLOWERS)
-    (content,) = load_contents([post.pk]).values()
     (name,) = [n for n in keys(alice) if timelines().hlen(n) > 2]
-    timelines().hset(name, str(post.pk), encode(content))
+    message = wire.Post.FromString(
+        unpack(timelines().hget(name, str(post.pk)), max_bytes=MAX_BYTES)
+    )
+    message.visibility = wire.VISIBILITY_FOLLOWERS
+    timelines().hset(name, str(post.pk), pack(message.SerializeToString()))
     assert recent_posts(known(alice), ALL, 20) == NO_RECENT
 
 

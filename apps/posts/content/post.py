@@ -21,7 +21,7 @@ from orjson import Fragment
 from apps.media.addresses import address_of
 from apps.media.sizes import PREVIEW_SIDE, fitted_size
 from apps.posts.content.text import html, tags
-from apps.posts.models import OPEN, Attachment, Kind, Medium, Poll, Post, QuotePolicy, Visibility
+from apps.posts.models import OPEN, Attachment, Kind, Medium, Poll, Post, QuotePolicy
 from apps.posts.wire import post_pb2 as wire
 from apps.tags.names import normalize
 from feedcache.ids import MAX_ID
@@ -264,9 +264,9 @@ MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be pu
 MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
 _KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
+# What is said to some is in no cache, so it has no bytes: a KeyError.
 _VISIBILITIES = {
-    visibility.value: wire.Visibility.Value(f"VISIBILITY_{visibility.name}")
-    for visibility in Visibility
+    visibility.value: wire.Visibility.Value(f"VISIBILITY_{visibility.name}") for visibility in OPEN
 }
 _QUOTE_POLICIES = {
     policy.value: wire.QuotePolicy.Value(f"QUOTE_POLICY_{policy.name}") for policy in QuotePolicy
@@ -420,6 +420,4 @@ def decode_cached_post(data: bytes) -> CachedPost:
     if State(state) is not State.OPEN:
         return CachedPost(State(state))
     content = from_protobuf(value[_FACTS.size :])
-    if not content.is_open:
-        raise ValueError("not an open post")
     return CachedPost(State.OPEN, content, source_source_id or None, source_reply_to_id or None)
