@@ -1,7 +1,7 @@
 """Reads of the graph."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -164,21 +164,14 @@ def ask_relations(
 
 
 def exact_relations(viewer_id: int | None, other_ids: Collection[int]) -> ExactRelations:
-    """Every relation between a viewer and up to 1,000 others, from PostgreSQL, in one query."""
-    others = _others(viewer_id, other_ids)
-    if viewer_id is None or not others:
-        return ExactRelations()
+    """Every relation between a viewer and others, from PostgreSQL, in one query for each 1,000 of them."""
+    others = [] if viewer_id is None else list({*other_ids} - {viewer_id})
     found: dict[str, set[int]] = defaultdict(set)
-    for kind, other_id in rows_of(RELATED, {"viewer": viewer_id, "others": list(others)}):
-        found[kind].add(other_id)
-    return ExactRelations(**found)
-
-
-def relations_in_batches(viewer_id: int, other_ids: Collection[int]) -> Iterator[ExactRelations]:
-    """`exact_relations` to any number of others."""
-    others = list(other_ids)
     for start in range(0, len(others), MAX_OTHERS):
-        yield exact_relations(viewer_id, others[start : start + MAX_OTHERS])
+        batch = others[start : start + MAX_OTHERS]
+        for kind, other_id in rows_of(RELATED, {"viewer": viewer_id, "others": batch}):
+            found[kind].add(other_id)
+    return ExactRelations(**found)
 
 
 def _others(viewer_id: int | None, other_ids: Collection[int]) -> set[int]:

@@ -18,7 +18,7 @@ from django.db.models import BooleanField, Q
 from django.db.models.expressions import RawSQL
 
 from apps.graph.groups.queries import circle_audience, circle_names
-from apps.graph.queries import ExactRelations, exact_relations, friend_ids, relations_in_batches
+from apps.graph.queries import ExactRelations, exact_relations, friend_ids
 from apps.posts.models import OPEN, Mention, Visibility
 
 
@@ -237,21 +237,17 @@ def addressees(post: Judged) -> set[int]:
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
     """Those of these people, of any number, on whose home pages a post belongs: for streams."""
-    followers, friends, severed = set[int](), set[int](), set[int]()
-    for related in relations_in_batches(post.author_id, people):
-        followers |= related.followed_by
-        friends |= related.friends
-        severed |= related.severed
+    related = exact_relations(post.author_id, people)
     match RULES[post.visibility].audience:
         case Audience.FOLLOWERS:
-            readers = followers
+            readers = related.followed_by
         case Audience.FRIENDS:
-            readers = friends
+            readers = related.friends
         case Audience.MENTIONED:
-            readers = followers & _mentioned_in(post)
+            readers = related.followed_by & _mentioned_in(post)
         case Audience.CIRCLE:
             readers = _circle_of(post).intersection(people)
-    return readers - severed | {post.author_id}.intersection(people)
+    return readers - related.severed | {post.author_id}.intersection(people)
 
 
 def _circle_of(post: Judged) -> set[int]:

@@ -12,7 +12,7 @@ from apps.api.entities.status import status_json
 from apps.api.entities.timeline import conversation_json
 from apps.filters.models import FilterContext
 from apps.graph.models import RepliesPolicy, UserList
-from apps.graph.queries import Relations, relations_in_batches
+from apps.graph.queries import Relations, exact_relations
 from apps.notifications.conversations import conversation_with_last_post
 from apps.notifications.queries import notifications_page, read_markers
 from apps.oauth.queries import Bearer, bearer_of
@@ -70,8 +70,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
     if post is None:
         return
     audience = _audience(post, listeners_by_stream)
-    relations = relations_in_batches(post.author_id, audience)
-    severed = {user_id for related in relations for user_id in related.severed}
+    severed = exact_relations(post.author_id, audience).severed
     for listener_id, streams in audience.items():
         if listener_id not in severed:
             yield StreamEvent(listener_id, frozenset(streams), "delete", str(post_id))
