@@ -37,14 +37,15 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReaderFacts:
-    """What PostgreSQL says of a reader, None for visitors, and the authors, mentions and circles of some posts."""
+    """What PostgreSQL says of a reader and the authors of some posts, their mentions of the reader, their circles.
 
-    reader_id: int | None
+    `circles` has the names of those to which the reader belongs.
+    """
+
+    reader_id: int | None  # None for visitors
     relations: ExactRelations = field(default_factory=ExactRelations)
     mentioned_in: Collection[int] = ()
-    circles: Mapping[int, str] = field(
-        default_factory=dict
-    )  # those the reader belongs to: their names
+    circles: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +66,19 @@ CIRCLES = """
 FOLLOWS = Fact(
     lambda post, reader: post.author_id in reader.relations.following,
     lambda post: (
-        f"""EXISTS (SELECT FROM graph_followee f
-        WHERE f.owner_id = %(reader)s AND f.followee_id = {post}.author_id)"""
+        f"EXISTS (SELECT FROM graph_followee WHERE owner_id = %(reader)s AND followee_id = {post}.author_id)"
     ),
 )
 FOLLOWED_BACK = Fact(
     lambda post, reader: post.author_id in reader.relations.followed_by,
     lambda post: (
-        f"""EXISTS (SELECT FROM graph_follower b
-        WHERE b.owner_id = %(reader)s AND b.follower_id = {post}.author_id)"""
+        f"EXISTS (SELECT FROM graph_follower WHERE owner_id = %(reader)s AND follower_id = {post}.author_id)"
     ),
 )
 MENTIONED = Fact(
     lambda post, reader: post.id in reader.mentioned_in,
     lambda post: (
-        f"""EXISTS (SELECT FROM posts_mention m
-        WHERE m.post_id = {post}.id AND m.user_id = %(reader)s)"""
+        f"EXISTS (SELECT FROM posts_mention WHERE post_id = {post}.id AND user_id = %(reader)s)"
     ),
 )
 IN_CIRCLE = Fact(
