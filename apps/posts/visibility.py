@@ -225,27 +225,26 @@ def addressees(post: Judged) -> set[int]:
         case Audience.FOLLOWERS:
             raise ValueError(f"post {post.id} goes to all followers")
         case Audience.FRIENDS:
-            readers = friend_ids(post.author_id)
+            return friend_ids(post.author_id)
         case Audience.MENTIONED:
-            readers = readers_among(post, _mentioned_in(post))
+            return readers_among(post, _mentioned_in(post)) - {post.author_id}
         case Audience.CIRCLE:
-            readers = _circle_of(post)
-    return readers - {post.author_id}
+            return _circle_of(post) - {post.author_id}
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
     """Those of these people, of any number, on whose home pages a post belongs: for streams."""
     related = exact_relations(post.author_id, people)
+    own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:
         case Audience.FOLLOWERS:
-            readers = related.followed_by
+            return own | related.followed_by - related.severed
         case Audience.FRIENDS:
-            readers = related.friends
+            return own | related.friends - related.severed
         case Audience.MENTIONED:
-            readers = related.followed_by & _mentioned_in(post)
+            return own | related.followed_by & _mentioned_in(post) - related.severed
         case Audience.CIRCLE:
-            readers = _circle_of(post).intersection(people)
-    return readers - related.severed | {post.author_id}.intersection(people)
+            return own | _circle_of(post).intersection(people) - related.severed
 
 
 def _circle_of(post: Judged) -> set[int]:

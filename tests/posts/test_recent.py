@@ -331,9 +331,9 @@ def test_a_restricted_post_that_was_planted_is_not_shown(alice, committed):
     bodies(alice)
     Post.objects.filter(pk=post.pk).update(visibility=Visibility.FOLLOWERS)
     (name,) = [n for n in keys(alice) if timelines().hlen(n) > 2]
-    message = wire.Post.FromString(
-        unpack(timelines().hget(name, str(post.pk)), max_bytes=MAX_BYTES)
-    )
+    stored = timelines().hget(name, str(post.pk))
+    assert isinstance(stored, bytes)
+    message = wire.Post.FromString(unpack(stored, max_bytes=MAX_BYTES))
     message.visibility = wire.VISIBILITY_FOLLOWERS
     timelines().hset(name, str(post.pk), pack(message.SerializeToString()))
     assert recent_posts(known(alice), ALL, 20) == NO_RECENT

@@ -56,10 +56,10 @@ class Slice(NamedTuple):
     """Which ids are asked for: between %(newest)s and %(oldest)s (exclusive), in which order, and how many."""
 
     is_ascending: bool
-    count: int
+    limit: int
 
     def first(self, column: str = "id") -> str:
-        return f"ORDER BY {column} {'ASC' if self.is_ascending else 'DESC'} LIMIT {self.count}"
+        return f"ORDER BY {column} {'ASC' if self.is_ascending else 'DESC'} LIMIT {self.limit}"
 
     def posts(self, condition: str, columns: str = "id") -> str:
         """The first posts; without those on servers that are left out."""
@@ -129,9 +129,9 @@ WITH head AS (
         UNION ALL SELECT v.account_id, false FROM promotions_virtualfollow v
         WHERE v.user_id = %(reader)s AND NOT EXISTS (
             SELECT FROM graph_followee f WHERE f.owner_id = %(reader)s AND f.followee_id = v.account_id)
-    ) author {page._replace(count=1).scan(kinds)} {page.first("post_id")}
+    ) author {page._replace(limit=1).scan(kinds)} {page.first("post_id")}
 ), tail AS (
-    SELECT CASE WHEN count(*) < {page.count} THEN {end} ELSE {beyond} END AS id FROM head
+    SELECT CASE WHEN count(*) < {page.limit} THEN {end} ELSE {beyond} END AS id FROM head
 )
 SELECT post.id FROM head author {page.scan(f"{kinds} AND {between}")}"""
 
@@ -161,7 +161,7 @@ def home_nearby(page: Slice) -> str:
     """Those of the next posts of the whole site that are for the reader: one range of the primary key."""
     columns = "id, author_id, visibility, circle_id, deleted_at"
     return f"""
-SELECT id FROM ({page._replace(count=NEARBY).posts("true", columns)}) posts_post
+SELECT id FROM ({page._replace(limit=NEARBY).posts("true", columns)}) posts_post
 WHERE deleted_at IS NULL AND (
     (author_id = %(reader)s OR {FOLLOWS.sql("posts_post")}) AND {_OF_FOLLOWEE}
     OR {is_open()} AND EXISTS (
