@@ -86,7 +86,7 @@ def statement(query: Query, cursor: Cursor, count: int) -> str:
     return query(Slice(cursor.ascending, count))
 
 
-def _ids(query: Query, cursor: Cursor, count: int, **values: Any) -> list[int]:
+def _run(query: Query, cursor: Cursor, count: int, **values: Any) -> list[int]:
     values |= {"newest": _newest(cursor), "oldest": cursor.floor}
     return [row[0] for row in rows_of(statement(query, cursor, count), values)]
 
@@ -144,17 +144,17 @@ def _of_circles(page: Slice) -> str:
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` ids of a home timeline inside the cursor's bounds: open and restricted posts, circles included."""
-    return _ids(home, cursor, count, reader=reader_id)
+    return _run(home, cursor, count, reader=reader_id)
 
 
 def open_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """The open ones among `home_ids`, without circles: the second level stores these."""
-    return _ids(open_home, cursor, count, reader=reader_id)
+    return _run(open_home, cursor, count, reader=reader_id)
 
 
 def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """The restricted ones among `home_ids`: the inbox is built from these."""
-    return _ids(restricted_home, cursor, count, reader=reader_id)
+    return _run(restricted_home, cursor, count, reader=reader_id)
 
 
 def home_nearby(page: Slice) -> str:
@@ -172,7 +172,7 @@ WHERE deleted_at IS NULL AND (
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """The first of `home_ids`, as far as the next `NEARBY` posts of the site hold them. Fewer are not the end."""
-    return _ids(home_nearby, cursor, count, reader=reader_id)
+    return _run(home_nearby, cursor, count, reader=reader_id)
 
 
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
@@ -196,7 +196,7 @@ def list_ids(
     reader_id: int, list_id: int, policy: RepliesPolicy, cursor: Cursor, count: int
 ) -> list[int]:
     """Up to `count` ids of posts by the members of a reader's list that the reader may see."""
-    return _ids(partial(of_list, policy), cursor, count, reader=reader_id, list=list_id)
+    return _run(partial(of_list, policy), cursor, count, reader=reader_id, list=list_id)
 
 
 def of_these(page: Slice) -> str:
@@ -219,7 +219,7 @@ def ids_of(
 ) -> list[int]:
     """Up to `count` ids by these authors, with these tags, or of the reader's circles, that the reader may see."""
     authors, tags = list(author_ids), list(tag_ids)
-    return _ids(of_these, cursor, count, reader=reader_id, authors=authors, tags=tags)
+    return _run(of_these, cursor, count, reader=reader_id, authors=authors, tags=tags)
 
 
 def of_followed_tags(page: Slice) -> str:
@@ -230,7 +230,7 @@ WHERE f.user_id = %(reader)s {page.first()}"""
 
 
 def followed_tag_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    return _ids(of_followed_tags, cursor, count, reader=reader_id)
+    return _run(of_followed_tags, cursor, count, reader=reader_id)
 
 
 def open_of_authors(page: Slice) -> str:
@@ -242,7 +242,7 @@ def open_ids(
     author_ids: Sequence[int], cursor: Cursor, count: int, *, replies: bool = True
 ) -> list[int]:
     """Up to `count` ids of the public and unlisted posts of these authors."""
-    return _ids(open_of_authors, cursor, count, authors=list(author_ids), replies=replies)
+    return _run(open_of_authors, cursor, count, authors=list(author_ids), replies=replies)
 
 
 def restricted_of_author(page: Slice) -> str:
@@ -257,7 +257,7 @@ def restricted_ids(
 ) -> list[int]:
     """Up to `count` ids of an author's restricted posts that this reader may see."""
     values = {"author": author_id, "reader": reader_id, "replies": replies}
-    return _ids(restricted_of_author, cursor, count, **values)
+    return _run(restricted_of_author, cursor, count, **values)
 
 
 def deleted_between(
@@ -288,7 +288,7 @@ def author_ids(
     rows = Post.objects.filter(author=author_id, deleted_at=None)
     if author_id != reader_id:
         rows = rows.filter(visible_to(reader_id, follows=follows))
-    return _ids_of(rows.filter(only) if only else rows, cursor, count)
+    return _ids(rows.filter(only) if only else rows, cursor, count)
 
 
 def newest_of_author(
@@ -296,17 +296,17 @@ def newest_of_author(
 ) -> list[int]:
     """The newest ids of an author's posts with these visibilities that a follower may see."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=visibilities)
-    return _ids_of(rows.filter(visible_to(reader_id, follows=True)), Cursor(), count)
+    return _ids(rows.filter(visible_to(reader_id, follows=True)), Cursor(), count)
 
 
 def open_between(author_id: int, oldest: int, newest: int, count: int) -> list[int]:
     """Up to `count` ids of an author's open posts between two ids (exclusive), newest first."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
-    return _ids_of(rows, Cursor(max_id=newest, since_id=oldest), count)
+    return _ids(rows, Cursor(max_id=newest, since_id=oldest), count)
 
 
 def newest_of_circle(circle_id: int, count: int) -> list[int]:
-    return _ids_of(Post.objects.filter(circle=circle_id, deleted_at=None), Cursor(), count)
+    return _ids(Post.objects.filter(circle=circle_id, deleted_at=None), Cursor(), count)
 
 
 def public_ids(
@@ -316,7 +316,7 @@ def public_ids(
     if only_media:
         return _pictured_ids(cursor, count, database)
     rows = Post.objects.using(database).filter(deleted_at=None, visibility=Visibility.PUBLIC)
-    return _ids_of(rows.exclude(kind="repost"), cursor, count)
+    return _ids(rows.exclude(kind="repost"), cursor, count)
 
 
 def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
@@ -337,7 +337,7 @@ def is_not_reply_to_others() -> Q:
     return Q(reply_to=None) | Q(Exact(parent_author, F("author_id")))
 
 
-def _ids_of(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:
+def _ids(rows: QuerySet[Post], cursor: Cursor, count: int) -> list[int]:
     bounded = rows.filter(pk__lt=_newest(cursor), pk__gt=cursor.floor)
     return list(
         bounded.order_by("pk" if cursor.ascending else "-pk").values_list("pk", flat=True)[:count]
