@@ -49,9 +49,10 @@ from apps.posts.models import (
     ThreadMute,
     Visibility,
 )
+from apps.posts.newest_ids import NewestIds
 from apps.sql import rows_of
 from feedcache.ids import MAX_ID, author_of, authors_of
-from feedcache.read_through import Batch, Future, NewestIds
+from feedcache.read_through import Batch, Future
 from feedcache.structures.counters.service import queue_in_batch
 
 T = TypeVar("T")

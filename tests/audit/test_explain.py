@@ -26,9 +26,9 @@ from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, Policy
 from apps.timeline.sources.home_cache import HOME
 from tests.api.test_endpoints import bare
-from tests.conftest import empty_redis
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
+from tests.support.memory import empty_redis
 
 pytestmark = pytest.mark.django_db
 ABSENT = 1234567890123456789

@@ -6,9 +6,9 @@ from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import make
 from feedcache.read_through import ReadThrough, append_to_each
 from feedcache.topology import Node, Topology
+from tests.feedcache.pools import started
 from tests.support.memory import forget
 from tests.support.threads import together
-from tools.bench.servers import memcached_nodes
 
 FENCED: ReadThrough[int, tuple[int, int]] = ReadThrough(
     name="test-fence",
@@ -68,10 +68,10 @@ def test_what_is_appended_is_appended_to_what_is_stored():
 
 
 @pytest.fixture
-def two_groups(tmp_path):
+def two_groups(memcached):
     """The tiers of this process with Main and two groups of L1."""
-    with memcached_nodes(tmp_path, ["fence-main", "fence-l1-0", "fence-l1-1"]) as servers:
-        nodes = [Node(server.name, f"unix:{server.socket}", 64) for server in servers]
+    with started(["fence-main", "fence-l1-0", "fence-l1-1"]) as servers:
+        nodes = [Node(server.name, server.address, 64) for server in servers.values()]
         yield forget(Topology(1, (nodes[0],), (), tuple((node,) for node in nodes[1:])))
         forget()
 

@@ -100,8 +100,8 @@ def test_without_ranges_one_command_goes_to_the_one_server(service):
     assert len(queued.commands) == 1
 
 
-def test_a_server_that_is_away_takes_its_own_counts_only(split, other, settings):
-    settings.REDIS_TIMEOUT_SECONDS = 0.3
+def test_a_server_that_is_away_takes_its_own_counts_only(split, other, cache_settings):
+    cache_settings.redis_timeout_seconds = 0.3
     connections.forget_clients()
     split.put_many([split.source.put(OLD, 1, 2, 3), split.source.put(NEW, 4, 5, 6)])
     other.freeze()
@@ -343,7 +343,7 @@ def test_what_is_no_range_is_refused(lows):
         Topology.from_json(text.replace('"counters":{}', f'"counters":{{"posts":[{rows}]}}'))
 
 
-def test_a_process_that_knows_no_topology_yet_asks_postgresql(service, settings):
+def test_a_process_that_knows_no_topology_yet_asks_postgresql(service, cache_settings):
     service.source.put(NEW, 4, 5, 6)
     with knowing(Range(0, Tenant("unix:///nowhere"))):
         assert service.get_many([NEW]) == {NEW: (4, 5, 6)}
