@@ -20,7 +20,9 @@ from apps.sql import Columns, rows_of
 from feedcache.local_cache import CachedDecoder
 from feedcache.read_through import Batch, ReadThrough
 from feedcache.read_through.envelope import pack, unpack
-from feedcache.structures.counters.service import CounterStore, Field, IdBuckets, Schema
+from feedcache.structures.counters.buckets import IdBuckets
+from feedcache.structures.counters.records import Field, Schema
+from feedcache.structures.counters.store import CounterStore
 
 logger = logging.getLogger(__name__)
 

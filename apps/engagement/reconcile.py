@@ -21,7 +21,8 @@ from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import Poll
 from feedcache.ids import EPOCH, first_id_at
 from feedcache.structures.counters import maintenance
-from feedcache.structures.counters.service import CounterService, Row, revision_after
+from feedcache.structures.counters.records import Row, revision_after
+from feedcache.structures.counters.service import CounterService
 
 logger = logging.getLogger(__name__)
 

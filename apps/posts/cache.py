@@ -45,7 +45,9 @@ from feedcache.local_cache import CachedDecoder, HotKeys, LocalCache
 from feedcache.memcached_tiers import tiers
 from feedcache.read_through import Batch, QueueWrites, ReadThrough, write_together
 from feedcache.servers.topology_listener import current, epoch_suffix, listener
-from feedcache.structures.counters.service import CounterStore, Field, Schema, TimeBuckets
+from feedcache.structures.counters.buckets import TimeBuckets
+from feedcache.structures.counters.records import Field, Schema
+from feedcache.structures.counters.store import CounterStore
 from feedcache.structures.week_bucket import Change, Week, WeekBuckets
 
 logger = logging.getLogger(__name__)

@@ -74,7 +74,7 @@ def test_each_count_is_on_its_server(split, other):
     }  # fmt: skip
     assert split.source.asked == []
     store = split.store
-    old, new = (store.key(store.places.place(id_)[0]) for id_ in (OLD, NEW))
+    old, new = (store.key(store.bucket_of(id_)) for id_ in (OLD, NEW))
     here, there = counters(), client_at("counters", other.url)
     assert [here.exists(old), here.exists(new)] == [1, 0]
     assert [there.exists(old), there.exists(new)] == [0, 1]
@@ -215,7 +215,7 @@ def test_a_range_moves_and_takes_along_what_was_only_counted(service, steps, oth
         assert service.source.value(NEW, "reads") == 10
         assert maintenance.is_complete(service)
     left = counters().keys("c{test}:*")
-    assert service.store.key(service.store.places.place(NEW)[0]).encode() not in left
+    assert service.store.key(service.store.bucket_of(NEW)).encode() not in left
 
 
 NEIGHBOURS = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 2), (3, 3)]
