@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Generator, Sequence
 from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import pytest
 
@@ -20,7 +21,9 @@ FORBIDDEN = {"django", "rest_framework", "celery", "apps", "feedsite"}
 class _Refuses:
     """Finds no module of the site, although it may be there."""
 
-    def find_spec(self, name: str, *_where: Sequence[str] | None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name.partition(".")[0] in FORBIDDEN:
             raise ModuleNotFoundError(f"{name} is not part of the library", name=name)
         return None
