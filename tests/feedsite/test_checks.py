@@ -59,6 +59,8 @@ def example_key():
     return dict(word.split("=", 1) for word in words)["SECRET_KEY"]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [

@@ -86,6 +86,8 @@ def test_the_inbox_is_filled_by_one_chunk_and_rebuilt_alike(alice, everybody, fr
         assert rebuild_inbox(friend.pk)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_end_of_a_friendship_hides_at_once_and_its_return_shows_again(
     alice, everybody, friend, subtests
 ):
