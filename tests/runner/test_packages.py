@@ -8,7 +8,7 @@ import pytest
 
 from runner import packages
 from runner.checkout import ROOT
-from runner.terminal import LaunchError
+from runner.terminal import LaunchError, Progress
 
 pytestmark = pytest.mark.flows
 
@@ -246,8 +246,11 @@ three==3.0 \\
 """
 
 
-class Counted:
+class Counted(Progress):
     packages = 0
+
+    def __init__(self):
+        super().__init__("packages", total=3)
 
     def advance(self):
         self.packages += 1

@@ -16,7 +16,8 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.timeline import policy as policies
 from apps.timeline.fanout import cost, switch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
-from apps.timeline.home import home_timeline, newer_count
+from apps.timeline.history.unread import newer_count
+from apps.timeline.home import home_timeline
 from apps.timeline.models import (
     AuthorPolicy,
     Backfill,
