@@ -69,16 +69,23 @@ def facts_of_home(
     recent_follows: Future[Mapping[int, float]] = dict,
     hides_read: bool = False,
 ) -> AddFacts:
-    """What the rules of home ask for now; a query each for lists, languages and tags, of those who have any."""
+    """What the rules of home ask for now; a query each for tags, lists and languages, of those who have any.
+
+    Lists and languages are asked about each author once, however many rounds a page takes.
+    """
     counts = viewer.counts
     tags = followed_names(viewer) if counts.followed_tags else ()
+    known, listed, languages = set[int](), set[int](), dict[int, frozenset[str]]()
 
     def add(facts: ReaderFacts, items: Sequence[FeedItem]) -> ReaderFacts:
-        authors = {item.post.author_id for item in items}
+        if new := {item.post.author_id for item in items} - known:
+            known.update(new)
+            listed.update(exclusive_member_ids(viewer, among=new) if counts.exclusive_lists else ())
+            languages.update(chosen_languages(viewer, among=new) if counts.choosy_follows else {})
         return replace(
             facts,
-            listed=exclusive_member_ids(viewer, among=authors) if counts.exclusive_lists else (),
-            languages=chosen_languages(viewer, among=authors) if counts.choosy_follows else {},
+            listed=listed,
+            languages=languages,
             tags=tags,
             promotions=promotions,
             followed_since=recent_follows(),
