@@ -331,7 +331,6 @@ CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
 CASSANDRA_TIMEOUT_SECONDS = env.float("CASSANDRA_TIMEOUT_SECONDS", 0.25)
 TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # their lifetime
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=["default"])  # databases of readers' replicas
-TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # of a process, for large rebuilds
 
 # --- audit: compares pages with what they should show ---------------------------------------------
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in this many; 0: none
