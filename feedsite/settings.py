@@ -330,7 +330,8 @@ CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
 # of a read; then PostgreSQL answers
 CASSANDRA_TIMEOUT_SECONDS = env.float("CASSANDRA_TIMEOUT_SECONDS", 0.25)
 TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # their lifetime
-TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=["default"])  # databases of readers' replicas
+# Databases of readers' replicas of posts, for example default,shard1; none: there are no replicas.
+TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=[])
 
 # --- audit: compares pages with what they should show ---------------------------------------------
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in this many; 0: none

@@ -2,7 +2,7 @@
 
 Two vectors in the Memcached tiers hold its newest 200 and 2,000 ids. A read takes the short ones, then the long ones of
 the authors whose short one does not reach far enough, then PostgreSQL. When most of them are missing at once, as after
-a restart of Memcached, the replicas on the reader's shard answer instead.
+a restart of Memcached, the replicas on the reader's shard answer instead, where the site has them.
 
 Every publication and deletion that changes the outbox raises `UserCounts.outbox_revision` in its own transaction, and a
 vector of another revision is a miss. So the changes that writers append to vectors only save queries: lost or late ones
@@ -115,7 +115,7 @@ def newest_ids_of_followees(reader_id: int, count: int) -> list[int]:
 def ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` public ids of a reader's followees and of the reader inside the bounds, in reading order."""
     revisions = _followee_revisions(reader_id)
-    if not cursor.ascending and _are_mostly_missing(revisions):
+    if replica.is_used() and not cursor.ascending and _are_mostly_missing(revisions):
         ids = replica.newest(reader_id, revisions, cursor, count)
         if ids is not None:
             return ids
