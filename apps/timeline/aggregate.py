@@ -21,7 +21,8 @@ from apps.filters.models import FilterContext
 from apps.graph.queries import exact_relations
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
 from apps.sql import rows_of
-from apps.timeline.pipeline.page import FeedItem, hydrate
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import MAX_ID, first_id_at, second_of
 

@@ -26,7 +26,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.posts.cache import CACHED_POSTS, REPOSTED
 from apps.posts.content.post import State
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.page import hydrate
+from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import undo_repost
 from feedcache import memcached_node
 from feedcache import memcached_tiers as module

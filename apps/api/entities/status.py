@@ -36,7 +36,7 @@ from apps.posts.content.post import Application, Picture, PostContent
 from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
 from apps.tags.names import tag_address
 from apps.timeline.aggregate import Verb, group_key
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.reasons import reasons
 
 MAX_VARIANTS = 8  # of a status that are cached as bytes

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import DateTime, Input, optional_timestamp, timestamp
 from apps.api.entities.status import StatusJson, status_json
-from apps.audit.explain import Explanation, Source
+from apps.audit.explain import Explanation
 from apps.audit.models import Kind
 from apps.audit.own_page.check import PageCheck
 from apps.notifications.conversations import ConversationItem
@@ -15,6 +15,7 @@ from apps.timeline.aggregate import Action, Verb
 from apps.timeline.fanout.author_receipts import AuthorReceipt
 from apps.timeline.history.catch_up import CatchUp
 from apps.timeline.models import Mode
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.ranking.algorithms import Algorithm, Scored, available
 from apps.timeline.ranking.models import NAME_MAX_CHARACTERS
 
@@ -162,7 +163,7 @@ class ExplanationJson(TypedDict):
 
     id: str
     on_home: bool
-    reason: Annotated[str, Source]
+    reason: Annotated[str, Reason]
     text: Annotated[str, "The reason as a sentence, in the reader's language."]
     at: Annotated[
         DateTime | None,
@@ -180,7 +181,7 @@ def explanation_json(explanation: Explanation) -> ExplanationJson:
     return {
         "id": str(explanation.item.id),
         "on_home": explanation.on_home,
-        "reason": explanation.source.value,
+        "reason": explanation.reason.value,
         "text": explanation.text,
         "at": optional_timestamp(explanation.when),
         "delivery": delivery if explanation.chunk is not None else None,

@@ -58,9 +58,10 @@ from apps.timeline.aggregate import ActionCursor, aggregate_page
 from apps.timeline.fanout.author_receipts import receipt_of
 from apps.timeline.history.as_of import home_as_of
 from apps.timeline.history.catch_up import catch_up as timeline_since
-from apps.timeline.home import get_activity, home_timeline
+from apps.timeline.history.unread import get_activity
+from apps.timeline.home import home_timeline
 from apps.timeline.list import bookmarks_timeline, favourites_timeline, list_timeline
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.promoted import count_shown
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import MAX_NAMES, TagQuery, public_timeline, tag_timeline
