@@ -36,6 +36,9 @@ PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
+# What the site can do without, pages, endpoints and tables (docs/optional_apps.md).
+OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", ["apps.aggregate", "apps.feeds"])
+
 # --- apps -----------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "feedsite",
@@ -72,7 +75,6 @@ INSTALLED_APPS = [
     "apps.notifications",
     "apps.moderation",
     "apps.search",
-    "apps.feeds",
     "apps.syndication",
     "apps.streaming",
     "apps.audit",
@@ -80,6 +82,7 @@ INSTALLED_APPS = [
     "apps.api",
     "apps.web",
     "apps.demo",
+    *OPTIONAL_APPS,
 ]
 
 MIDDLEWARE = [

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path
 
+from apps.api.hooks import ENDPOINTS
 from apps.api.views import (
     accounts,
     filters,
@@ -164,19 +165,16 @@ extensions: list[URLPattern] = [
     path("explain/home", timelines.explain_home),
     path("explain/statuses/<int:status_id>", timelines.explain_status),
     path("statuses/<int:status_id>/receipt", timelines.receipt),
-    path("aggregate", timelines.aggregate),
     path("catch_up", timelines.catch_up),
     path("ranked", timelines.ranked_timeline),
     path("recommended", search.recommended),
     path("ranking/algorithm", timelines.ranking_algorithm),
     path("activity", timelines.activity),
     path("accounts/<int:account_id>/friends", relationships.friends),
-    path("feeds", lists.feeds),
-    path("feeds/<int:feed_id>", lists.feed),
-    path("feeds/<int:feed_id>/timeline", timelines.of_feed),
     path("policies", staff.author_policies),
     path("policies/site", staff.site_policy),
     path("policies/<int:account_id>", staff.author_policy),
+    *ENDPOINTS,
 ]
 
 protocol: list[URLPattern] = [

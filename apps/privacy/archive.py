@@ -25,11 +25,9 @@ from oauth2_provider.models import AccessToken as ApplicationToken
 
 from apps.accounts.models import AccessToken, Login, User
 from apps.engagement.models import Bookmark, Like, Vote
-from apps.feeds.actions import RULES, SWITCHES
-from apps.feeds.models import Feed
-from apps.feeds.queries import handles_in
 from apps.filters.models import Filter
 from apps.graph import models as graph
+from apps.hooks import Hook
 from apps.moderation.models import Report
 from apps.notifications.models import NotificationPermission, NotificationPolicy, UnwantedKind
 from apps.notifications.policy import CONDITIONS
@@ -229,16 +227,6 @@ def _filter(row: Filter) -> Record:
     }
 
 
-def _feeds(rows: Sequence[Feed]) -> Iterable[Record]:
-    handles = handles_in(rows)
-    for row in rows:
-        rules: Record = {name: getattr(row, name) for name in RULES}
-        for name in ("include_people", "exclude_people"):
-            rules[name] = [address_of(handles[pk]) for pk in rules[name] if pk in handles]
-        switches = {name: getattr(row, name) for name in SWITCHES}
-        yield {"name": row.name, "address": settings.SITE_URL + row.url, **rules, **switches}
-
-
 def _report(row: Report) -> Record:
     return {
         "about": address_of(row.target.handle),
@@ -254,7 +242,8 @@ def _grants(user: User) -> QuerySet[Any]:
     return rows
 
 
-PARTS = [
+PARTS = Hook[Part]()
+PARTS.add(
     Part("posts.jsonl", _posts, post_records),
     Part("scheduled_posts.jsonl", _of(ScheduledPost, "author", post=None),
          _each(lambda row: {"for": row.scheduled_at.isoformat(), "draft": row.draft})),
@@ -289,7 +278,6 @@ PARTS = [
          _each(lambda row: {"Counted among": row.segment.description, **_since(row)})),
     Part("no_promoted_posts.csv", _of(OptOut, "user"), _each(_since)),
     Part("filters.jsonl", lambda user: Filter.objects.filter(owner=user).prefetch_related("keywords"), _each(_filter)),
-    Part("feeds.jsonl", _of(Feed, "owner", "owner"), _feeds),
     Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda row: {"Kind": row.kind})),
     Part("notification_policy.jsonl", _of(NotificationPolicy, "user"),
          _each(lambda row: {name: getattr(row, name) for name in CONDITIONS})),
@@ -305,7 +293,7 @@ PARTS = [
          _each(lambda row: {"Name": row.name, "May": row.scopes, "Made": row.created_at.isoformat()})),
     Part("applications.csv", _grants,
          _each(lambda row: {"Name": row.application.name, "May": row.scope, "Since": row.created.isoformat()})),
-]  # fmt: skip
+)  # fmt: skip
 
 
 README = """What {name} holds of @{handle}, made at their request.

@@ -27,8 +27,6 @@ from apps.errors import NotFound
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import State
-from apps.feeds.actions import forget_person
-from apps.feeds.models import Feed
 from apps.filters.models import Filter
 from apps.graph import models as graph
 from apps.graph.actions import (
@@ -40,6 +38,7 @@ from apps.graph.actions import (
 )
 from apps.graph.groups.actions import delete_group, leave_circle, remove_from_lists
 from apps.graph.groups.queries import joined_circle_ids
+from apps.hooks import Hook
 from apps.moderation.models import Report
 from apps.notifications.models import (
     AnnouncementReaction,
@@ -114,9 +113,9 @@ def _erase(row: Erasure) -> leases.Receipt:
 def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
     """Erase a batch of every kind; whether there was anything."""
     is_found = False
-    for name, step in STEPS.items():
+    for step in STEPS:
         count = step(user, BATCH)
-        removed[name] = removed.get(name, 0) + count
+        removed[step.__name__] = removed.get(step.__name__, 0) + count
         is_found = is_found or count > 0
         if time.monotonic() > deadline:
             return True
@@ -216,12 +215,6 @@ def lists(user: User, limit: int) -> int:
     return count + _rows(graph.UserList.of(user), limit - count)
 
 
-def feed_rules(user: User, limit: int) -> int:
-    """The account in the rules of others' feeds."""
-    del limit
-    return forget_person(user.pk)
-
-
 def mine(user: User, limit: int) -> int:
     """Rows that only the owner saw, and those that show others the account."""
     count = discard_exports(user.pk)
@@ -236,7 +229,6 @@ def mine(user: User, limit: int) -> int:
         PastTagFollow.objects.filter(user=user),
         graph.PastRelation.objects.filter(Q(owner=user) | Q(other=user)),
         Filter.objects.filter(owner=user),
-        Feed.objects.filter(owner=user),
         graph.AccountNote.objects.filter(Q(owner=user) | Q(about=user)),
         graph.Endorsement.objects.filter(Q(owner=user) | Q(other=user)),
         Conversation.objects.filter(user=user),
@@ -276,14 +268,12 @@ def windows(user: User, limit: int) -> int:
     return len(existing)
 
 
-# First what gives access, then what others see.
-STEPS: dict[str, Step] = {
-    step.__name__: step
-    for step in (
-        access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
-        blocks_and_mutes, circles, lists, feed_rules, mine, windows,
-    )
-}  # fmt: skip
+# First what gives access, then what others see; then what optional apps add.
+STEPS = Hook[Step]()
+STEPS.add(
+    access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
+    blocks_and_mutes, circles, lists, mine, windows,
+)  # fmt: skip
 
 
 def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:

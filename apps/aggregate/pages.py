@@ -1,15 +1,18 @@
 """The aggregate feed: one line for the same action of several people with the same object."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
+from apps.aggregate.queries import Action, ActionCursor, aggregate_page
 from apps.http.requests import AuthenticatedRequest, login_required
-from apps.timeline.aggregate import Action, ActionCursor, aggregate_page
+from apps.web.hooks import Tab
 
 MAX_FACES = 5
 
@@ -31,7 +34,7 @@ class Line:
 def aggregate(request: AuthenticatedRequest) -> HttpResponse:
     page = aggregate_page(request.user, ActionCursor.from_query(request.GET))
     context = {"page": page, "lines": grouped(page.items), "here": "home"}
-    template = "timeline/_aggregate_page.html" if request.htmx else "timeline/aggregate.html"
+    template = "aggregate/_page.html" if request.htmx else "aggregate/aggregate.html"
     return render(request, template, context)
 
 
@@ -41,3 +44,10 @@ def grouped(actions: Sequence[Action]) -> list[Line]:
     for action in actions:
         lines.setdefault(action.group_key, Line(action)).actors.append(action.actor)
     return list(lines.values())
+
+
+def tabs(_viewer: User | None) -> Iterable[Tab]:
+    yield Tab(40, "aggregate", reverse("aggregate"), _("Activity"))
+
+
+PAGES: list[URLPattern] = [path("aggregate", aggregate, name="aggregate")]

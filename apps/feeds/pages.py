@@ -1,19 +1,22 @@
-"""Feeds by rules: the page of each, and the pages to make, change and delete them."""
+"""Feeds by rules: the page of each, also for feed readers, and the pages to make, change and delete them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.errors import Invalid
 from apps.feeds.actions import MAX_PINNED, change_feed, create_feed, delete_feed, draft_feed
+from apps.feeds.forms import FeedForm
 from apps.feeds.models import Feed
-from apps.feeds.queries import feed_at, feeds_of, own_feed
+from apps.feeds.queries import feed_at, feeds_of, own_feed, pinned_feeds
 from apps.feeds.timeline import feed_timeline
 from apps.http.requests import (
     AuthenticatedRequest,
@@ -26,9 +29,11 @@ from apps.http.requests import (
     viewer_of,
 )
 from apps.pagination import Cursor
+from apps.syndication.feeds import FORMS, Source
 from apps.web.feed import render_feed
 from apps.web.forms.accounts import add_errors, render_form
-from apps.web.forms.feeds import FeedForm
+from apps.web.hooks import Tab
+from apps.web.syndication.feeds import feed_response
 
 PREVIEW_POSTS = 5
 
@@ -50,6 +55,24 @@ def feed_page(request: SiteRequest, handle: str, slug: str) -> HttpResponseBase:
         page,
         here="home" if viewer_id == owner.pk else "",
         **context,
+    )
+
+
+@require_safe
+def for_readers(request: SiteRequest, handle: str, slug: str, form: str) -> HttpResponseBase:
+    """A public feed as Atom, RSS or JSON."""
+    feed = feed_at(None, user_by_handle(handle), slug)
+    if feed.include_words:
+        limit_searches(request)
+    return feed_response(request, lambda: _source(feed), form)
+
+
+def _source(feed: Feed) -> Source:
+    return Source(
+        title=f"{feed.name} (@{feed.owner.handle})",
+        about=_("Public posts that @%(handle)s chose by rules") % {"handle": feed.owner.handle},
+        page=feed.url,
+        posts=lambda cursor: feed_timeline(feed, None, cursor),
     )
 
 
@@ -131,3 +154,22 @@ def _preview(request: AuthenticatedRequest, form: FeedForm) -> Any:
     except Invalid as error:
         add_errors(form, error)
         return None
+
+
+def tabs(viewer: User | None) -> Iterable[Tab]:
+    """The feeds that a viewer has as tabs, and the page with all of them."""
+    for feed in pinned_feeds(viewer):
+        yield Tab(50, feed.pk, feed.url, feed.name, is_written_by_people=True)
+    yield Tab(80, "feeds", reverse("feeds"), _("Feeds"))
+
+
+PAGES: list[URLPattern] = [
+    path("feeds", index, name="feeds"),
+    path("feeds/<int:feed_id>/edit", edit, name="feed_edit"),
+    path("feeds/<int:feed_id>/delete", delete, name="feed_delete"),
+    *[  # before the page, whose name in the address may have a dot
+        path(f"@<str:handle>/feeds/<str:slug>.{form}", for_readers, {"form": form})
+        for form in FORMS
+    ],
+    path("@<str:handle>/feeds/<str:slug>", feed_page, name="feed"),
+]
