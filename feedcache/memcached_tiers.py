@@ -405,9 +405,8 @@ def _tombstone() -> Item:
 Change = Callable[[bytes], bytes]
 
 CAS_TRIES = 8
-HOLD_SECONDS = (
-    1.2  # longer than a new topology takes to reach all processes, which poll every second
-)
+# Longer than a new topology takes to reach all processes, which poll every second.
+HOLD_SECONDS = 1.2
 
 
 class TieredCache:

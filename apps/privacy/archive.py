@@ -1,7 +1,7 @@
 """An archive of a user's data: its parts, and the zip file that holds them.
 
-Only data the user wrote or chose: of others there are handles and URLs of posts, never their texts
-(reliability: S41). Every part is read by primary key in batches, in bounded memory.
+Only data the user wrote or chose: of others there are handles and URLs of posts, never their texts. Every part is read
+by primary key in batches, in bounded memory.
 """
 
 import csv
@@ -73,7 +73,7 @@ def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
 
 
 def escape_formula(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets a leading quote (reliability: S42); controls go."""
+    """A text that a spreadsheet would take for a formula gets a leading quote; controls go."""
     if not isinstance(value, str):
         return value
     return carriable(f"'{value}" if value.startswith(FORMULA) else value)

@@ -239,7 +239,6 @@ def test_a_filter_that_hides_it_is_named(alice, online):
 
 
 def test_all_that_is_not_for_the_reader_is_one_answer(alice, carol, online):
-    """S32."""
     deleted = publish(alice, "deleted")
     delete_post(deleted.pk, by=alice)
     restricted = publish(carol, "restricted @alice", visibility="mentioned")

@@ -12,8 +12,8 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
 from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
-from apps.timeline import home
 from apps.timeline.home import home_timeline
+from apps.timeline.pipeline import facts
 from apps.timeline.pipeline.reasons import Reason
 from tests.support.factories import deliver, delivered, make_user, publish
 
@@ -72,7 +72,7 @@ def test_a_page_asks_about_its_own_authors_only(alice, bob, carol, monkeypatch):
     """Not about all that the reader follows, or has in lists: these are thousands."""
     asked = []
     for name in ("chosen_languages", "exclusive_member_ids"):
-        monkeypatch.setattr(home, name, partial(_noted, asked, name, getattr(home, name)))
+        monkeypatch.setattr(facts, name, partial(_noted, asked, name, getattr(facts, name)))
     apart = create_group(UserList, bob, name="apart", is_exclusive=True)
     others = [make_user() for _ in range(3)]
     for other in (*others, carol):

@@ -30,9 +30,8 @@ from feedcache.ids import author_of
 from feedcache.structures.bloom import check_many
 
 DIGITS = 3  # of a value, so that what is stored and shown is what was added up
-REPEAT_FACTOR = (
-    0.8  # of a score, per post of the same author above, so that no author fills the page
-)
+# Of a score, for each post of the same author above, so that no author fills the page.
+REPEAT_FACTOR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
