@@ -4,8 +4,11 @@ A hook stands in the module that uses it. The core imports no optional app (a co
 left out of the setting OPTIONAL_APPS adds nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from typing import Generic, TypeVar
+
+from django.urls import URLPattern
 
 T = TypeVar("T")
 
@@ -21,3 +24,8 @@ class Hook(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._added)
+
+
+def urlpatterns_of(modules: Iterable[str]) -> list[URLPattern]:
+    """Those of all these modules."""
+    return [pattern for name in modules for pattern in import_module(name).urlpatterns]

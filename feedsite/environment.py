@@ -24,7 +24,7 @@ class Environment(FileAwareEnv):
     ENVIRON = _Files()
 
     def some_of(self, name: str, possible: Collection[str]) -> list[str]:
-        """Those of some values that a setting names, in their order; all without it. ImproperlyConfigured for others."""
+        """Those of some values that a setting names, in order; without it all. ImproperlyConfigured for others."""
         named = self.list(name, default=list(possible))
         if unknown := set(named) - set(possible):
             raise ImproperlyConfigured(

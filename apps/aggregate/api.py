@@ -8,11 +8,12 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.addresses import absolute
 from apps.aggregate.queries import Action, ActionCursor, Verb, aggregate_page
 from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import DateTime, absolute, timestamp
+from apps.api.entities.base import DateTime, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from feedcache.stats import stage
 
@@ -64,4 +65,4 @@ def aggregate(request: Request) -> Response:
     return Response(body, headers=headers)
 
 
-ENDPOINTS: list[URLPattern] = [path("aggregate", aggregate)]
+urlpatterns: list[URLPattern] = [path("aggregate", aggregate)]

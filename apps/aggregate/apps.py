@@ -1,19 +1,25 @@
-"""The aggregate feed: what followees liked, reposted and followed. Optional; it has no tables of its own."""
+"""The aggregate feed. Optional; it has no tables of its own."""
+
+from collections.abc import Iterable
 
 from django.apps import AppConfig
-from django.utils.translation import gettext_lazy as _
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 
 class AggregateConfig(AppConfig):
     name = "apps.aggregate"
-    verbose_name = _("aggregate feed")
+    verbose_name = gettext_lazy("aggregate feed")
 
     def ready(self) -> None:
-        """Models are loaded by now."""
-        from apps.aggregate import api, pages  # noqa: PLC0415 -- needs the models
+        """Adds a page with a tab, and an endpoint."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
-        from apps.web.hooks import PAGES, TABS  # noqa: PLC0415 -- needs the models
+        from apps.web.hooks import PAGES, TABS, Tab  # noqa: PLC0415 -- needs the models
 
-        PAGES.add(*pages.PAGES)
-        TABS.add(pages.tabs)
-        ENDPOINTS.add(*api.ENDPOINTS)
+        def tabs(_viewer: object) -> Iterable[Tab]:
+            yield Tab(40, "aggregate", reverse("aggregate"), _("Activity"))
+
+        PAGES.add("apps.aggregate.pages")
+        ENDPOINTS.add("apps.aggregate.api")
+        TABS.add(tabs)

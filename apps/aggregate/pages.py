@@ -1,18 +1,16 @@
 """The aggregate feed: one line for the same action of several people with the same object."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path, reverse
-from django.utils.translation import gettext as _
+from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.aggregate.queries import Action, ActionCursor, aggregate_page
 from apps.http.requests import AuthenticatedRequest, login_required
-from apps.web.hooks import Tab
 
 MAX_FACES = 5
 
@@ -46,8 +44,4 @@ def grouped(actions: Sequence[Action]) -> list[Line]:
     return list(lines.values())
 
 
-def tabs(_viewer: User | None) -> Iterable[Tab]:
-    yield Tab(40, "aggregate", reverse("aggregate"), _("Activity"))
-
-
-PAGES: list[URLPattern] = [path("aggregate", aggregate, name="aggregate")]
+urlpatterns: list[URLPattern] = [path("aggregate", aggregate, name="aggregate")]

@@ -17,6 +17,7 @@ from apps.api.views import (
     statuses,
     timelines,
 )
+from apps.hooks import urlpatterns_of
 
 v1: list[URLPattern] = [
     # timelines
@@ -174,7 +175,7 @@ extensions: list[URLPattern] = [
     path("policies", staff.author_policies),
     path("policies/site", staff.site_policy),
     path("policies/<int:account_id>", staff.author_policy),
-    *ENDPOINTS,
+    *urlpatterns_of(ENDPOINTS),
 ]
 
 protocol: list[URLPattern] = [

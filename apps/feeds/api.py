@@ -8,14 +8,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.addresses import absolute
 from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
-from apps.api.entities.base import Input, Uri
+from apps.api.entities.base import LANGUAGE, Input, Uri
 from apps.api.entities.status import StatusJson, status_json
 from apps.api.openapi import EMPTY_OBJECT
-from apps.api.pagination import paged
+from apps.api.pagination import POSTS_PARAMETERS, paged, posts_cursor
 from apps.api.params import validated
-from apps.api.views.timelines import POSTS_PARAMETERS, posts_cursor
 from apps.feeds.actions import MAX_RULES, change_feed, create_feed, delete_feed
 from apps.feeds.models import NAME_MAX_CHARACTERS, WORDS_MAX_CHARACTERS, Feed
 from apps.feeds.queries import feeds_of, handles_in, own_feed, readable_feed
@@ -168,7 +168,7 @@ def of_feed(request: Request, feed_id: int) -> Response:
         return paged(request, page, body)
 
 
-ENDPOINTS: list[URLPattern] = [
+urlpatterns: list[URLPattern] = [
     path("feeds", feeds),
     path("feeds/<int:feed_id>", feed),
     path("feeds/<int:feed_id>/timeline", of_feed),

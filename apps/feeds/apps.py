@@ -1,4 +1,4 @@
-"""The feeds app. Optional: it adds pages, endpoints, a tab, a part of archives and a step of erasures."""
+"""The feeds app. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,14 +9,14 @@ class FeedsConfig(AppConfig):
     verbose_name = _("feeds")
 
     def ready(self) -> None:
-        """Models are loaded by now."""
+        """Adds pages with tabs, endpoints, a file of archives, and a step of erasures."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
-        from apps.feeds import api, pages, privacy  # noqa: PLC0415 -- needs the models
-        from apps.privacy import archive, erasure  # noqa: PLC0415 -- needs the models
+        from apps.feeds import privacy, tabs  # noqa: PLC0415 -- needs the models
+        from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import PAGES, TABS  # noqa: PLC0415 -- needs the models
 
-        PAGES.add(*pages.PAGES)
-        TABS.add(pages.tabs)
-        ENDPOINTS.add(*api.ENDPOINTS)
-        archive.PARTS.add(privacy.ARCHIVE)
-        erasure.STEPS.add(privacy.feeds)
+        PAGES.add("apps.feeds.pages")
+        ENDPOINTS.add("apps.feeds.api")
+        TABS.add(tabs.tabs)
+        ARCHIVE.add(privacy.ARCHIVE)
+        ERASURE.add(privacy.feeds)

@@ -1,6 +1,5 @@
 """Feeds by rules: the page of each, also for feed readers, and the pages to make, change and delete them."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -10,13 +9,12 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.errors import Invalid
 from apps.feeds.actions import MAX_PINNED, change_feed, create_feed, delete_feed, draft_feed
 from apps.feeds.forms import FeedForm
 from apps.feeds.models import Feed
-from apps.feeds.queries import feed_at, feeds_of, own_feed, pinned_feeds
+from apps.feeds.queries import feed_at, feeds_of, own_feed
 from apps.feeds.timeline import feed_timeline
 from apps.http.requests import (
     AuthenticatedRequest,
@@ -32,7 +30,6 @@ from apps.pagination import Cursor
 from apps.syndication.feeds import FORMS, Source
 from apps.web.feed import render_feed
 from apps.web.forms.accounts import add_errors, render_form
-from apps.web.hooks import Tab
 from apps.web.syndication.feeds import feed_response
 
 PREVIEW_POSTS = 5
@@ -156,14 +153,7 @@ def _preview(request: AuthenticatedRequest, form: FeedForm) -> Any:
         return None
 
 
-def tabs(viewer: User | None) -> Iterable[Tab]:
-    """The feeds that a viewer has as tabs, and the page with all of them."""
-    for feed in pinned_feeds(viewer):
-        yield Tab(50, feed.pk, feed.url, feed.name, is_written_by_people=True)
-    yield Tab(80, "feeds", reverse("feeds"), _("Feeds"))
-
-
-PAGES: list[URLPattern] = [
+urlpatterns: list[URLPattern] = [
     path("feeds", index, name="feeds"),
     path("feeds/<int:feed_id>/edit", edit, name="feed_edit"),
     path("feeds/<int:feed_id>/delete", delete, name="feed_delete"),

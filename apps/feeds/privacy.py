@@ -8,7 +8,7 @@ from apps.accounts.models import User
 from apps.feeds.actions import RULES, SWITCHES, forget_person
 from apps.feeds.models import Feed
 from apps.feeds.queries import handles_in
-from apps.privacy.archive import Part, Record, address_of
+from apps.privacy.hooks import Part, Record, address_of
 
 
 def _records(rows: Sequence[Feed]) -> Iterable[Record]:

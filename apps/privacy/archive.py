@@ -9,7 +9,6 @@ import io
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from shutil import copyfileobj
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
@@ -27,37 +26,22 @@ from apps.accounts.models import AccessToken, Login, User
 from apps.engagement.models import Bookmark, Like, Vote
 from apps.filters.models import Filter
 from apps.graph import models as graph
-from apps.hooks import Hook
 from apps.moderation.models import Report
 from apps.notifications.models import NotificationPermission, NotificationPolicy, UnwantedKind
 from apps.notifications.policy import CONDITIONS
 from apps.posts.models import Attachment, Post, ScheduledPost, ThreadMute
+from apps.privacy.hooks import ARCHIVE, Part, Record, address_of
 from apps.promotions.models import OptOut, SegmentMembership, UserTrait
 from apps.tags.models import PastTagFollow, TagFollow
 from apps.texts import carriable
 from feedcache.ids import author_of
 
-Record = dict[str, Any]
 Progress = Callable[[int], None]
 BATCH = 500  # rows in memory
 COPY_BYTES = 1024 * 1024
 # modification time of every entry: the same data gives the same bytes
 EPOCH = (2015, 1, 1, 0, 0, 0)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate these
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file: the rows of a user, and how a batch is written. `.csv` needs the same keys in every record."""
-
-    file: str
-    rows: Callable[[User], QuerySet[Any]]
-    written: Callable[[Sequence[Any]], Iterable[Record]]
-
-
-def address_of(handle: str) -> str:
-    """As in Mastodon's files of follows: handle@host."""
-    return f"{handle}@{settings.SITE_URL.partition('://')[2]}"
 
 
 def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
@@ -242,8 +226,7 @@ def _grants(user: User) -> QuerySet[Any]:
     return rows
 
 
-PARTS = Hook[Part]()
-PARTS.add(
+PARTS = [
     Part("posts.jsonl", _posts, post_records),
     Part("scheduled_posts.jsonl", _of(ScheduledPost, "author", post=None),
          _each(lambda row: {"for": row.scheduled_at.isoformat(), "draft": row.draft})),
@@ -293,7 +276,7 @@ PARTS.add(
          _each(lambda row: {"Name": row.name, "May": row.scopes, "Made": row.created_at.isoformat()})),
     Part("applications.csv", _grants,
          _each(lambda row: {"Name": row.application.name, "May": row.scope, "Since": row.created.isoformat()})),
-)  # fmt: skip
+]  # fmt: skip
 
 
 README = """What {name} holds of @{handle}, made at their request.
@@ -325,7 +308,8 @@ def private_storage() -> Storage:
 
 def entries_of(user: User) -> int:
     """The number of rows and pictures in a user's archive, for its progress."""
-    return sum(part.rows(user).count() for part in PARTS) + pictures_of(user).count()
+    rows: int = sum(part.rows(user).count() for part in (*PARTS, *ARCHIVE))
+    return rows + pictures_of(user).count()
 
 
 def write_archive(user: User, name: str, progress: Progress) -> int:
@@ -338,7 +322,7 @@ def write_archive(user: User, name: str, progress: Progress) -> int:
             _add(archive, "README.txt", README.format(name=settings.SITE_NAME, handle=user.handle))
             _add(archive, "account.json", orjson.dumps(_account(user), option=orjson.OPT_INDENT_2))
             done = 0
-            for part in PARTS:
+            for part in (*PARTS, *ARCHIVE):
                 for count in _write_part(archive, part, user):
                     done += count
                     progress(done)

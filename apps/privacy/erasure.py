@@ -38,7 +38,6 @@ from apps.graph.actions import (
 )
 from apps.graph.groups.actions import delete_group, leave_circle, remove_from_lists
 from apps.graph.groups.queries import joined_circle_ids
-from apps.hooks import Hook
 from apps.moderation.models import Report
 from apps.notifications.models import (
     AnnouncementReaction,
@@ -62,6 +61,7 @@ from apps.posts.models import (
     ThreadMute,
 )
 from apps.privacy.export import discard_exports
+from apps.privacy.hooks import ERASURE, Step
 from apps.privacy.models import Erasure
 from apps.search.models import Dismissal, PersonEntry, PostEntry
 from apps.tags.models import PastTagFollow, TagFollow
@@ -113,16 +113,13 @@ def _erase(row: Erasure) -> leases.Receipt:
 def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
     """Erase a batch of every kind; whether there was anything."""
     is_found = False
-    for step in STEPS:
+    for step in (*STEPS, *ERASURE):
         count = step(user, BATCH)
         removed[step.__name__] = removed.get(step.__name__, 0) + count
         is_found = is_found or count > 0
         if time.monotonic() > deadline:
             return True
     return is_found
-
-
-Step = Callable[[User, int], int]
 
 
 def sessions(user: User, limit: int) -> int:
@@ -269,11 +266,10 @@ def windows(user: User, limit: int) -> int:
 
 
 # First what gives access, then what others see; then what optional apps add.
-STEPS = Hook[Step]()
-STEPS.add(
+STEPS: list[Step] = [
     access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
     blocks_and_mutes, circles, lists, mine, windows,
-)  # fmt: skip
+]  # fmt: skip
 
 
 def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from django.urls import URLPattern
-
 from apps.accounts.models import User
 from apps.hooks import Hook
 
@@ -19,5 +17,5 @@ class Tab(NamedTuple):
     is_written_by_people: bool = False  # its direction is that of its text
 
 
-PAGES = Hook[URLPattern]()
+PAGES = Hook[str]()  # the names of modules with `urlpatterns`: only web servers load them
 TABS = Hook[Callable[[User | None], Iterable[Tab]]]()

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path, register_converter
 
+from apps.hooks import urlpatterns_of
 from apps.syndication.feeds import FORMS
 from apps.web import streaming
 from apps.web.account import (
@@ -298,5 +299,5 @@ urlpatterns: list[URLPattern] = [
     # ranking
     path("ranked", ranked.ranked, name="ranked"),
     path("ranked/algorithm", ranked.algorithm, name="ranking_algorithm"),
-    *PAGES,
+    *urlpatterns_of(PAGES),
 ]
