@@ -36,8 +36,9 @@ PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-# What the site can do without, pages, endpoints and tables (docs/optional_apps.md).
-OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", ["apps.aggregate", "apps.feeds"])
+# What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
+POSSIBLE_APPS = ["apps.aggregate", "apps.feeds"]
+OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
 INSTALLED_APPS = [

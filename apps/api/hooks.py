@@ -1,5 +1,5 @@
 """What optional apps add to the API."""
 
-from apps.hooks import Hook
+from apps.events.hooks import Hook
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/

@@ -17,7 +17,7 @@ from apps.api.views import (
     statuses,
     timelines,
 )
-from apps.hooks import urlpatterns_of
+from apps.events.hooks import urlpatterns_of
 
 v1: list[URLPattern] = [
     # timelines

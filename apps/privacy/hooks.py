@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from apps.accounts.models import User
-from apps.hooks import Hook
+from apps.events.hooks import Hook
 
 Record = dict[str, Any]
 Step = Callable[[User, int], int]  # erases at most so many rows of an account; how many it has

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from apps.accounts.models import User
-from apps.hooks import Hook
+from apps.events.hooks import Hook
 
 
 class Tab(NamedTuple):

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, register_converter
 
-from apps.hooks import urlpatterns_of
+from apps.events.hooks import urlpatterns_of
 from apps.syndication.feeds import FORMS
 from apps.web import streaming
 from apps.web.account import (
