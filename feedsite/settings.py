@@ -36,6 +36,10 @@ PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
+# What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
+POSSIBLE_APPS = ["apps.aggregate", "apps.feeds"]
+OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
+
 # --- apps -----------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "feedsite",
@@ -72,7 +76,6 @@ INSTALLED_APPS = [
     "apps.notifications",
     "apps.moderation",
     "apps.search",
-    "apps.feeds",
     "apps.syndication",
     "apps.streaming",
     "apps.audit",
@@ -80,6 +83,7 @@ INSTALLED_APPS = [
     "apps.api",
     "apps.web",
     "apps.demo",
+    *OPTIONAL_APPS,
 ]
 
 MIDDLEWARE = [

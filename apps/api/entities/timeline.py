@@ -11,7 +11,6 @@ from apps.audit.explain import Explanation
 from apps.audit.models import Kind
 from apps.audit.own_page.check import PageCheck
 from apps.notifications.conversations import ConversationItem
-from apps.timeline.aggregate import Action, Verb
 from apps.timeline.fanout.author_receipts import AuthorReceipt
 from apps.timeline.history.catch_up import CatchUp
 from apps.timeline.models import Mode
@@ -93,34 +92,6 @@ def page_check_json(check: PageCheck) -> PageCheckJson:
             {"what": one.kind.value, "status_id": str(one.post_id)} for one in check.wrong
         ],
         "max_id": str(check.older) if check.older else None,
-    }
-
-
-class FeedStatusJson(StatusJson):
-    """A status with the rules of a feed that brought it."""
-
-    x_because: Annotated[list[str], "Told to the owner of the feed only."]
-
-
-class ActionJson(TypedDict):
-    """What an account did, with whom or what."""
-
-    verb: Annotated[str, Verb]
-    group_key: Annotated[str, "Verb and object: show actions with the same key as one."]
-    created_at: DateTime
-    account: Annotated[AccountJson, "Who did it."]
-    status: Annotated[StatusJson | None, "What was liked or reposted."]
-    target_account: Annotated[AccountJson | None, "Who was followed."]
-
-
-def action_json(action: Action) -> ActionJson:
-    return {
-        "verb": action.verb.value,
-        "group_key": action.group_key,
-        "created_at": timestamp(action.created_at),
-        "account": account_json(action.actor),
-        "status": status_json(action.item) if action.item else None,
-        "target_account": account_json(action.target) if action.target else None,
     }
 
 

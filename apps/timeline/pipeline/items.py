@@ -71,6 +71,11 @@ class FeedItem:
         return self.source if self.is_repost and self.source else self
 
     @property
+    def group_key(self) -> str | None:
+        """The same for all reposts of a post, so that they can be shown as one; None for what is no repost."""
+        return f"repost-{self.shown.id}" if self.is_repost else None
+
+    @property
     def quoted(self) -> "FeedItem | None":
         return None if self.is_repost else self.source
 

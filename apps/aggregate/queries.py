@@ -91,11 +91,6 @@ class Verb(StrEnum):
     FOLLOW = "follow"
 
 
-def group_key(verb: Verb, object_id: int) -> str:
-    """The same for all actions with this verb and this object."""
-    return f"{verb}-{object_id}"
-
-
 class _Row(NamedTuple):
     verb: str
     id: int
@@ -118,7 +113,8 @@ class Action:
 
     @property
     def group_key(self) -> str:
-        return group_key(self.verb, self.object_id)
+        """The same for all actions with this verb and this object; that of reposts is `FeedItem.group_key`."""
+        return f"{self.verb}-{self.object_id}"
 
 
 _POSITIONS = re.compile(r"([0-9]{1,19})-([0-9]{1,19})-([0-9]{1,19})", re.ASCII)
