@@ -13,6 +13,7 @@ RUN pip install --no-cache-dir --only-binary=:all: --require-hashes -r requireme
 
 COPY manage.py serve.py healthcheck.py ./
 COPY feedsite feedsite
+COPY feedcache feedcache
 COPY apps apps
 COPY templates templates
 COPY static static

@@ -12,8 +12,6 @@ from typing import Any, Protocol, TypeVar, cast
 
 import redis
 import redis.asyncio
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from pymemcache.client.base import Client
 from pymemcache.exceptions import MemcacheError
 from redis.backoff import NoBackoff
@@ -36,7 +34,8 @@ from feedcache.redis_clients import (
     sentinel_pool,
     tls_options,
 )
-from feedcache.topology import Range, Sizes, Tenant, Topology, configured
+from feedcache.settings import current_settings
+from feedcache.topology import Range, Tenant, Topology
 
 PROBE_TIMEOUT_SECONDS = 0.3  # a staff page waits for the slowest node
 
@@ -48,7 +47,7 @@ Pipeline = redis.client.Pipeline
 
 
 def configuration() -> redis.Redis:
-    """The server of REDIS_URL, which never moves: the topology, what processes report, messages to all of them."""
+    """The server of `redis_url`, which never moves: the topology, what processes report, messages to all of them."""
     return client_at("timelines", "")
 
 
@@ -63,7 +62,7 @@ def dedicated_configuration() -> redis.Redis:
     For a thread that may be running while the process forks: a lock of the shared pool would stay locked in the child.
     No breaker, since the thread holds a subscription open.
     """
-    return _redis(settings.REDIS_URL, "listener", pool=redis.BlockingConnectionPool)
+    return _redis(current_settings().redis_url, "listener", pool=redis.BlockingConnectionPool)
 
 
 def graph() -> redis.Redis:
@@ -79,15 +78,13 @@ def graph_replicas() -> list[redis.Redis]:
 
 @cache
 def _graph_replicas() -> list[redis.Redis]:
-    return [_redis(url, "graph replica") for url in settings.REDIS_GRAPH_REPLICA_URLS]
+    return [_redis(url, "graph replica") for url in current_settings().graph_replica_urls]
 
 
 def counters() -> redis.Redis:
     """Must not evict; rebuilt from PostgreSQL after a loss. One server, never a cluster."""
-    if settings.REDIS_COUNTERS_URL.startswith(CLUSTERS):
-        raise ImproperlyConfigured(
-            "REDIS_COUNTERS_URL: the counters need one server, not a cluster"
-        )
+    if _configured_url("counters").startswith(CLUSTERS):
+        raise ValueError("the counters need one server, not a cluster")
     return client_at("counters", "")
 
 
@@ -112,15 +109,17 @@ def broadcasts() -> redis.Redis:
 
 def async_broadcasts() -> Any:
     """A client of the same server for an event loop, of a cluster of one node at random; the caller closes it."""
+    settings = current_settings()
     options: dict[str, Any] = {
-        "socket_timeout": settings.REDIS_TIMEOUT_SECONDS,
-        "socket_connect_timeout": settings.REDIS_TIMEOUT_SECONDS,
+        "socket_timeout": settings.redis_timeout_seconds,
+        "socket_connect_timeout": settings.redis_timeout_seconds,
         "retry": None,
         "protocol": 2,
     }
     moved = tenant_of("broadcasts").url
-    url = moved or settings.REDIS_BROADCAST_URL
-    options |= tls_options(url, settings.REDIS_TLS_FILES)
+    configured = _configured_url("broadcasts")
+    url = moved or configured
+    options |= tls_options(url, settings.redis_tls_files)
     if url.startswith(SENTINELS):
         options["ssl"] = url.startswith(TLS)
         address, name, database = sentinel_parts(url)
@@ -129,7 +128,7 @@ def async_broadcasts() -> Any:
         sentinels = sentinel(address.nodes, sentinel_kwargs=options)
         return sentinels.master_for(name, db=database, **login, **options)
     if moved or url.startswith(CLUSTERS):
-        options |= _login(settings.REDIS_BROADCAST_URL)
+        options |= _login(configured)
     if url.startswith(CLUSTERS):
         host, port = random.choice(parse(url).nodes)  # noqa: S311 -- not a secret
         scheme = "rediss" if url.startswith(TLS) else "redis"
@@ -146,15 +145,6 @@ async def close_async(client: Any) -> None:
 
 
 COUNTER_KINDS = ("posts", "users")
-_SETTINGS = {
-    "timelines": "REDIS_URL",
-    "graph": "REDIS_GRAPH_URL",
-    "counters": "REDIS_COUNTERS_URL",
-    "existence": "REDIS_EXISTENCE_URL",
-    "limits": "REDIS_LIMITS_URL",
-    "cache": "REDIS_CACHE_URL",
-    "broadcasts": "REDIS_BROADCAST_URL",
-}
 
 
 class Follower(Protocol):
@@ -220,8 +210,15 @@ def written(name: str) -> list[redis.Redis]:
 @cache
 def client_at(name: str, url: str) -> redis.Redis:
     """The client of a class of data at an address; "" is that of the settings, whose login all of them use."""
-    configured: str = getattr(settings, _SETTINGS[name])
+    configured = _configured_url(name)
     return _redis(url, name, login=_login(configured)) if url else _redis(configured, name)
+
+
+def _configured_url(name: str) -> str:
+    """The address of a class of data in the settings."""
+    settings = current_settings()
+    own: str = "" if name == "timelines" else getattr(settings, f"{name}_url")
+    return own or settings.redis_url
 
 
 def _login(url: str) -> dict[str, Any]:
@@ -251,7 +248,8 @@ def _redis(
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
     """A client whose calls count as those of a role, but with a pool of its own."""
-    timeout, tls = settings.REDIS_TIMEOUT_SECONDS, settings.REDIS_TLS_FILES
+    settings = current_settings()
+    timeout, tls = settings.redis_timeout_seconds, settings.redis_tls_files
     if url.startswith(CLUSTERS):
         cluster = Cluster(url, timeout_seconds=timeout, role=role, login=login, tls=tls)
         return cast("redis.Redis", cluster)
@@ -313,22 +311,12 @@ def _breakers(servers: Iterable[redis.Redis]) -> Iterator[Breaker]:
 
 def configured_topology() -> Topology:
     """The topology of the settings, in force until staff change it."""
-    sizes = Sizes(
-        main=settings.MEMCACHED_MAIN_MEGABYTES,
-        backup=settings.MEMCACHED_BACKUP_MEGABYTES,
-        l1=settings.MEMCACHED_L1_MEGABYTES,
-    )
-    return configured(
-        settings.MEMCACHED_URLS,
-        settings.MEMCACHED_BACKUP_URLS,
-        settings.MEMCACHED_L1_URLS,
-        sizes=sizes,
-    )
+    return current_settings().topology
 
 
 def listens() -> bool:
     """Whether this process follows changes of the topology; tests switch it off."""
-    return bool(settings.CACHE_TOPOLOGY_LISTENS)
+    return current_settings().follows_topology
 
 
 @contextmanager
@@ -352,16 +340,16 @@ def memcached_at(url: str) -> Iterator[Any]:
 
 def memcached_timeout() -> float:
     """How long a node may take to answer, in seconds."""
-    return float(settings.MEMCACHED_TIMEOUT_SECONDS)
+    return current_settings().memcached_timeout_seconds
 
 
 def key_prefix() -> bytes:
-    return bytes(settings.CACHE_KEY_PREFIX.encode())
+    return current_settings().key_prefix.encode()
 
 
 def refills_all_l1() -> bool:
     """Whether loaded values go to every L1 group, not only to the one that was read."""
-    return bool(settings.CACHE_REFILL_ALL_L1)
+    return current_settings().refills_all_l1
 
 
 EXPIRE_EVERY = 16  # one in so many reads of a replica extends the time to live on the primary

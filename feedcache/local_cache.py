@@ -112,3 +112,40 @@ class HotKeys(Generic[K]):
             if key in self._counts or len(self._counts) < MAX_COUNTED:
                 self._counts[key] = self._counts.get(key, 0) + 1
             return key in self._previous or self._counts.get(key, 0) >= self._threshold
+
+
+class CachedDecoder(Generic[V]):
+    """A decoder that caches its most recently used results, of input up to `max_bytes`.
+
+    Two generations of up to `maximum` results each: when the young one is full, the old one goes. Thread-safe: two
+    threads may decode the same bytes at once. Results are shared: treat them as immutable. Errors are not cached.
+    """
+
+    def __init__(
+        self, decode: Callable[[bytes], V], *, maximum: int, max_bytes: int = 4096
+    ) -> None:
+        self._decode, self._maximum, self._max_bytes = decode, maximum, max_bytes
+        self._young: dict[bytes, V] = {}
+        self._old: dict[bytes, V] = {}
+
+    def __call__(self, data: bytes) -> V:
+        value = self._young.get(data)
+        if value is not None:
+            return value
+        value = self._old.get(data)
+        if value is None:
+            value = self._decode(data)
+        if len(data) <= self._max_bytes:
+            self._store(data, value)
+        return value
+
+    def _store(self, data: bytes, value: V) -> None:
+        if len(self._young) >= self._maximum:
+            self._young, self._old = {}, self._young
+        self._young[data] = value
+
+    def clear(self) -> None:
+        self._young, self._old = {}, {}
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)

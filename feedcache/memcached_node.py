@@ -304,10 +304,9 @@ class NodeHealth:
         with self._lock:
             missed, now = self._missed, time.monotonic()
             is_soon = now - self._announced_at < ANNOUNCE_SECONDS
+            # this process does not read a held node, and for the others it is empty
             if missed == self._covered or self.is_held:
-                return (
-                    True  # this process does not read a held node, and for the others it is empty
-                )
+                return True
             if is_soon and not at_once:
                 return False
             self._announced_at = now

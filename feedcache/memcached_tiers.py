@@ -9,7 +9,7 @@ when both fail nothing was written. `gets` and `cas` work on Main, else on Backu
 
 Without L1 there are two layers, without Backup one, without Main none: then every read is a miss, every write False.
 A failure is a miss. Which memory of a failed node may be read: see `memcached_node`. Departures from the articles, and
-why: docs/decisions/0009 and 0142.
+why: docs/decisions/0009 and 0142; why not by Memcached's own leases: 0148.
 """
 
 import os
@@ -405,9 +405,8 @@ def _tombstone() -> Item:
 Change = Callable[[bytes], bytes]
 
 CAS_TRIES = 8
-HOLD_SECONDS = (
-    1.2  # longer than a new topology takes to reach all processes, which poll every second
-)
+# Longer than a new topology takes to reach all processes, which poll every second.
+HOLD_SECONDS = 1.2
 
 
 class TieredCache:

@@ -207,13 +207,17 @@ class Topology:
 class Sizes:
     """Megabytes of one node per pool."""
 
-    main: int
-    backup: int
-    l1: int
+    main: int = 64
+    backup: int = 64
+    l1: int = 16
 
 
 def configured(
-    main: Sequence[str], backup: Sequence[str], l1: Sequence[Sequence[str]], *, sizes: Sizes
+    main: Sequence[str],
+    backup: Sequence[str] = (),
+    l1: Sequence[Sequence[str]] = (),
+    *,
+    sizes: Sizes = Sizes(),
 ) -> Topology:
     """The topology of the settings, as version 0. Without a node of Main there are no tiers."""
     if not main:

@@ -8,6 +8,8 @@ class FeedsiteConfig(AppConfig):
 
     def ready(self) -> None:
         from feedsite import checks  # noqa: F401, PLC0415 -- registers them
-        from feedsite.files import translations  # noqa: PLC0415 -- as Django has the settings
+        from feedsite.caches import configure_feedcache  # noqa: PLC0415 -- as Django has the settings
+        from feedsite.files import translations  # noqa: PLC0415 -- as above
 
+        configure_feedcache()
         translations.compile_changed()

@@ -193,6 +193,14 @@ def check_servers(**_options: object) -> list[CheckMessage]:
         for alias in settings.TIMELINE_SHARDS
         if alias not in settings.DATABASES or alias in settings.REPLICA_DATABASES
     ]
+    if settings.TIMELINE_SHARDS == ["default"]:
+        messages.append(
+            checks.Warning(
+                "TIMELINE_SHARDS names 'default' alone: every post is copied into the database that it is in.",
+                hint="Leave it empty, or name other databases, too.",
+                id="feedsite.W008",
+            )
+        )
     is_rabbitmq = settings.CELERY_BROKER_URL.startswith("amqp")
     if settings.CELERY_BROKER_QUEUE_TYPE not in (
         ("classic", "quorum") if is_rabbitmq else ("classic",)

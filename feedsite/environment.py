@@ -1,10 +1,11 @@
 """Reads settings from the environment, or from files it names."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
 from environ import FileAwareEnv
 from environ.fileaware_mapping import FileAwareMapping
 
@@ -21,6 +22,15 @@ class Environment(FileAwareEnv):
     """`SECRET_KEY_FILE=/run/secrets/key` sets SECRET_KEY, and so for every setting; the file has precedence."""
 
     ENVIRON = _Files()
+
+    def some_of(self, name: str, possible: Collection[str]) -> list[str]:
+        """Those of some values that a setting names, in order; without it all. ImproperlyConfigured for others."""
+        named = self.list(name, default=list(possible))
+        if unknown := set(named) - set(possible):
+            raise ImproperlyConfigured(
+                f"{name} names {', '.join(sorted(unknown))}; there are: {', '.join(possible)}"
+            )
+        return [value for value in possible if value in named]
 
 
 def postgresql_options(timeouts: Mapping[str, int], **others: str) -> str:

@@ -33,8 +33,9 @@ from apps.posts.actions.drafts import Draft, check_labels, kind_of
 from apps.posts.actions.idempotency import Request, existing_result
 from apps.posts.actions.uploads import upload_media, withdraw_picture
 from apps.posts.models import Attachment, Kind, MediaState, Transcode, Visibility
-from apps.timeline import home, publishing
-from apps.timeline.home import Activity
+from apps.timeline import publishing
+from apps.timeline.history import unread
+from apps.timeline.history.unread import Activity
 from apps.timeline.profile import ProfileFilter, profile_timeline
 
 __all__ = ["Activity", "add_activity", "follow", "get_activity", "unfollow"]
@@ -122,11 +123,11 @@ def get_activity(
     """
     viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
     if kind == "home":
-        return home.get_activity(viewer, last_id, limit=limit, promoted=False)
+        return unread.get_activity(viewer, last_id, limit=limit, promoted=False)
     if kind != "personal":
         raise Invalid("The kind is home or personal.", errors={"kind": "unknown"})
     writer = viewer if owner is None else _person(owner)
-    above = home.ReadPosition.parse(last_id).newest_id if last_id else None
+    above = unread.ReadPosition.parse(last_id).newest_id if last_id else None
     page = profile_timeline(writer, viewer, Cursor(min_id=above, limit=limit), ProfileFilter())
     newest = max((item.id for item in page.items), default=above or 0)
     more = above is not None and len(page.items) == limit

@@ -25,7 +25,7 @@ SITE_NAME = env.str("SITE_NAME", "Rill")
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: or an address
 SECRET_KEY = env.str("SECRET_KEY")
-# earlier keys that still verify
+# Earlier keys, by which signatures are still verified.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # Ed25519, 32 bytes in base64: signs the receipts of pages that readers download. Empty: they are not signed.
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
@@ -35,6 +35,10 @@ DEMO = env.bool("DEMO", False)  # home has a tour
 PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
+POSSIBLE_APPS = ["apps.aggregate", "apps.feeds"]
+OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -72,7 +76,6 @@ INSTALLED_APPS = [
     "apps.notifications",
     "apps.moderation",
     "apps.search",
-    "apps.feeds",
     "apps.syndication",
     "apps.streaming",
     "apps.audit",
@@ -80,6 +83,7 @@ INSTALLED_APPS = [
     "apps.api",
     "apps.web",
     "apps.demo",
+    *OPTIONAL_APPS,
 ]
 
 MIDDLEWARE = [
@@ -143,7 +147,7 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- load of a web process ------------------------------------------------------------------------
-# sources that take longer are left out
+# A page leaves out sources that take longer than this.
 REQUEST_BUDGET_SECONDS = env.float("REQUEST_BUDGET_SECONDS", 0.8)
 # Each class of interfaces (`apps.http.interfaces`): requests at once, together below DATABASE_POOL_MAX
 WEB_CONCURRENCY = {
@@ -151,7 +155,7 @@ WEB_CONCURRENCY = {
     "writes": env.int("WEB_WRITES_CONCURRENCY", 3),
     "rest": env.int("WEB_REST_CONCURRENCY", 2),
 }
-# and requests that wait; one more gets 503. Enough for a pause of 0.2 s at 100 core reads/s.
+# Requests of each class that wait for a place; one more gets 503. Enough for a pause of 0.2 s at 100 core reads/s.
 WEB_QUEUE = {
     "core": env.int("WEB_QUEUE", 24),
     "writes": env.int("WEB_WRITES_QUEUE", 12),
@@ -160,17 +164,17 @@ WEB_QUEUE = {
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # then a waiting request gets 503
 # Bodies are read before a request counts as one of those (`feedsite.server.bodies`).
 BODY_SECONDS = env.float("BODY_SECONDS", 20.0)  # for the whole body, else 408
-# adds to BODY_SECONDS for pictures
+# For pictures and videos BODY_SECONDS grows by the time that they take at this rate.
 UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
 # --- PostgreSQL: the source of truth --------------------------------------------------------------
 # Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
-# tests pooled connections, which may have outlived a restart of the server
+# Django's engine, and a test of pooled connections, which may have outlived a restart of the server.
 DATABASES["default"]["ENGINE"] = "feedsite.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
-# "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts
-# are set on the role (by `manage.py migrate`).
+# "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts are set on the role
+# (by `manage.py migrate`).
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_TIMEOUTS = {
     "statement_timeout": env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000),
@@ -188,9 +192,8 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index
-# may take hours. A lock that is waited for blocks all later ones: it times out shortly and is
-# retried.
+# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours. A
+# lock that is waited for blocks all later ones: it times out shortly and is retried.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
@@ -213,7 +216,7 @@ REPLICA_DATABASES: list[str] = []
 REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 2.0)
 for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
     REPLICA_DATABASES.append(f"replica{_number}")
-    # a page that waits for a replica that is gone asks the primary after this
+    # A page that waits for a replica that is gone asks the primary after `timeout`.
     _limited = connection_limited_to(REPLICA_TIMEOUT_SECONDS)
     DATABASES[f"replica{_number}"] = _as_default(_url, timeout=0.5, connection_class=_limited)
 # Servers that may hold logical shards of the follow tables, by name: east=postgres://...,west=postgres://...
@@ -236,8 +239,7 @@ REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache: sessi
 REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
-# The topology until staff change it. Each address is a slot; without Main every read goes to
-# PostgreSQL.
+# The topology until staff change it. Each address is a slot; without Main every read goes to PostgreSQL.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # Main
 MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])
 MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
@@ -246,7 +248,7 @@ MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
 MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
-# after a load; else the group that was read
+# What was loaded is stored in all groups of L1; else in the one that was read.
 CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that shares a Memcached
@@ -276,19 +278,17 @@ CACHES = {
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
 # --- counters -------------------------------------------------------------------------------------
-# A bucket should hold about a hundred counted posts, and less than 512: see `manage.py counters
-# status`.
+# A bucket should hold about a hundred counted posts, and less than 512: see `manage.py counters status`.
 COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
-# a power of two, for sites with hundreds of posts a second
+# Buckets for the same seconds: a power of two, more than 1 for sites with hundreds of posts a second.
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
-# older posts' counts are loaded when they are read
+# Counts of older posts are loaded when they are read, and leave COUNTERS_LOAD_SECONDS after the last read.
 COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
-# and evicted this long after the last read
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
-# posts that are compared with their rows continuously
+# The counts of posts of the last days are compared with their rows continuously.
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
-# of a range of posts' counts; 0: none
+# Of one range of posts' counts; 0: no limit.
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
 
 # --- timelines ------------------------------------------------------------------------------------
@@ -296,9 +296,9 @@ HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per 
 # Sliding; a reader is online while the home cache exists.
 HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
-# then a page is built without them
+# How long a page waits for the outboxes of pulled authors; then it is built without them.
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
-# that readers choose from, the first without a choice; docs/feed_algorithms.md
+# The orders that readers choose from; the first is for those who have not chosen (docs/feed_algorithms.md).
 FEED_ALGORITHMS = env.list(
     "FEED_ALGORITHMS",
     default=[
@@ -311,33 +311,32 @@ FEED_ALGORITHMS = env.list(
 RANK_CANDIDATES = env.int("RANK_CANDIDATES", 1000)  # newest posts of home that are scored when read
 RANK_TIMELINE_LENGTH = env.int("RANK_TIMELINE_LENGTH", 400)  # newest posts with scores in Redis
 RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # no score there is older
-# newest posts, scored after a delivery for one reader
+# So many of the newest posts are scored for one reader after a delivery.
 RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)
 RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # for whom one task scores
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # followers per chunk task
 # While so many posts wait for their delivery to begin, further ones are refused (503).
 FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
-# Policy `auto`: an author with at least this many followers whose posts cost more to push than to
-# pull is pulled, until below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to
-# everybody.
+# Policy `auto`: an author with at least this many followers whose posts cost more to push than to pull is pulled, until
+# below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
-# entries below Redis
+# Home pages below the windows in Redis, stored for each reader.
 TIMELINE_SECOND_LEVEL = env.bool("TIMELINE_SECOND_LEVEL", True)
-# where they are: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
+# Where these are: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
 CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
-# of a read; then PostgreSQL answers
+# How long a read waits for Cassandra; then PostgreSQL answers.
 CASSANDRA_TIMEOUT_SECONDS = env.float("CASSANDRA_TIMEOUT_SECONDS", 0.25)
 TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # their lifetime
-TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=["default"])  # databases of readers' replicas
-TIMELINE_PULL_THREADS = env.int("TIMELINE_PULL_THREADS", 3)  # of a process, for large rebuilds
+# Databases of readers' replicas of posts, for example default,shard1; none: there are no replicas.
+TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=[])
 
 # --- audit: compares pages with what they should show ---------------------------------------------
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in this many; 0: none
 AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until a difference is checked again
 AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # for a delivery
-# ended follows, mutes, blocks: what home pages were
+# Home pages as they were can be shown for so long: ended follows, mutes and blocks are kept.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # whom each delivery reached; after that only how many
@@ -348,13 +347,13 @@ STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # of one process
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
 STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
 STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # between checks of tokens
-# unsent events of a client; with more it is cut off
+# A client with more unsent events than these is cut off.
 STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 
 # --- hot authors: their newest posts are kept inside every process --------------------------------
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # and above
 HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or above, in a process
-# 1 to 5: bounds staleness when a message is lost
+# 1 to 5: how old they may be when a message is lost.
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
 HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
 # --- existence filters ----------------------------------------------------------------------------
@@ -385,8 +384,7 @@ CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {
-    # Requests of an account, or of an application, and without a token per address; each class
-    # of interfaces by itself.
+    # Requests of an account, or of an application, and without a token per address; each class of interfaces by itself.
     "api": (env.int("LIMIT_API", 1500), 300),
     "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),
     "api_rest": (env.int("LIMIT_API_REST", 900), 300),
@@ -395,7 +393,7 @@ RATE_LIMITS = {
     "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
     "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # of all addresses
-    # guesses of a secret: failures only (0061)
+    # Guesses of a secret: only failures count (docs/decisions/0061).
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # per address and name
     "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),
     "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),  # per name, from all addresses
@@ -413,14 +411,14 @@ RATE_LIMITS = {
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),  # per mailbox
-    # mails to unknown addresses
+    # Mails to addresses without an account.
     "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),
     "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that strangers can cause, per mailbox
     "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # challenges, per address
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
-# a font file for preview images; else Noto Sans CJK if installed
+# A font file for preview images; without one Noto Sans CJK, if it is installed.
 CARD_FONT = env.str("CARD_FONT", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 # Video and sound (`apps.media.video`).
@@ -512,9 +510,9 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {
 }
 CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue rows whose
-# message was lost would wait. Large deliveries come last, so that a post
-# with a million followers does not delay one with ten (see docs/decisions/0017).
+# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue rows whose message was lost would
+# wait. Large deliveries come last, so that a post with a million followers does not delay one with ten
+# (docs/decisions/0017).
 CELERY_TASK_ROUTES = {
     "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
@@ -605,7 +603,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
-# with PostgreSQL behind the cache: a flush logs nobody out
+# PostgreSQL is behind the cache: a flush logs nobody out.
 SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
@@ -632,8 +630,7 @@ CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
-# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; else
-# clients could forge it.
+# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; else clients could forge it.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
 TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is ignored
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
@@ -658,8 +655,8 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": ["'none'"],
     }
 }
-# Clients in browsers send tokens in a header, so any origin may call the API; pages, above all the
-# consent page, are excluded.
+# Clients in browsers send tokens in a header, so any origin may call the API; pages, above all the consent page, are
+# excluded.
 CORS_URLS_REGEX = r"^/(api|oauth/(token|revoke)|\.well-known|nodeinfo)(/|$)"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_HEADERS = ("accept", "authorization", "content-type", "idempotency-key", "if-none-match")

@@ -20,6 +20,8 @@ from runner.terminal import say
 SINCE = "CHECK_SINCE"  # a commit: what has not changed since then need not be tested again
 NIGHTLY_LOGS = ROOT / "var" / "nightly"
 OTHER_PYTHONS = ("3.12", "3.13", "3.14")
+# The main flows, which the site has without any of its optional apps.
+CORE = ("tests/timeline/test_home.py", "tests/timeline/test_views.py", "tests/api/test_statuses.py")
 LAST_LINES = 40  # of what failed in the night; the rest is in its log
 
 
@@ -49,8 +51,13 @@ def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
         if failed := lint.run([step]):
             _end(tests)
             return failed
+    core = lint.Step(
+        "core without options",
+        [*testing.module("pytest"), "-q", "-n", "0", *CORE],
+        environment={"OPTIONAL_APPS": ""},
+    )
     forms = [lint.Step(f"run {' '.join(form)}", _run(*form)) for form in SHORT_FORMS]
-    return lint.run(forms, side_by_side=1)
+    return lint.run([core, *forms], side_by_side=1)
 
 
 @contextmanager

@@ -20,10 +20,9 @@ SERVER_SETTINGS = (
     "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
+# When `./run` began, before it installed anything; by the monotonic clock.
+STARTED = "FEEDSITE_STARTED"
 # Without bytecode on the disk each of hundreds of processes compiles the whole site, and every test process all tests.
-STARTED = (
-    "FEEDSITE_STARTED"  # when `./run` began, before it installed anything; by the monotonic clock
-)
 NOT_INHERITED = (*SERVER_SETTINGS, STARTED, "PYTHONDONTWRITEBYTECODE")
 
 MATRIX = "--matrix"

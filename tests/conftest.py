@@ -10,36 +10,37 @@ from typing import Any
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import QuerySet
+from django.dispatch import receiver
 from django.test import Client
+from django.test.signals import setting_changed
 from hypothesis import HealthCheck, settings
 from rest_framework.test import APIClient
 
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS, forget_viewers
 from apps.accounts.models import User
+from apps.events import actions as events
 from apps.graph.actions import follow_user
 from apps.posts.cache import POST_COUNTS
 from apps.scopes import ALL
 from apps.tags.trends import TRENDING_CACHE
 from apps.timeline import policy
 from apps.timeline.fanout import lag
-from feedcache import rate_limit
-from feedcache.connections import counters, graph, limits, timelines
-from feedcache.memcached_tiers import tiers
-from feedcache.servers.topology_listener import listener
 from feedcache.structures.counters.maintenance import begin_build, end_build
+from feedsite.caches import configure_feedcache
 from feedsite.monitoring import health
 from runner.checkout import MANAGE
 from runner.environment import UNCOMPRESSED
-from tests.support import cassandra, clusters, memory
+from tests.support import cassandra, faults, memory, threads
 from tests.support.commits import commit_inside_tests
 from tests.support.database import migrated_template
 from tests.support.factories import deliver, log_in, make_user
-from tests.support.faults import close_breakers
 from tests.support.flushing import flush_quickly
 from tests.support.pictures import each_decoded_once
 from tests.support.services import running
 from tests.support.staff import browser_of, make_staff
+
+pytest_plugins = ["tests.support.caches"]
 
 # Examples that come slowly say something about the machine, not about the code.
 PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -71,6 +72,18 @@ def django_db_keepdb():
     return True
 
 
+@receiver(setting_changed)
+def _tell_feedcache(setting, **_of_the_signal):
+    """A test that changes one of Django's settings about the caches changes what feedcache was told."""
+    if setting.startswith(("REDIS_", "MEMCACHED_", "CACHE_")):
+        configure_feedcache()
+
+
+# The broker is a Redis too, and each thread of a test has a connection to the database.
+faults.BREAKERS.append(events.broker.succeed)
+threads.AT_END.append(connections.close_all)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _quick_flush():
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -95,12 +108,6 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
 
 
 @pytest.fixture(scope="session")
-def pair(tmp_path_factory):
-    with clusters.pair(tmp_path_factory.mktemp("replica")) as servers:
-        yield servers
-
-
-@pytest.fixture(scope="session")
 def cassandra_node(tmp_path_factory):
     with cassandra.server(tmp_path_factory.mktemp("cassandra")) as node:
         yield node
@@ -114,50 +121,6 @@ def store(request):
         return
     with cassandra.in_cassandra(request.getfixturevalue("cassandra_node")):
         yield request.param
-
-
-@pytest.fixture
-def replicated(pair, settings):
-    """The relations are on a primary, and are read from its replica."""
-    primary, copy = pair
-    settings.REDIS_TIMEOUT_SECONDS = 0.3
-    with clusters.addresses(
-        settings, REDIS_GRAPH_URL=primary.url, REDIS_GRAPH_REPLICA_URLS=[copy.url]
-    ):
-        graph().flushdb()
-        yield primary, copy
-        clusters.link(primary, copy)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _empty_redis_of_other_modules():
-    """Servers of a whole module start before its first test: they must not find the topology that another one left."""
-    close_breakers()
-    empty_redis()
-
-
-@pytest.fixture(autouse=True)
-def _empty_redis():
-    # whatever the test before did to the servers: nobody avoids one
-    close_breakers()
-    memory.forget()
-    empty_redis()
-
-
-def empty_redis():
-    timelines().flushdb()
-    limits().flushdb()
-    counters().flushdb()
-    rate_limit.local.clear()
-
-
-@pytest.fixture(autouse=True)
-def _nobody_listens():
-    """A test ends the listener it has started: it would carry one test's caches into the next."""
-    yield
-    left_running = listener().is_running
-    listener().stop()
-    assert not left_running
 
 
 @pytest.fixture(autouse=True)
@@ -228,7 +191,7 @@ def case(db, subtests):
             before = transaction.savepoint()
             if running().memcached:
                 memory.flush()  # a post of the case before may have had the id of one of this
-            empty_redis()
+            memory.empty_redis()
             complete_counters()
             try:
                 yield
@@ -266,14 +229,6 @@ def chief(db):
 def media(settings, tmp_path):
     """A place of the test's own for what people upload."""
     settings.MEDIA_ROOT = str(tmp_path / "media")
-
-
-@pytest.fixture
-def memcached():
-    """Skips where Memcached is not installed; one that runs and does not answer is an error."""
-    if not running().memcached:
-        pytest.skip("no memcached on this machine")
-    assert tiers().ping()
 
 
 @pytest.fixture(scope="session")

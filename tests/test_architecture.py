@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(
@@ -124,6 +125,7 @@ REQUESTS = {"django.http", "django.shortcuts", "django_htmx", "rest_framework"}
 KNOW_REQUESTS = {
     "api", "http", "streaming", "web",
 }  # fmt: skip
+OPTIONAL = {app.removeprefix("apps.") for app in settings.OPTIONAL_APPS}
 # A login is a session, and a session is of a request.
 ABOUT_SESSIONS = {
     "apps/accounts/authentication/devices.py", "apps/accounts/handlers.py", "apps/accounts/authentication/backends.py",
@@ -148,11 +150,24 @@ def may_know_requests(path):
     parts = path.relative_to(ROOT).parts
     of_requests = parts[0] not in {"apps", "feedcache"} or parts[1] in KNOW_REQUESTS
     of_staff = path.stem == "admin" or "admin" in parts
-    return of_requests or of_staff or name_of(path) in ABOUT_SESSIONS or "templatetags" in parts
+    of_optional_app = parts[1] in OPTIONAL and path.stem in {"api", "pages"}
+    return (
+        of_requests
+        or of_staff
+        or of_optional_app
+        or name_of(path) in ABOUT_SESSIONS
+        or "templatetags" in parts
+    )
 
 
 # The tables of other apps that the SQL of an app names, and why it does not ask their queries.
 TABLES_OF_OTHERS = {
+    "aggregate": (
+        "what followees did is one range over likes, reposts and follows",
+        """
+        accounts_user engagement_like graph_followee graph_mute posts_post
+        """,
+    ),
     "audit": (
         "the oracle and the checks share no code with what they judge: they have the rows alone",
         """
@@ -231,8 +246,8 @@ TABLES_OF_OTHERS = {
     "timeline": (
         "candidates are one range over posts, actions and relations: the deepest source, below all caches",
         """
-        accounts_user accounts_usercounts engagement_like graph_followee
-        graph_follower graph_listmember graph_mute posts_post
+        accounts_user accounts_usercounts graph_followee
+        graph_follower graph_listmember posts_post
         promotions_virtualfollow tags_tagfollow tags_taguse
         """,
     ),

@@ -1,5 +1,6 @@
 """The files for production: what docker-compose.yml starts is what .env.example tells the site, in the right sizes."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -104,3 +105,18 @@ def test_web_and_streams_are_started_as_by_the_launcher():
         name in image.partition("COPY manage.py")[2].splitlines()[0]
         for name in ("serve.py", "healthcheck.py")
     )
+
+
+def test_the_image_has_every_folder_whose_modules_it_imports():
+    copied = set(re.findall(r"^COPY (\w+) \1$", (ROOT / "Dockerfile").read_text(), re.MULTILINE))
+    modules = [
+        *ROOT.glob("*.py"),
+        *(path for folder in copied for path in (ROOT / folder).rglob("*.py")),
+    ]
+    imported = {
+        name
+        for path in modules
+        for name in re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE)
+        if (ROOT / name).is_dir()
+    }
+    assert imported - copied == set()

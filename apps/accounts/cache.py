@@ -17,8 +17,12 @@ from apps.accounts.models import User, UserCounts
 from apps.events.actions import record
 from apps.events.live import announce
 from apps.sql import Columns, rows_of
-from feedcache.read_through import Batch, CachedDecoder, ReadThrough, pack, unpack
-from feedcache.structures.counters.service import CounterStore, Field, IdBuckets, Schema
+from feedcache.local_cache import CachedDecoder
+from feedcache.read_through import Batch, ReadThrough
+from feedcache.read_through.envelope import pack, unpack
+from feedcache.structures.counters.buckets import IdBuckets
+from feedcache.structures.counters.records import Field, Schema
+from feedcache.structures.counters.store import CounterStore
 
 logger = logging.getLogger(__name__)
 
@@ -252,7 +256,7 @@ def _load_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
 
 def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
     """None for an unknown account, and while the caches cannot prove that they are current. Executes the batch."""
-    return VIEWERS.get_checked(user_id, _load_viewers, batch)
+    return (batch or Batch()).get_checked(VIEWERS, user_id, _load_viewers)
 
 
 def forget_viewers(user_ids: Collection[int]) -> None:

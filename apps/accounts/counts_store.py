@@ -17,8 +17,11 @@ from apps import shards
 from apps.events.actions import enqueue, record
 from feedcache.connections import RedisError
 from feedcache.read_through import Batch, QueueWrites
+from feedcache.structures.counters.buckets import Span
 from feedcache.structures.counters.maintenance import invalidate
-from feedcache.structures.counters.service import CounterService, Found, Row, Span, Values
+from feedcache.structures.counters.records import Row, Values
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import Found
 
 logger = logging.getLogger(__name__)
 

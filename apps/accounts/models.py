@@ -192,9 +192,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     derived: dict[Any, Any] | None = None  # values computed from a card, shared by all pages
     has_new_password = False  # until it is saved
     session_hash = ""  # of an account from the cache, which has no password
-    epoch = (
-        ""  # of a cached account that asks: what is cached for it under this is void after a change
-    )
+    # Of a cached account that asks: what is cached for it under this epoch is void after a change.
+    epoch = ""
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -286,9 +285,8 @@ class UserCounts(models.Model):
     built from, and is a miss for readers who know a newer one.
     """
 
-    locked_at = (
-        0.0  # seconds since 1970 by PostgreSQL, of a row that was locked (`posts.actions.publish`)
-    )
+    # Seconds since 1970 by PostgreSQL, of a row that was locked (`posts.actions.publish`).
+    locked_at = 0.0
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
     followers = models.PositiveIntegerField(_("followers"), default=0)

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path
 
+from apps.api.hooks import ENDPOINTS
 from apps.api.views import (
     accounts,
     filters,
@@ -16,6 +17,7 @@ from apps.api.views import (
     statuses,
     timelines,
 )
+from apps.events.hooks import urlpatterns_of
 
 v1: list[URLPattern] = [
     # timelines
@@ -164,19 +166,16 @@ extensions: list[URLPattern] = [
     path("explain/home", timelines.explain_home),
     path("explain/statuses/<int:status_id>", timelines.explain_status),
     path("statuses/<int:status_id>/receipt", timelines.receipt),
-    path("aggregate", timelines.aggregate),
     path("catch_up", timelines.catch_up),
     path("ranked", timelines.ranked_timeline),
     path("recommended", search.recommended),
     path("ranking/algorithm", timelines.ranking_algorithm),
     path("activity", timelines.activity),
     path("accounts/<int:account_id>/friends", relationships.friends),
-    path("feeds", lists.feeds),
-    path("feeds/<int:feed_id>", lists.feed),
-    path("feeds/<int:feed_id>/timeline", timelines.of_feed),
     path("policies", staff.author_policies),
     path("policies/site", staff.site_policy),
     path("policies/<int:account_id>", staff.author_policy),
+    *urlpatterns_of(ENDPOINTS),
 ]
 
 protocol: list[URLPattern] = [

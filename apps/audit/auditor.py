@@ -32,7 +32,8 @@ from apps.audit.rounds import next_slice
 from apps.engagement.reconcile import Report
 from apps.pagination import Cursor
 from apps.posts.models import Post
-from apps.timeline.home import home_timeline, pop_samples
+from apps.timeline.home import home_timeline
+from apps.timeline.pipeline.sampling import pop_samples
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import RedisError, timelines
 

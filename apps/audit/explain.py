@@ -1,25 +1,24 @@
 """Why a post is on a home page, or why it is not, in plain words: the reason, the checklist, the annotated page.
 
 Viewers who may not see a post get the same error as on every page, whether it is absent, deleted, restricted, or of a
-blocked or suspended account (reliability: S32). Serving pages records nothing for this: the reason is read on demand
+blocked or suspended account. Serving pages records nothing for this: the reason is read on demand
 from the ledger, from the follow that the post was delivered over, and from the home cache.
 """
 
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
-from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import TextChoices
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.models import User
 from apps.audit.oracle import Row, rows
@@ -27,33 +26,21 @@ from apps.dates import full_time
 from apps.deadline import missing
 from apps.errors import NotFound
 from apps.events.leases import State
-from apps.filters.models import FilterContext
-from apps.filters.queries import active_filters_of
-from apps.graph.groups.queries import exclusive_member_ids
-from apps.graph.queries import Relations, chosen_languages, exact_relations
 from apps.pagination import MAX_LIMIT, Cursor, Page
 from apps.posts.models import Visibility
 from apps.promotions.queries import Promotion
-from apps.tags.queries import followed_names
 from apps.timeline import policy
 from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import unpack
-from apps.timeline.home import (
-    candidates,
-    home_items,
-    home_timeline,
-    is_reply_to_stranger,
-    is_unwanted_language,
-)
-from apps.timeline.pipeline.page import FeedItem, hydrate, is_hidden, mark
-from apps.timeline.pipeline.promoted import promotion_of, promotions_for
-from apps.timeline.policy import PoliciesInForce
+from apps.timeline.home import Look, assemble_home, home_timeline, look_up
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.reasons import Reason
+from apps.timeline.pipeline.rulebook import FILTERED, HOME_RULES, Rule, Verdict
 from apps.timeline.ranking.algorithms import Scored
 from apps.timeline.ranking.ordering import newest_scores
-from apps.timeline.sources.home_cache import HOME, INBOX
+from apps.timeline.sources.found import Via
 from apps.timeline.thread import visible_item
-from feedcache.connections import RedisError
-from feedcache.ids import authors_of, from_base36, parse_id
+from feedcache.ids import from_base36, parse_id
 from feedcache.stats import traced
 
 # The job of a post, and the chunk of the viewer's follow, else of the virtual one; for addressed posts the only chunk
@@ -88,118 +75,6 @@ ORDER BY id DESC LIMIT %(maximum)s
 """
 
 
-class Source(TextChoices):
-    """How a post arrived on a page, or what keeps it away."""
-
-    OWN = "own", gettext_lazy("You wrote it.")
-    CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
-    FRIENDS = "friends", gettext_lazy("It is for friends of @%(who)s: you follow each other.")
-    PUSH = (
-        "push",
-        gettext_lazy("It was put on your page (%(when)s), because you follow @%(who)s."),
-    )
-    BACKFILL = (
-        "backfill",
-        gettext_lazy(
-            "It is older than your follow: you followed @%(who)s on %(when)s, and that brought it to your page."
-        ),
-    )
-    REBUILT = (
-        "rebuilt",
-        gettext_lazy(
-            "You follow @%(who)s. No page was ready for you when it was published; yours was made when you next came."
-        ),
-    )
-    FOLLOWED = "followed", gettext_lazy("You follow @%(who)s.")
-    PULL = (
-        "pull",
-        gettext_lazy("You follow @%(who)s, whose posts are fetched when you open the page."),
-    )
-    STORAGE = (
-        "storage",
-        gettext_lazy(
-            "You follow @%(who)s. It did not lie ready for you, so it was read from the database when you opened the "
-            "page."
-        ),
-    )
-    PROMOTED = (
-        "promoted",
-        gettext_lazy("%(why)s You do not follow @%(who)s; paid for by %(sponsor)s."),
-    )
-    SPACED = (
-        "spaced",
-        gettext_lazy(
-            "@%(who)s is promoted to you, but not in this place: at most one post in eight is, below seven others."
-        ),
-    )
-    NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
-    TAG = "tag", gettext_lazy("You follow #%(who)s.")
-    TAG_NOT_PUBLIC = (
-        "tag_not_public",
-        gettext_lazy(
-            "You follow #%(who)s, but not its author, and it is not public: a tag brings only public posts."
-        ),
-    )
-    LISTED = (
-        "listed",
-        gettext_lazy("@%(who)s is in a list of yours whose posts you leave out of your home page."),
-    )
-    MUTED = "muted", gettext_lazy("You mute @%(who)s.")
-    UNSHARED = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
-    LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")
-    REPLY = (
-        "reply",
-        gettext_lazy(
-            "It replies to somebody whom you do not follow, and your home page leaves such replies out."
-        ),
-    )
-    FILTERED = "filtered", gettext_lazy("Your filter hides it: %(who)s.")
-    READ = (
-        "read",
-        gettext_lazy("You have read it, and your home page leaves out what you have read."),
-    )
-    WAITING = "waiting", gettext_lazy("It is on its way to you (next try: %(when)s).")
-    FAILED = (
-        "failed",
-        gettext_lazy(
-            "Its delivery to you failed. The people who run the site can see this and start it again."
-        ),
-    )
-    GIVEN_UP = (
-        "given_up",
-        gettext_lazy(
-            "Its delivery to you failed and was given up. It appears when your page is next made from the database."
-        ),
-    )
-    LOST = (
-        "lost",
-        gettext_lazy(
-            "It belongs on your page and is missing: our mistake. The program that checks pages puts it back when it "
-            "finds this."
-        ),
-    )
-
-    @property
-    def short(self) -> str:
-        """A word or two; one and the same for every reason that keeps a post away."""
-        return str(_SHORT.get(self, gettext_lazy("not there")))
-
-
-_SHORT = {
-    Source.OWN: gettext_lazy("yours"),
-    Source.CIRCLE: gettext_lazy("circle"),
-    Source.FRIENDS: gettext_lazy("friends"),
-    Source.PUSH: gettext_lazy("delivered"),
-    Source.BACKFILL: gettext_lazy("brought when you followed"),
-    Source.REBUILT: gettext_lazy("made when you came"),
-    Source.FOLLOWED: pgettext_lazy("how it came", "followed"),
-    Source.PULL: gettext_lazy("fetched on opening"),
-    Source.STORAGE: gettext_lazy("from storage"),
-    Source.TAG: gettext_lazy("tag"),
-    Source.PROMOTED: gettext_lazy("promoted"),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Why one post is on a viewer's home page or not.
@@ -209,7 +84,7 @@ class Explanation:
 
     item: FeedItem
     on_home: bool
-    source: Source
+    reason: Reason
     who: str = ""  # the handle, the tag, or the titles of filters, in the text
     when: datetime | None = None
     policy: str = ""  # how the post was delivered: push, online, pull
@@ -224,12 +99,12 @@ class Explanation:
 
     def sentence(self, when: str) -> str:
         """The text with its time written like this."""
-        if self.item.is_repost and self.source == Source.OWN:
+        if self.item.is_repost and self.reason == Reason.OWN:
             return _("You reposted it.")
         facts = {"who": self.who, "when": when}
         if self.promotion is not None:
             facts |= {"why": self.promotion.reason(), "sponsor": self.promotion.sponsor}
-        text = str(self.source.label) % facts
+        text = str(self.reason.label) % facts
         if self.item.is_repost:
             handles = {"who": self.item.author.handle, "author": self.item.shown.author.handle}
             text = _("@%(who)s reposted this post of @%(author)s.") % handles + f" {text}"
@@ -246,122 +121,102 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
     Of a post that is there by a repost only, the explanation is that of the newest repost.
     """
-    item = visible_item(viewer.pk, post_id)
-    on_home = _on_home(viewer, post_id) or _repost_on_home(viewer, post_id)
-    return explained(viewer, on_home or [item], on_home=bool(on_home))[0]
+    return _explain_look(viewer, _look_up(viewer, post_id))
 
 
-def _on_home(viewer: User, post_id: int) -> list[FeedItem]:
-    """The item of the viewer's home page with this id, or none; a promoted one wherever its place is."""
-    place = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
-    page = home_timeline(viewer, place)
-    if page.items or not candidates(viewer)(place, 1):
-        return page.items
-    return [
-        item
-        for item in home_items(viewer, [post_id])
-        if item.promotion and not (viewer.hides_read and item.shown.flags.read)
-    ]
-
-
-def _repost_on_home(viewer: User, post_id: int) -> list[FeedItem]:
-    """The newest repost of a post that is on the viewer's home page, or none; a look at each of `MAX_REPOSTS`."""
+def _look_up(viewer: User, post_id: int) -> Look:
+    """At the post, or at the newest repost that is on the viewer's home page, of the `MAX_REPOSTS` newest. NotFound."""
+    visible_item(viewer.pk, post_id)
+    look = look_up(viewer, post_id)
+    if look is None:  # it has just gone
+        raise NotFound(_("This post isn't here."))
+    if look.is_on_home:
+        return look
     found = rows(_REPOSTS, {"viewer": viewer.pk, "post": post_id, "maximum": MAX_REPOSTS})
-    return next(filter(None, (_on_home(viewer, row["id"]) for row in found)), [])
+    reposts = (look_up(viewer, row["id"]) for row in found)
+    return next((repost for repost in reposts if repost and repost.is_on_home), look)
+
+
+def _explain_look(viewer: User, look: Look) -> Explanation:
+    verdict = Verdict(look.verdict.item) if look.is_on_home else look.verdict
+    return explained(viewer, [verdict], lambda _post_id: look.via)[0]
 
 
 def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
     """A page of a viewer's home as explanations."""
-    page = home_timeline(viewer, cursor)
-    return page.with_items(explained(viewer, page.items, on_home=True))
+    made = assemble_home(viewer, cursor, exclude_read=viewer.hides_read)
+    verdicts = [Verdict(item) for item in made.page.items]
+    return made.page.with_items(explained(viewer, verdicts, made.via))
 
 
 def explained(
-    viewer: User, items: list[FeedItem], *, on_home: bool, dropped: bool = False
+    viewer: User, verdicts: Sequence[Verdict], via: Callable[[int], Via | None]
 ) -> list[Explanation]:
-    """Explain each of these posts, all on the viewer's home page or none, in a fixed number of queries.
+    """What the ledger adds to the verdicts of a home page, in a fixed number of queries.
 
-    `dropped`: they were found for a page, which left them out.
+    `via` says by an id how a post came to the page; None: it did not.
     """
-    if not items:
+    if not verdicts:
         return []
-    post_ids = [item.id for item in items]
+    post_ids = [verdict.item.id for verdict in verdicts]
     values = {"viewer": viewer.pk, "posts": post_ids, "subscriber": DELIVERY}
     deliveries = {row["id"]: row for row in rows(_DELIVERIES, values)}
-    author_ids = {item.author.pk for item in items} | {item.shown.author.pk for item in items}
-    author_ids |= authors_of(item.post.reply_to_id for item in items if item.post.reply_to_id)
-    reader = _Reader(
-        viewer,
-        relations=exact_relations(viewer.pk, author_ids),
-        tags=followed_names(viewer),
-        policies=policy.cached(),
+    return [
+        _explained(viewer.pk, verdict, via(verdict.item.id), deliveries[verdict.item.id])
+        for verdict in verdicts
+    ]
+
+
+def _explained(viewer_id: int, verdict: Verdict, via: Via | None, delivery: Row) -> Explanation:
+    item, rule, who = verdict
+    when: datetime | None = None
+    if rule is not None:
+        reason = rule.reason
+    elif via is not None:
+        reason, who, when = _why_present(viewer_id, item, via, delivery)
+    elif item.followed_tag or _is_pulled(item):
+        reason, who = Reason.LOST, item.author.handle  # nothing had to be delivered
+    else:
+        who = item.author.handle
+        reason, when = _why_not_delivered(delivery)
+    return Explanation(
+        item=item,
+        on_home=rule is None and via is not None,
+        reason=reason,
+        who=who,
+        when=when,
+        policy=delivery["mode"] or "",
+        chunk=delivery["chunk"],
+        attempts=delivery["attempts"] or 0,
+        promotion=item.promotion,
     )
-    if on_home:
-        cached = _cached_ids(viewer.pk, reader.policies)
-        return [_why_present(item, reader, deliveries[item.id], cached) for item in items]
-    reader = reader._replace(
-        left_out=exclusive_member_ids(viewer),
-        languages=chosen_languages(viewer),
-        promotions=promotions_for(viewer.pk)(),
-        dropped=dropped,
-    )
-    filters = active_filters_of(viewer)
-    marked = [mark(item, filters, FilterContext.HOME) for item in items]
-    return [_why_absent(item, reader, deliveries[item.id]) for item in marked]
 
 
-class _Reader(NamedTuple):
-    """Whose page it is, and what decides for all its posts; the last four only about posts that are not on it."""
-
-    viewer: User
-    relations: Relations
-    tags: Collection[str]
-    policies: PoliciesInForce
-    left_out: Collection[int] = ()  # members of lists that the home page leaves out
-    languages: Mapping[int, Collection[str]] = MappingProxyType({})  # chosen, by author
-    promotions: Mapping[int, Promotion] = MappingProxyType({})
-    dropped: bool = False  # the page had found them
-
-    def pulls(self, item: FeedItem) -> bool:
-        policies = self.policies
-        return item.post.is_open and (policies.pulls_all or item.author.pk in policies.pulled)
-
-    def tag_of(self, item: FeedItem) -> str:
-        """The followed tag of a post whose author the viewer does not follow; else empty."""
-        if item.author.pk in self.relations.following:
-            return ""
-        return next((name for name in item.post.tags if name in self.tags), "")
-
-
-def _cached_ids(viewer_id: int, policies: PoliciesInForce) -> Collection[int]:
-    """The ids in the viewer's home cache."""
-    try:
-        kinds = (INBOX,) if policies.pulls_all else (HOME, INBOX)
-        ranges = [windows.whole(viewer_id) for windows in kinds]
-    except RedisError:
-        return ()
-    return {post_id for part in ranges if part for post_id in part.ids}
+def _is_pulled(item: FeedItem) -> bool:
+    policies = policy.cached()
+    return item.post.is_open and (policies.pulls_all or item.author.pk in policies.pulled)
 
 
 def _why_present(
-    item: FeedItem, reader: _Reader, delivery: Row, cached: Collection[int]
-) -> Explanation:
-    who, when, viewer_id = item.author.handle, None, reader.viewer.pk
+    viewer_id: int, item: FeedItem, via: Via, delivery: Row
+) -> tuple[Reason, str, datetime | None]:
+    """The reason, whom it names, and when that was."""
+    reason, who, when = Reason.STORAGE, item.author.handle, None
     is_reached = _is_reached(viewer_id, delivery)
     if item.author.pk == viewer_id:
-        source = Source.OWN
+        reason = Reason.OWN
     elif item.post.visibility in (Visibility.CIRCLE, Visibility.FRIENDS):
-        source = Source(item.post.visibility)
+        reason = Reason(item.post.visibility)
         when = delivery["finished_at"] if is_reached else None
-    elif tag := reader.tag_of(item):
-        source, who = Source.TAG, tag
+    elif item.followed_tag:
+        reason, who = Reason.TAG, item.followed_tag
     elif item.promotion is not None:
-        source = Source.PROMOTED
-    elif item.id in cached:
-        source, when = _why_cached(delivery, is_reached=is_reached)
-    else:
-        source = Source.PULL if reader.pulls(item) else Source.STORAGE
-    return _explanation(item, source, who, delivery, on_home=True, when=when)
+        reason = Reason.PROMOTED
+    elif via is Via.CACHE:
+        reason, when = _why_cached(delivery, is_reached=is_reached)
+    elif via is Via.PULLED:
+        reason = Reason.PULL
+    return reason, who, when
 
 
 def _is_reached(viewer_id: int, delivery: Row) -> bool | None:
@@ -371,110 +226,41 @@ def _is_reached(viewer_id: int, delivery: Row) -> bool | None:
     return viewer_id in unpack(bytes(delivery["reached"]))
 
 
-def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Source, datetime | None]:
+def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Reason, datetime | None]:
     """How a post came into the viewer's home cache, as far as that is known for this viewer, and when."""
     if is_reached:
-        return Source.PUSH, delivery["finished_at"]
+        return Reason.PUSH, delivery["finished_at"]
     followed_at, started_at = delivery["followed_at"], delivery["started_at"]
     if followed_at is None or started_at is None:
-        return Source.FOLLOWED, None
+        return Reason.FOLLOWED, None
     if followed_at > started_at:
-        return Source.BACKFILL, followed_at
+        return Reason.BACKFILL, followed_at
     was_listed = followed_at < started_at - COMMIT and not delivery["addressed"]
     if is_reached is False and was_listed:
-        return Source.REBUILT, None
-    return Source.FOLLOWED, None
+        return Reason.REBUILT, None
+    return Reason.FOLLOWED, None
 
 
-def _why_absent(item: FeedItem, reader: _Reader, delivery: Row) -> Explanation:
-    source, who = _rule_against(item, reader)
-    when = None
-    if source is None and (reader.tag_of(item) or reader.pulls(item)):
-        source = Source.LOST  # nothing had to be delivered
-    elif source is None:
-        source, when = _why_not_delivered(delivery)
-    return _explanation(item, source, who, delivery, on_home=False, when=when)
-
-
-def _why_not_delivered(delivery: Row) -> tuple[Source, datetime | None]:
+def _why_not_delivered(delivery: Row) -> tuple[Reason, datetime | None]:
     """What became of the delivery to this viewer, and when it is tried next."""
     if delivery["job"] is None:
         due = delivery["event_due"]
-        return (Source.LOST if due is None else Source.WAITING), _ahead(due)
+        return (Reason.LOST if due is None else Reason.WAITING), _ahead(due)
     state = delivery["state"] or delivery["job"]
     if state == State.PENDING:
-        return Source.WAITING, _ahead(delivery["due_at"])
+        return Reason.WAITING, _ahead(delivery["due_at"])
     if state == State.DEAD:
-        return Source.FAILED, None
+        return Reason.FAILED, None
     followed_at = delivery["followed_at"]
     was_unsplit = delivery["unsplit"] and delivery["chunk"] is None
     if delivery["lost"] or (was_unsplit and followed_at and followed_at < delivery["started_at"]):
-        return Source.GIVEN_UP, None
-    return Source.LOST, None
+        return Reason.GIVEN_UP, None
+    return Reason.LOST, None
 
 
 def _ahead(moment: datetime | None) -> datetime | None:
     """A moment in the future; None for one that is past, which means soon."""
     return moment if moment is not None and moment > timezone.now() else None
-
-
-def _rule_against(item: FeedItem, reader: _Reader) -> tuple[Source | None, str]:
-    """The first rule of the home page that a post breaks, and whom it is about; None when it breaks none.
-
-    In the page's order: `home_rule`, then `without_read`, then the filters.
-    """
-    viewer, relations, author = reader.viewer, reader.relations, item.author
-    muted = [user for user in (author, item.shown.author) if user.pk in relations.muting]
-    if muted:
-        return Source.MUTED, muted[0].handle
-    rules = (
-        (item.is_repost and author.pk in relations.hiding_reposts, Source.UNSHARED),
-        (author.pk in reader.left_out, Source.LISTED),
-        (is_unwanted_language(item, reader.languages), Source.LANGUAGE),
-        (
-            viewer.hides_replies and is_reply_to_stranger(item, relations.following | {viewer.pk}),
-            Source.REPLY,
-        ),
-    )
-    if source := next((source for is_broken, source in rules if is_broken), None):
-        return source, author.handle
-    if not _is_wanted(item, reader):
-        tag = reader.tag_of(item)
-        return (Source.TAG_NOT_PUBLIC, tag) if tag else (Source.NOT_FOLLOWED, author.handle)
-    source = Source.READ if viewer.hides_read and item.shown.flags.read else None
-    if source is None and is_hidden(item, FilterContext.HOME):
-        return Source.FILTERED, ", ".join(item.warnings)
-    if source is None and reader.dropped and not _is_wanted(item, reader._replace(promotions={})):
-        source = Source.SPACED
-    return source, author.handle
-
-
-def _is_wanted(item: FeedItem, reader: _Reader) -> bool:
-    """Whether anything brings a post to the page: a follow, a circle, a tag or a promotion."""
-    post, author_id = item.post, item.author.pk
-    return (
-        author_id in reader.relations.following
-        or author_id == reader.viewer.pk
-        or post.visibility == Visibility.CIRCLE
-        or (post.visibility == Visibility.PUBLIC and bool(reader.tag_of(item)))
-        or promotion_of(post, reader.promotions) is not None
-    )
-
-
-def _explanation(
-    item: FeedItem, source: Source, who: str, delivery: Row, *, on_home: bool, when: datetime | None
-) -> Explanation:
-    return Explanation(
-        item=item,
-        on_home=on_home,
-        source=source,
-        who=who,
-        when=when,
-        policy=delivery["mode"] or "",
-        chunk=delivery["chunk"],
-        attempts=delivery["attempts"] or 0,
-        promotion=item.promotion,
-    )
 
 
 _ADDRESS = re.compile(
@@ -529,19 +315,16 @@ class Checklist:
 
 
 class _Question(NamedTuple):
-    """`passes`: the answer, yes or no, of a post that may stay. `irrelevant`: why this post may stay whatever it is.
-
-    A post of one of the `reasons` fails.
-    """
+    """A question, and the ids of the rules, or the reasons, for which a post fails it. Else as of a `Rule`."""
 
     text: str
-    reasons: Collection[Source]
-    passes: bool = False
+    reasons: Collection[str]
+    stays: bool = False
     irrelevant: str = ""
 
-    def check(self, source: Source | None) -> Check:
-        """`source`: why the post is not there; None for one that is."""
-        has_failed = source in self.reasons
+    def check(self, reason: Reason | None) -> Check:
+        """`reason`: why the post is not there; None for one that is."""
+        has_failed = reason in self.reasons
         if self.irrelevant and not has_failed:
             return Check(
                 self.text,
@@ -549,7 +332,7 @@ class _Question(NamedTuple):
                 Mark.IRRELEVANT,
             )
         mark = Mark.FAILED if has_failed else Mark.PASSED
-        return Check(self.text, _("Yes.") if self.passes != has_failed else _("No."), mark)
+        return Check(self.text, _("Yes.") if self.stays != has_failed else _("No."), mark)
 
 
 def checklist(viewer: User, post_id: int) -> Checklist:
@@ -559,82 +342,43 @@ def checklist(viewer: User, post_id: int) -> Checklist:
     """
     exists = _("Does this post exist, and may you see it?")
     try:
-        found = explain(viewer, post_id)
+        look = _look_up(viewer, post_id)
     except NotFound:
         outcome = _("There is no such post, or it is not for you.")
         return Checklist(outcome, None, [Check(exists, _("No."), Mark.FAILED)], 0)
-    questions, source = _questions(viewer, found.item), None if found.on_home else found.source
+    found = _explain_look(viewer, look)
+    questions, reason = _questions(look), None if found.on_home else found.reason
     checks = [Check(exists, _("Yes."), Mark.PASSED)]
     for question in questions:
-        checks.append(question.check(source))
+        checks.append(question.check(reason))
         if checks[-1].mark is Mark.FAILED:
             break
     outcome = _position(viewer, found) if found.on_home else _("It is not on your home page.")
     return Checklist(outcome, found, checks, len(questions) + 1 - len(checks))
 
 
-def _questions(viewer: User, item: FeedItem) -> list[_Question]:
-    """In the order in which the page decides."""
-    if item.is_repost:
-        follow = _("Do you follow the person who reposted it?")
-        mute = _("Have you muted its author, or the person who reposted it?")
-        language = _("reposts come in every language")
-    else:
-        follow = _("Do you follow its author, or is it public with a tag that you follow?")
-        mute = _("Have you muted its author?")
-        language = "" if item.post.language else _("it does not say in which language it is")
+def _questions(look: Look) -> list[_Question]:
+    """Those of the page's rules in their order, each once; then whether the post has arrived."""
+    item = look.verdict.item
+    rules: dict[str, list[Rule]] = defaultdict(list)
+    for rule in (*HOME_RULES.rules, FILTERED):
+        rules[rule.question(item)].append(rule)
     return [
-        _Question(mute, (Source.MUTED,)),
-        _Question(
-            _("Do you hide reposts by this person?"),
-            (Source.UNSHARED,),
-            irrelevant="" if item.is_repost else _("it is not a repost"),
+        *(
+            _Question(
+                text,
+                [rule.id for rule in same],
+                same[-1].stays,
+                same[-1].irrelevant(item, look.facts),
+            )
+            for text, same in rules.items()
         ),
-        _Question(
-            _("Is its author in a list whose posts you leave out of your home page?"),
-            (Source.LISTED,),
-        ),
-        _Question(
-            _("Do you read its author in other languages only?"),
-            (Source.LANGUAGE,),
-            irrelevant=language,
-        ),
-        _Question(
-            _("Is it a reply to somebody you do not follow, and do you hide such replies?"),
-            (Source.REPLY,),
-            irrelevant=""
-            if item.post.reply_to_id and not item.is_repost
-            else _("it is not a reply"),
-        ),
-        _Question(
-            follow,
-            (Source.NOT_FOLLOWED, Source.TAG_NOT_PUBLIC),
-            passes=True,
-            irrelevant=_belongs_anyway(viewer, item),
-        ),
-        _Question(
-            _("Have you read it?"),
-            (Source.READ,),
-            irrelevant="" if viewer.hides_read else _("you do not hide what you have read"),
-        ),
-        _Question(_("Does one of your filters hide it?"), (Source.FILTERED,)),
         _Question(
             _("Has it arrived on your home page?"),
-            (Source.FAILED, Source.WAITING, Source.GIVEN_UP, Source.LOST),
-            passes=True,
+            (Reason.FAILED, Reason.WAITING, Reason.GIVEN_UP, Reason.LOST),
+            stays=True,
         ),
     ]
-
-
-def _belongs_anyway(viewer: User, item: FeedItem) -> str:
-    """Why a post may be on the viewer's home page without a follow; empty for one that came by a follow."""
-    if item.flags.own:
-        return _("it is your own")
-    if item.post.visibility == Visibility.CIRCLE:
-        return _("it is for a circle that you belong to")
-    if item.follows_author or not item.post.tags.keys().isdisjoint(followed_names(viewer)):
-        return ""
-    return _("it is promoted to you")
 
 
 def _position(viewer: User, found: Explanation) -> str:
@@ -651,7 +395,6 @@ def _position(viewer: User, found: Explanation) -> str:
     return text % {"count": len(above.items)}
 
 
-MAX_CANDIDATES = 200  # read again to find the dropped ones
 WIDTH = 1000  # of the bar, in its own units
 
 # Labels of the stages, in the order of a page's assembly. Other stages keep their names.
@@ -720,37 +463,21 @@ class Assembly:
 def assembly(viewer: User, cursor: Cursor) -> Assembly:
     """How a page of a viewer's home was assembled: the time of each stage, the posts on it, the posts dropped and why.
 
-    The page is read once more, by the code that serves it, with timers. Posts that its rules dropped are found by
-    reading the same candidates again. Deleted posts and those the reader may not see are only counted: a reason for
-    each would tell who blocks whom (reliability: S32).
+    The page is read by the code that serves it, with timers, and keeps what it decided. Deleted posts and those the
+    reader may not see are only counted: a reason for each would tell who blocks whom.
     """
     began = time.perf_counter()
     with traced() as stages:
-        page = home_timeline(viewer, cursor)
+        made = assemble_home(viewer, cursor, exclude_read=viewer.hides_read)
     seconds = time.perf_counter() - began
-    dropped, gone = _dropped(viewer, cursor, page)
-    places = {item.id: place for place, item in enumerate(page.items, start=1)}
+    places = {item.id: place for place, item in enumerate(made.page.items, start=1)}
     scores = newest_scores(viewer)
-    reasons = explained(viewer, page.items, on_home=True)
-    reasons += explained(viewer, dropped, on_home=False, dropped=True)
     rows = [
         AssemblyRow(reason, places.get(reason.item.id), scores.get(reason.item.id))
-        for reason in sorted(reasons, key=lambda reason: -reason.item.id)
+        for reason in explained(viewer, made.verdicts, made.via)
     ]
-    return Assembly(page, rows, gone, _bar(stages), seconds * 1000, missing())
-
-
-def _dropped(viewer: User, cursor: Cursor, page: Page[FeedItem]) -> tuple[list[FeedItem], int]:
-    """The candidates within a page that the rules dropped, and the number of those that the viewer may not see."""
-    last = page.older if page.older is not None else 0
-    on_page = {item.id for item in page.items}
-    ids = [
-        post_id
-        for post_id in candidates(viewer)(cursor, MAX_CANDIDATES)
-        if post_id >= last and post_id not in on_page
-    ]
-    dropped = hydrate(viewer.pk, ids).items
-    return dropped, len(ids) - len(dropped)
+    rows.sort(key=lambda row: -row.item.id)
+    return Assembly(made.page, rows, made.gone, _bar(stages), seconds * 1000, missing())
 
 
 def _bar(stages: Mapping[str, float]) -> list[StageTime]:

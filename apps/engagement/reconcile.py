@@ -22,7 +22,8 @@ from apps.posts.models import Poll
 from apps.posts.visibility import is_open
 from feedcache.ids import EPOCH, first_id_at
 from feedcache.structures.counters import maintenance
-from feedcache.structures.counters.service import CounterService, Row, revision_after
+from feedcache.structures.counters.records import Row, revision_after
+from feedcache.structures.counters.service import CounterService
 
 logger = logging.getLogger(__name__)
 

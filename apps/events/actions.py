@@ -58,6 +58,9 @@ EVENTS = {
 }
 
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)
+_conditions: dict[
+    str, Callable[[], bool]
+] = {}  # subscriber -> whether new events are recorded for it
 
 broker = Breaker(max_pause_seconds=1)
 
@@ -73,27 +76,33 @@ RETURNING id
 """
 
 
-def handles(name: str, *, first: bool = False) -> Callable[[Handler], Handler]:
+def handles(
+    name: str, *, first: bool = False, when: Callable[[], bool] | None = None
+) -> Callable[[Handler], Handler]:
     """Subscribe a function to an event. It may run more than once for an event and must be idempotent.
 
-    `first`: it runs before the other subscribers, because a user waits for it.
+    `first`: it runs before the other subscribers, because a user waits for it. `when` says at each event whether it is
+    recorded for this subscriber; what is recorded runs in any case.
     """
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
 
     def subscribe(handler: Handler) -> Handler:
-        own, others = {f"{handler.__module__}.{handler.__name__}": handler}, _handlers[name]
+        subscriber = f"{handler.__module__}.{handler.__name__}"
+        own, others = {subscriber: handler}, _handlers[name]
         _handlers[name] = {**own, **others} if first else {**others, **own}
+        if when is not None:
+            _conditions[subscriber] = when
         return handler
 
     return subscribe
 
 
 def subscribers(name: str) -> list[str]:
-    """The dotted names of the handlers of an event."""
+    """The dotted names of the handlers that an event is recorded for now."""
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
-    return list(_handlers[name])
+    return [one for one in _handlers[name] if one not in _conditions or _conditions[one]()]
 
 
 def record(name: str, **payload: Any) -> None:

@@ -1,4 +1,4 @@
-"""The feeds app."""
+"""The feeds app. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -7,3 +7,16 @@ from django.utils.translation import gettext_lazy as _
 class FeedsConfig(AppConfig):
     name = "apps.feeds"
     verbose_name = _("feeds")
+
+    def ready(self) -> None:
+        """Adds pages with tabs, endpoints, a file of archives, and a step of erasures."""
+        from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
+        from apps.feeds import privacy, tabs  # noqa: PLC0415 -- needs the models
+        from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
+        from apps.web.hooks import PAGES, TABS  # noqa: PLC0415 -- needs the models
+
+        PAGES.add("apps.feeds.pages")
+        ENDPOINTS.add("apps.feeds.api")
+        TABS.add(tabs.tabs)
+        ARCHIVE.add(privacy.ARCHIVE)
+        ERASURE.add(privacy.feeds)

@@ -4,7 +4,6 @@ Each rule that includes is a bounded range of an index: an author's posts, a tag
 merged candidates are is checked in the same statement; the pipeline of all timelines decides who may see them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,13 +15,15 @@ from apps.errors import Invalid
 from apps.feeds.models import Feed
 from apps.feeds.queries import handles_in
 from apps.filters.models import FilterContext
-from apps.graph.queries import Relations
 from apps.pagination import Cursor, Page
 from apps.posts.queries import MAX_IDS
 from apps.posts.visibility import VISIBLE_TO_READER
 from apps.search.words import tsquery
 from apps.sql import TimeLimit, TooSlow
-from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted_or_hidden
+from apps.timeline.pipeline import rulebook
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Reader, fill_page
+from apps.timeline.sources.found import stored
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 SCAN = MAX_IDS  # candidates of each rule, and of all together, in one statement; no round asks for more
@@ -94,7 +95,8 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
     """
     candidates = _Candidates(feed, is_own=viewer is not None and viewer.pk == feed.owner_id)
     reader = Reader(viewer, FilterContext.PUBLIC)
-    page = fill_page(candidates.ids, reader, cursor=cursor, rule=candidates.caught)
+    book = rulebook.only("caught", lambda item: item.id in candidates.places, rulebook.LIST_RULES)
+    page = fill_page(stored(candidates.ids), reader, cursor=cursor, book=book)
     if not candidates.is_own or not page.items:
         return page
     rules = _labels(feed)
@@ -108,7 +110,7 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
 
 @dataclass(slots=True)
 class _Candidates:
-    """The source of a page and its rule: what the source saw to be left out, the rule drops."""
+    """The source of a page: `places` holds what belongs here, the rest tells how far it was read."""
 
     feed: Feed
     is_own: bool
@@ -129,10 +131,6 @@ class _Candidates:
             return ids
         others = [post_id for post_id, _places, _belongs in rows if post_id not in caught]
         return sorted([*ids, *others[len(ids) - count :]], reverse=not cursor.ascending)
-
-    def caught(self, items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
-        belonging = [item for item in items if item.id in self.places]
-        return without_muted_or_hidden(belonging, relations)
 
 
 def _labels(feed: Feed) -> list[str]:

@@ -6,7 +6,8 @@ from functools import lru_cache
 import orjson
 
 from apps.filters.matching import ActiveFilter, Filters, Keyword
-from feedcache.read_through import ReadThrough, pack, unpack
+from feedcache.read_through import ReadThrough
+from feedcache.read_through.envelope import pack, unpack
 
 MAX_BYTES = 1024 * 1024  # 1,000 keywords and 5,000 posts
 Owner = tuple[int, int]  # the id of an account, and the revision of its filters

@@ -21,12 +21,10 @@ from itertools import islice
 
 import regex
 
-MAX_CHARACTERS = (
-    40_000  # of a post, folded: only texts that grow by it, up to eighteen times, have more
-)
-FEW = (
-    50  # keywords: they are looked for one by one first, which is faster in the texts of most posts
-)
+# Of a post, folded: only texts that grow by it, up to eighteen times, have more.
+MAX_CHARACTERS = 40_000
+# So many keywords are looked for one by one first, which is faster in the texts of most posts.
+FEW = 50
 MAX_REMEMBERED = 200  # posts, for the next page with them
 # What is told of a post: who wants to know why needs no more.
 MAX_TOLD = 10  # of the keywords of a filter that match

@@ -22,13 +22,9 @@ from apps.accounts.cache import forget_viewers
 from apps.accounts.models import UserCounts
 from apps.graph.models import Followee
 from feedcache.connections import RedisError
-from feedcache.read_through import (
-    CachedDecoder,
-    ReadThrough,
-    name_of_pair,
-    pack_number,
-    unpack_number,
-)
+from feedcache.local_cache import CachedDecoder
+from feedcache.read_through import ReadThrough, name_of_pair
+from feedcache.read_through.envelope import pack_number, unpack_number
 from feedcache.structures.list_prefix import Entry, ListPrefix, ListPrefixes
 from feedcache.structures.longset import Change, LongSets
 

@@ -17,7 +17,8 @@ from apps.notifications.models import Conversation
 from apps.pagination import Cursor, Page, to_page
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
-from apps.timeline.pipeline.page import FeedItem, hydrate
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of
 
 MAX_ROUNDS = 20  # after so many batches of hidden conversations the list ends

@@ -24,7 +24,7 @@ from apps.notifications.queries import (
     unread_notifications,
 )
 from apps.pagination import Cursor, Page, page_of_rows
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
 SPAN_SECONDS = 12 * 3600

@@ -16,7 +16,8 @@ from apps.graph.queries import relations, silenced_ids
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.sql import rows_of
-from apps.timeline.pipeline.page import FeedItem, hydrate
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 
 MAX_UNREAD = 100

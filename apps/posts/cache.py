@@ -37,24 +37,18 @@ from apps.posts.content.post import (
     encode_cached_post,
 )
 from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, PostCounts
+from apps.posts.newest_ids import NewestIds, pack_newest_ids, unpack_newest_ids
 from apps.posts.visibility import is_open
 from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.connections import RedisError
 from feedcache.ids import author_of, possible_ids, second_of
-from feedcache.local_cache import HotKeys, LocalCache
+from feedcache.local_cache import CachedDecoder, HotKeys, LocalCache
 from feedcache.memcached_tiers import tiers
-from feedcache.read_through import (
-    Batch,
-    CachedDecoder,
-    NewestIds,
-    QueueWrites,
-    ReadThrough,
-    pack_newest_ids,
-    unpack_newest_ids,
-    write_together,
-)
+from feedcache.read_through import Batch, QueueWrites, ReadThrough, write_together
 from feedcache.servers.topology_listener import current, epoch_suffix, listener
-from feedcache.structures.counters.service import CounterStore, Field, Schema, TimeBuckets
+from feedcache.structures.counters.buckets import TimeBuckets
+from feedcache.structures.counters.records import Field, Schema
+from feedcache.structures.counters.store import CounterStore
 from feedcache.structures.week_bucket import Change, Week, WeekBuckets
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """An archive of a user's data: its parts, and the zip file that holds them.
 
-Only data the user wrote or chose: of others there are handles and URLs of posts, never their texts
-(reliability: S41). Every part is read by primary key in batches, in bounded memory.
+Only data the user wrote or chose: of others there are handles and URLs of posts, never their texts. Every part is read
+by primary key in batches, in bounded memory.
 """
 
 import csv
@@ -9,7 +9,6 @@ import io
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from shutil import copyfileobj
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
@@ -25,41 +24,24 @@ from oauth2_provider.models import AccessToken as ApplicationToken
 
 from apps.accounts.models import AccessToken, Login, User
 from apps.engagement.models import Bookmark, Like, Vote
-from apps.feeds.actions import RULES, SWITCHES
-from apps.feeds.models import Feed
-from apps.feeds.queries import handles_in
 from apps.filters.models import Filter
 from apps.graph import models as graph
 from apps.moderation.models import Report
 from apps.notifications.models import NotificationPermission, NotificationPolicy, UnwantedKind
 from apps.notifications.policy import CONDITIONS
 from apps.posts.models import Attachment, Post, ScheduledPost, ThreadMute
+from apps.privacy.hooks import ARCHIVE, Part, Record, address_of
 from apps.promotions.models import OptOut, SegmentMembership, UserTrait
 from apps.tags.models import PastTagFollow, TagFollow
 from apps.texts import carriable
 from feedcache.ids import author_of
 
-Record = dict[str, Any]
 Progress = Callable[[int], None]
 BATCH = 500  # rows in memory
 COPY_BYTES = 1024 * 1024
 # modification time of every entry: the same data gives the same bytes
 EPOCH = (2015, 1, 1, 0, 0, 0)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate these
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file: the rows of a user, and how a batch is written. `.csv` needs the same keys in every record."""
-
-    file: str
-    rows: Callable[[User], QuerySet[Any]]
-    written: Callable[[Sequence[Any]], Iterable[Record]]
-
-
-def address_of(handle: str) -> str:
-    """As in Mastodon's files of follows: handle@host."""
-    return f"{handle}@{settings.SITE_URL.partition('://')[2]}"
 
 
 def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
@@ -75,7 +57,7 @@ def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
 
 
 def escape_formula(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets a leading quote (reliability: S42); controls go."""
+    """A text that a spreadsheet would take for a formula gets a leading quote; controls go."""
     if not isinstance(value, str):
         return value
     return carriable(f"'{value}" if value.startswith(FORMULA) else value)
@@ -229,16 +211,6 @@ def _filter(row: Filter) -> Record:
     }
 
 
-def _feeds(rows: Sequence[Feed]) -> Iterable[Record]:
-    handles = handles_in(rows)
-    for row in rows:
-        rules: Record = {name: getattr(row, name) for name in RULES}
-        for name in ("include_people", "exclude_people"):
-            rules[name] = [address_of(handles[pk]) for pk in rules[name] if pk in handles]
-        switches = {name: getattr(row, name) for name in SWITCHES}
-        yield {"name": row.name, "address": settings.SITE_URL + row.url, **rules, **switches}
-
-
 def _report(row: Report) -> Record:
     return {
         "about": address_of(row.target.handle),
@@ -289,7 +261,6 @@ PARTS = [
          _each(lambda row: {"Counted among": row.segment.description, **_since(row)})),
     Part("no_promoted_posts.csv", _of(OptOut, "user"), _each(_since)),
     Part("filters.jsonl", lambda user: Filter.objects.filter(owner=user).prefetch_related("keywords"), _each(_filter)),
-    Part("feeds.jsonl", _of(Feed, "owner", "owner"), _feeds),
     Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda row: {"Kind": row.kind})),
     Part("notification_policy.jsonl", _of(NotificationPolicy, "user"),
          _each(lambda row: {name: getattr(row, name) for name in CONDITIONS})),
@@ -337,7 +308,8 @@ def private_storage() -> Storage:
 
 def entries_of(user: User) -> int:
     """The number of rows and pictures in a user's archive, for its progress."""
-    return sum(part.rows(user).count() for part in PARTS) + pictures_of(user).count()
+    rows: int = sum(part.rows(user).count() for part in (*PARTS, *ARCHIVE))
+    return rows + pictures_of(user).count()
 
 
 def write_archive(user: User, name: str, progress: Progress) -> int:
@@ -350,7 +322,7 @@ def write_archive(user: User, name: str, progress: Progress) -> int:
             _add(archive, "README.txt", README.format(name=settings.SITE_NAME, handle=user.handle))
             _add(archive, "account.json", orjson.dumps(_account(user), option=orjson.OPT_INDENT_2))
             done = 0
-            for part in PARTS:
+            for part in (*PARTS, *ARCHIVE):
                 for count in _write_part(archive, part, user):
                     done += count
                     progress(done)

@@ -27,8 +27,6 @@ from apps.errors import NotFound
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import State
-from apps.feeds.actions import forget_person
-from apps.feeds.models import Feed
 from apps.filters.models import Filter
 from apps.graph import models as graph
 from apps.graph.actions import (
@@ -63,6 +61,7 @@ from apps.posts.models import (
     ThreadMute,
 )
 from apps.privacy.export import discard_exports
+from apps.privacy.hooks import ERASURE, Step
 from apps.privacy.models import Erasure
 from apps.search.models import Dismissal, PersonEntry, PostEntry
 from apps.tags.models import PastTagFollow, TagFollow
@@ -114,16 +113,13 @@ def _erase(row: Erasure) -> leases.Receipt:
 def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
     """Erase a batch of every kind; whether there was anything."""
     is_found = False
-    for name, step in STEPS.items():
+    for step in (*STEPS, *ERASURE):
         count = step(user, BATCH)
-        removed[name] = removed.get(name, 0) + count
+        removed[step.__name__] = removed.get(step.__name__, 0) + count
         is_found = is_found or count > 0
         if time.monotonic() > deadline:
             return True
     return is_found
-
-
-Step = Callable[[User, int], int]
 
 
 def sessions(user: User, limit: int) -> int:
@@ -216,12 +212,6 @@ def lists(user: User, limit: int) -> int:
     return count + _rows(graph.UserList.of(user), limit - count)
 
 
-def feed_rules(user: User, limit: int) -> int:
-    """The account in the rules of others' feeds."""
-    del limit
-    return forget_person(user.pk)
-
-
 def mine(user: User, limit: int) -> int:
     """Rows that only the owner saw, and those that show others the account."""
     count = discard_exports(user.pk)
@@ -236,7 +226,6 @@ def mine(user: User, limit: int) -> int:
         PastTagFollow.objects.filter(user=user),
         graph.PastRelation.objects.filter(Q(owner=user) | Q(other=user)),
         Filter.objects.filter(owner=user),
-        Feed.objects.filter(owner=user),
         graph.AccountNote.objects.filter(Q(owner=user) | Q(about=user)),
         graph.Endorsement.objects.filter(Q(owner=user) | Q(other=user)),
         Conversation.objects.filter(user=user),
@@ -276,14 +265,11 @@ def windows(user: User, limit: int) -> int:
     return len(existing)
 
 
-# First what gives access, then what others see.
-STEPS: dict[str, Step] = {
-    step.__name__: step
-    for step in (
-        access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
-        blocks_and_mutes, circles, lists, feed_rules, mine, windows,
-    )
-}  # fmt: skip
+# First what gives access, then what others see; then what optional apps add.
+STEPS: list[Step] = [
+    access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
+    blocks_and_mutes, circles, lists, mine, windows,
+]  # fmt: skip
 
 
 def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:

@@ -41,9 +41,8 @@ from apps.sql import purge
 
 RUN_CAMPAIGN = "promotions.run_campaign"
 MAX_TRAITS = 20  # of one account
-MAX_RUNNING = (
-    100  # campaigns: what one reader may follow virtually, and one statement looks through
-)
+# Campaigns: what one reader may follow virtually, and one statement looks through.
+MAX_RUNNING = 100
 MAX_SEGMENTS = 20  # of one campaign
 MAX_COUNTED = 20  # campaigns of one page
 PAGES_REMEMBERED = 16  # of one reader, campaign and day

@@ -16,7 +16,9 @@ import orjson
 from apps import shards
 from apps.posts.visibility import is_open
 from apps.sql import Row, rows_of
-from feedcache.read_through import CachedDecoder, ReadThrough, pack, unpack
+from feedcache.local_cache import CachedDecoder
+from feedcache.read_through import ReadThrough
+from feedcache.read_through.envelope import pack, unpack
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,8 @@ from celery import shared_task
 from apps.events.actions import enqueue
 from apps.promotions import actions
 
-SWEEP_SECONDS = (
-    10.0  # of one run; a batch is a transaction of its own, of some tens of milliseconds
-)
+# Of one run; a batch is a transaction of its own, of some tens of milliseconds.
+SWEEP_SECONDS = 10.0
 
 
 @shared_task

@@ -18,7 +18,10 @@ from apps.pagination import Cursor, Page
 from apps.search.query_parser import TEXT_MAX_CHARACTERS, SearchQuery
 from apps.search.words import tsquery
 from apps.sql import TimeLimit, TooSlow
-from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted
+from apps.timeline.pipeline import rulebook
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Reader, fill_page
+from apps.timeline.sources.found import stored
 from apps.timeline.thread import visible_item
 from feedcache.ids import MAX_ID, parse_id
 
@@ -57,7 +60,10 @@ def search_posts(
         )
 
     return fill_page(
-        source, Reader(viewer, None), cursor=_within(query, cursor), rule=without_muted
+        stored(source),
+        Reader(viewer, None),
+        cursor=_within(query, cursor),
+        book=rulebook.NOT_MUTED,
     )
 
 

@@ -13,7 +13,8 @@ from apps.search.models import Dismissal
 from apps.sql import rows_of
 from feedcache.connections import RedisError, configuration
 from feedcache.local_cache import LocalCache
-from feedcache.read_through import ReadThrough, name_of_pair, pack_ids, unpack_ids
+from feedcache.read_through import ReadThrough, name_of_pair
+from feedcache.read_through.envelope import pack_ids, unpack_ids
 from feedcache.servers.topology_listener import current, listener
 
 logger = logging.getLogger(__name__)

@@ -9,8 +9,10 @@ from apps.engagement.actions import mark_recommended
 from apps.engagement.queries import recommended_earlier
 from apps.filters.models import FilterContext
 from apps.search.models import TrendingPost
-from apps.timeline.pipeline.page import FeedItem, hydrate, without_muted
-from apps.timeline.pipeline.word_filters import apply_filters
+from apps.timeline.pipeline.facts import facts_now
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.rulebook import NOT_MUTED, passed
 from feedcache.ids import first_id_at
 
 HOURS = 48
@@ -49,8 +51,8 @@ def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[
     rows = TrendingPost.objects.order_by("-score", "-post_id")
     ids = list(rows.values_list("post_id", flat=True)[:MAX_TRENDING])
     found = hydrate(viewer.pk if viewer else None, ids)
-    visible = without_muted(found.items, found.relations)
-    return apply_filters(viewer, FilterContext.PUBLIC, visible)[offset : offset + limit]
+    facts = facts_now(viewer, FilterContext.PUBLIC, found.relations)
+    return passed(found.items, facts, NOT_MUTED)[offset : offset + limit]
 
 
 def recommended_posts(viewer: User, *, limit: int) -> list[FeedItem]:

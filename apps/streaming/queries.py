@@ -1,7 +1,7 @@
 """The events that an announcement means for each listener, by the visibility and rules of their pages."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -11,8 +11,9 @@ from apps.api.entities.notification import markers_json, notification_json
 from apps.api.entities.status import status_json
 from apps.api.entities.timeline import conversation_json
 from apps.filters.models import FilterContext
+from apps.filters.queries import active_filters_of
 from apps.graph.models import RepliesPolicy, UserList
-from apps.graph.queries import Relations, exact_relations
+from apps.graph.queries import exact_relations
 from apps.notifications.conversations import conversation_with_last_post
 from apps.notifications.queries import notifications_page, read_markers
 from apps.oauth.queries import Bearer, bearer_of
@@ -25,9 +26,11 @@ from apps.posts.visibility import readers_among
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
-from apps.timeline.home import home_rule
-from apps.timeline.pipeline.page import FeedItem, hydrate, is_hidden, without_muted
-from apps.timeline.pipeline.word_filters import apply_filters
+from apps.timeline.pipeline.facts import ReaderFacts, facts_of_home
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.rulebook import HOME_RULES, LIST_RULES, NOT_MUTED, passed
+from apps.timeline.pipeline.word_filters import mark
 from apps.timeline.sources.sql import list_ids
 
 MAX_NOTIFICATIONS = 40  # of one announcement; the page has the rest
@@ -126,21 +129,25 @@ def listener_of(token: str) -> Bearer | None:
 def _events_for(
     listener: User, streams: Collection[Stream], post_id: int, event: str, content: Preloaded
 ) -> Iterator[StreamEvent]:
-    page = hydrate(listener.pk, [post_id], preloaded=content)
-    for item in apply_filters(listener, None, page.items):  # one, or none when the gate hides it
-        visible = {stream for stream in streams if _belongs(stream, listener, item, page.relations)}
+    found = hydrate(listener.pk, [post_id], preloaded=content)
+    facts = ReaderFacts(listener, None, active_filters_of(listener), found.relations)
+    for item in found.items:  # one, or none when the gate hides it
+        visible = {stream for stream in streams if _belongs(stream, item, facts)}
         if visible:
-            yield StreamEvent(listener.pk, frozenset(visible), event, _text(status_json(item)))
+            payload = _text(status_json(mark(item, facts.filters, None)))
+            yield StreamEvent(listener.pk, frozenset(visible), event, payload)
 
 
-def _belongs(stream: Stream, listener: User, item: FeedItem, relations: Relations) -> bool:
+def _belongs(stream: Stream, item: FeedItem, facts: ReaderFacts) -> bool:
+    """By the rules of the page that the stream goes on from; nothing in a stream is promoted."""
     if stream.is_media_only and not item.shown.post.pictures:
         return False
-    at_home = stream == USER or stream.name == "list"
-    if is_hidden(item, FilterContext.HOME if at_home else FilterContext.PUBLIC):
-        return False
-    rule = home_rule(listener) if stream == USER else without_muted
-    return bool(rule([item], relations))
+    if stream == USER and facts.viewer:
+        home = facts_of_home(facts.viewer)(replace(facts, context=FilterContext.HOME), [item])
+        return bool(passed([item], home, HOME_RULES))
+    if stream.name == "list":
+        return bool(passed([item], replace(facts, context=FilterContext.HOME), LIST_RULES))
+    return bool(passed([item], replace(facts, context=FilterContext.PUBLIC), NOT_MUTED))
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:

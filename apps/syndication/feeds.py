@@ -21,7 +21,7 @@ from apps.pagination import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
 from apps.texts import carriable
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import TagQuery, public_timeline, tag_timeline
 

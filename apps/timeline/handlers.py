@@ -21,7 +21,7 @@ def deliver_post(payload: Payload) -> None:
     dispatch.start_job(payload["post_id"])
 
 
-@handles("post_published")
+@handles("post_published", when=replica.is_used)
 def replicate_post(payload: Payload) -> None:
     replica.add(payload["post_id"])
 

@@ -14,28 +14,21 @@ from apps.engagement.queries import bookmarks_page, likes_page
 from apps.filters.models import FilterContext
 from apps.graph.models import RepliesPolicy, UserList
 from apps.pagination import Cursor, Page, to_page
-from apps.timeline.pipeline.page import (
-    MAX_ROUNDS,
-    FeedItem,
-    Reader,
-    fill_page,
-    hydrate,
-    without_muted_or_hidden,
-)
+from apps.timeline.pipeline import rulebook
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import MAX_ROUNDS, Reader, fill_page
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import sql
+from apps.timeline.sources.found import stored
 
 
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:
     """Posts of a list's members that its owner may see, newest first."""
     policy = RepliesPolicy(user_list.replies_policy)
-    source = partial(sql.list_ids, owner.pk, user_list.pk, policy)
-    return fill_page(
-        source,
-        Reader(owner, FilterContext.HOME),
-        cursor=cursor,
-        rule=without_muted_or_hidden,
-    )
+    source = stored(partial(sql.list_ids, owner.pk, user_list.pk, policy))
+    reader = Reader(owner, FilterContext.HOME)
+    return fill_page(source, reader, cursor=cursor, book=rulebook.LIST_RULES)
 
 
 def bookmarks_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:

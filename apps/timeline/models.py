@@ -159,8 +159,7 @@ class SitePolicy(models.Model):
 
     `mode` is in force for authors without a mode of their own. `pulls_all`: readers pull all their followees.
     `generation` is part of the keys of home windows: windows that have missed pushes are never read again. `version`
-    grows with every change that readers must notice. `canary` is the policy of `canary_percent` of the authors, 0 while
-    there is none (`fanout.switch`).
+    grows with every change that readers must notice.
     """
 
     policy = models.CharField(
@@ -170,10 +169,6 @@ class SitePolicy(models.Model):
     pulls_all = models.BooleanField(_("merged at reading"), default=False)
     generation = models.PositiveIntegerField(_("generation"), default=0)
     version = models.PositiveBigIntegerField(_("version"), default=0)
-    canary = models.CharField(
-        _("policy of the canary"), max_length=6, choices=Policy.choices, blank=True, default=""
-    )
-    canary_percent = models.PositiveSmallIntegerField(_("canary, % of authors"), default=0)
 
     class Meta:
         verbose_name = verbose_name_plural = _("policy of the site")
@@ -187,8 +182,7 @@ class AuthorPolicy(models.Model):
     """The delivery policy of one author.
 
     `mode` is in force now; null means that of the site. `pulled_since`: since when readers pull the author. It is set
-    before pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`. `in_canary`: the
-    policy is that of the site's canary, and goes with it.
+    before pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`.
     """
 
     author = models.OneToOneField(
@@ -198,7 +192,6 @@ class AuthorPolicy(models.Model):
         _("policy"), max_length=6, choices=Policy.choices, default=Policy.SITE
     )
     mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, null=True, blank=True)  # noqa: DJ001 -- none is not a mode
-    in_canary = models.BooleanField(_("in the canary"), default=False)
     pulled_since = models.DateTimeField(_("merged at reading since"), null=True, blank=True)
     reason = models.TextField(_("why"), blank=True, default="")
     measured = models.JSONField(_("measured"), default=dict, blank=True)
@@ -217,17 +210,13 @@ class AuthorPolicy(models.Model):
 
 
 class PolicyChange(models.Model):
-    """One change of a policy, with its author and reason; without `author` the change of the site's policy.
-
-    With `percent` it is a change of the canary: so many percent of the authors got `after`, 0 when it ended.
-    """
+    """One change of a policy, with its author and reason; without `author` the change of the site's policy."""
 
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", null=True, blank=True
     )
     before = models.CharField(_("before"), max_length=6)
     after = models.CharField(_("after"), max_length=6)
-    percent = models.PositiveSmallIntegerField(_("canary, % of authors"), null=True, blank=True)
     reason = models.TextField(_("why"), blank=True, default="")
     made_by = models.CharField(_("made by"), max_length=150)
     made_at = models.DateTimeField(_("made at"), default=timezone.now)

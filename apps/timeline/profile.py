@@ -19,20 +19,22 @@ from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.graph.queries import (
     RELATIONSHIP,
-    Relations,
     Relationship,
     exact_relations,
     relationship_of,
 )
 from apps.pagination import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
-from apps.posts.queries import Preloaded
 from apps.posts.recent import recent_posts
 from apps.sql import rows_of
 from apps.tags.names import normalize
-from apps.timeline.pipeline.page import Batches, Candidates, FeedItem, Reader, fill_page, hydrate
+from apps.timeline.pipeline import rulebook
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Batches, Reader, fill_page
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import merge, outbox, sql
+from apps.timeline.sources.found import Candidates, Found, stored
 from feedcache.read_through import Batch, Future
 from feedcache.structures.id_vector import IdVector
 
@@ -101,23 +103,21 @@ def profile_timeline(
     batches: Batches | None = None,
 ) -> Page[FeedItem]:
     """A page of an author's posts and reposts; mutes do not apply here."""
-    preloaded: Preloaded = {}
     candidates: Candidates
     replies, viewer_id = only.replies, viewer.pk if viewer else None
     batches = batches or Batches(Batch(), Batch())
     if only.is_narrow:
-        candidates = partial(_filtered_ids, author, viewer_id, only)
+        candidates = stored(partial(_filtered_ids, author, viewer_id, only))
     elif viewer_id is None:
-        candidates = partial(_open_ids, author, preloaded, replies=replies)
+        candidates = partial(_open, author, replies=replies)
     else:
         short = outbox.ask_short(batches.first, author.pk, author.counts.outbox_revision)
-        candidates = partial(profile_ids, author, viewer_id, replies=replies, short=short)
+        candidates = stored(partial(profile_ids, author, viewer_id, replies=replies, short=short))
     page = fill_page(
         candidates,
         Reader(viewer, FilterContext.ACCOUNT),
         cursor=cursor,
-        rule=partial(_belonging, only),
-        preloaded=preloaded,
+        book=rulebook.only("chosen", partial(_is_chosen, only)),
         batches=batches,
     )
     if not page.items and author.pk in exact_relations(viewer_id, [author.pk]).severed:
@@ -142,15 +142,9 @@ def pinned_items(viewer: User | None, ids: Sequence[int]) -> list[FeedItem]:
     return apply_filters(viewer, FilterContext.ACCOUNT, items)
 
 
-def _belonging(
-    only: ProfileFilter, items: Sequence[FeedItem], _relations: Relations
-) -> list[FeedItem]:
-    tag = normalize(only.tag)
-    return [
-        item
-        for item in items
-        if (not only.tag or tag in item.post.tags) and (only.pinned or not item.post.pinned)
-    ]
+def _is_chosen(only: ProfileFilter, item: FeedItem) -> bool:
+    has_tag = not only.tag or normalize(only.tag) in item.post.tags
+    return has_tag and (only.pinned or not item.post.pinned)
 
 
 def _filtered_ids(
@@ -173,19 +167,16 @@ def _filtered_ids(
     )
 
 
-def _open_ids(
-    author: User, preloaded: Preloaded, cursor: Cursor, count: int, *, replies: bool
-) -> list[int]:
+def _open(author: User, cursor: Cursor, count: int, *, replies: bool) -> Found:
     """For visitors: the author's last two weeks, cached with their contents, and below them the outbox."""
     recent = recent_posts(author, cursor, count, replies=replies)
-    preloaded.update({post.id: post for post in recent.posts})
-    ids = [post.id for post in recent.posts]
+    contents = {post.id: post for post in recent.posts}
     rest = recent.rest(cursor, count)
     if rest is None:
-        return ids
-    revision, remaining = author.counts.outbox_revision, count - len(ids)
+        return Found(list(contents), contents)
+    revision, remaining = author.counts.outbox_revision, count - len(contents)
     below, _total = outbox.ids_of_author(author.pk, revision, rest, remaining, replies=replies)
-    return ids + below
+    return Found([*contents, *below], contents)
 
 
 def profile_ids(

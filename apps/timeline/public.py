@@ -11,13 +11,15 @@ from functools import partial
 from apps import replicas
 from apps.accounts.models import User
 from apps.filters.models import FilterContext
-from apps.graph.queries import Relations
 from apps.pagination import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
 from apps.tags.queries import public_post_ids, tag_named
-from apps.timeline.pipeline.page import FeedItem, Reader, fill_page, without_muted
+from apps.timeline.pipeline import rulebook
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources import merge, square
+from apps.timeline.sources.found import stored
 
 MAX_NAMES = 4  # more, in each of `any_of`, `all_of`, `none_of`
 
@@ -26,17 +28,16 @@ def public_timeline(
     viewer: User | None, cursor: Cursor, *, only_media: bool = False
 ) -> Page[FeedItem]:
     read = partial(square.stored_ids, only_media=True) if only_media else square.ids
-    source = partial(read, viewer.pk if viewer else None)
-    return fill_page(source, Reader(viewer, FilterContext.PUBLIC), cursor=cursor, rule=_public)
+    source = stored(partial(read, viewer.pk if viewer else None))
+    return fill_page(source, Reader(viewer, FilterContext.PUBLIC), cursor=cursor, book=_PUBLIC)
 
 
-def _public(items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
+def _is_public(item: FeedItem) -> bool:
     """Whatever the window says: a follower may see more than belongs here."""
-    return [
-        item
-        for item in without_muted(items, relations)
-        if item.post.visibility == Visibility.PUBLIC and not item.is_repost
-    ]
+    return item.post.visibility == Visibility.PUBLIC and not item.is_repost
+
+
+_PUBLIC = rulebook.only("public", _is_public, rulebook.NOT_MUTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,10 @@ def tag_timeline(viewer: User | None, query: TagQuery, cursor: Cursor) -> Page[F
     """A page of the posts with a tag. NotFound when one of the names is not a valid tag."""
     tags = [tag_named(name) for name in dict.fromkeys((query.name, *query.any_of))]
     viewer_id = viewer.pk if viewer else None
-    source = partial(_tagged_ids, viewer_id, [tag for tag in tags if tag.pk])
+    source = stored(partial(_tagged_ids, viewer_id, [tag for tag in tags if tag.pk]))
     reader = Reader(viewer, FilterContext.PUBLIC)
-    return fill_page(source, reader, cursor=cursor, rule=partial(_matching, query))
+    book = rulebook.only("tags", partial(_matches, query), rulebook.NOT_MUTED)
+    return fill_page(source, reader, cursor=cursor, book=book)
 
 
 def _tagged_ids(viewer_id: int | None, tags: list[Tag], cursor: Cursor, count: int) -> list[int]:
@@ -68,11 +70,7 @@ def _tagged_ids(viewer_id: int | None, tags: list[Tag], cursor: Cursor, count: i
     return merge.first_ids(lists, count, ascending=cursor.ascending)
 
 
-def _matching(query: TagQuery, items: Sequence[FeedItem], relations: Relations) -> list[FeedItem]:
-    return [
-        item
-        for item in without_muted(items, relations)
-        if item.post.tags.keys() >= set(query.all_of)
-        and item.post.tags.keys().isdisjoint(query.none_of)
-        and (item.post.pictures or not query.only_media)
-    ]
+def _matches(query: TagQuery, item: FeedItem) -> bool:
+    tags = item.post.tags.keys()
+    has_tags = tags >= set(query.all_of) and tags.isdisjoint(query.none_of)
+    return has_tags and (bool(item.post.pictures) or not query.only_media)

@@ -47,8 +47,7 @@ def maintain_policies() -> None:
 
 @shared_task
 def measure_policies() -> None:
-    """Choose again for authors whose policy is `auto`, and bring new authors into the canary."""
-    switch.apply_canary()
+    """Choose again for authors whose policy is `auto`."""
     cost.measure_all()
 
 

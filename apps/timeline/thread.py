@@ -22,17 +22,13 @@ from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post
 from apps.posts.queries import read_viewer_context
 from apps.sql import rows_of
-from apps.timeline.pipeline.page import (
-    FeedItem,
-    Reader,
-    ViewerFlags,
-    fill_page,
-    hydrate,
-    hydrate_for,
-    mark,
-    without_filtered,
-    without_muted,
-)
+from apps.timeline.pipeline.facts import ReaderFacts
+from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
+from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from apps.timeline.pipeline.page import Reader, fill_page
+from apps.timeline.pipeline.rulebook import NOT_MUTED, passed
+from apps.timeline.pipeline.word_filters import mark, without_filtered
+from apps.timeline.sources.found import stored
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60  # of a page
@@ -134,7 +130,7 @@ def thread(
     return Thread(
         ancestors=[items.get(above_id) for above_id in above],
         focus=items[post_id],
-        descendants=without_muted(descendants, hydrated.relations),
+        descendants=passed(descendants, ReaderFacts(relations=hydrated.relations), NOT_MUTED),
         more=len(below) > MAX_DESCENDANTS,
     )
 
@@ -282,9 +278,8 @@ def quotes_timeline(viewer: User | None, post_id: int, cursor: Cursor) -> Page[F
             rows = rows.filter(pk__lt=bounds.max_id)
         return list(rows.values_list("pk", flat=True)[:count])
 
-    return fill_page(
-        quotes, Reader(viewer, FilterContext.PUBLIC), cursor=cursor, rule=without_muted
-    )
+    reader = Reader(viewer, FilterContext.PUBLIC)
+    return fill_page(stored(quotes), reader, cursor=cursor, book=NOT_MUTED)
 
 
 def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:

@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from apps.http.requests import SiteRequest
 from apps.pagination import Page
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.stats import stage
 
 # What few feeds set. To look in vain for a name costs a template several exceptions.

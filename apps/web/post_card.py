@@ -20,7 +20,7 @@ from apps.engagement.queries import PollResult
 from apps.posts.content.post import PostContent
 from apps.posts.queries import Counts
 from apps.promotions.queries import Promotion
-from apps.timeline.pipeline.page import FeedItem, ViewerFlags
+from apps.timeline.pipeline.items import FeedItem, ViewerFlags
 from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path, register_converter
 
+from apps.events.hooks import urlpatterns_of
 from apps.syndication.feeds import FORMS
 from apps.web import streaming
 from apps.web.account import (
@@ -16,12 +17,12 @@ from apps.web.account import (
     sign_up,
 )
 from apps.web.audit import as_of, check, explain
+from apps.web.hooks import PAGES
 from apps.web.notifications import conversations, notifications
 from apps.web.people import groups, profile, relationships, reports
 from apps.web.posts import compose, edit, post, reactions, scheduled
 from apps.web.syndication import discovery, feeds, previews, sitemaps
 from apps.web.timelines import (
-    aggregate,
     bookmarks,
     catch_up,
     home,
@@ -31,7 +32,6 @@ from apps.web.timelines import (
     search,
     tags,
 )
-from apps.web.timelines import feeds as rule_feeds
 from feedcache.ids import from_base36, parse_id, to_base36
 
 
@@ -69,10 +69,6 @@ urlpatterns: list[URLPattern] = [
     # syndication
     *[path(f"@<str:handle>.{form}", feeds.account, {"form": form}) for form in FORMS],
     *[path(f"tags/<str:name>.{form}", feeds.tag, {"form": form}) for form in FORMS],
-    *[
-        path(f"@<str:handle>/feeds/<str:slug>.{form}", feeds.rule_feed, {"form": form})
-        for form in FORMS
-    ],
     *[path(f"public.{form}", feeds.everybody, {"form": form}) for form in FORMS],
     path("@<str:handle>/<post:post_id>/card.png", previews.card, name="card"),
     path("oembed", previews.oembed, name="oembed"),
@@ -98,7 +94,6 @@ urlpatterns: list[URLPattern] = [
     path("home/tour", home.end_tour, name="end_tour"),
     path("public", public.public, name="public"),
     path("local", public.public),
-    path("aggregate", aggregate.aggregate, name="aggregate"),
     path("lists/<int:list_id>", lists.list_page, name="list"),
     path("tags/<str:name>", tags.tag_page, name="tag"),
     path("bookmarks", bookmarks.bookmarks, name="bookmarks"),
@@ -267,11 +262,6 @@ urlpatterns: list[URLPattern] = [
         name="circle_edit",
     ),
     path("settings/circles/<int:group_id>/leave", groups.leave, name="circle_leave"),
-    # feeds by rules
-    path("feeds", rule_feeds.index, name="feeds"),
-    path("feeds/<int:feed_id>/edit", rule_feeds.edit, name="feed_edit"),
-    path("feeds/<int:feed_id>/delete", rule_feeds.delete, name="feed_delete"),
-    path("@<str:handle>/feeds/<str:slug>", rule_feeds.feed_page, name="feed"),
     # filters
     path("settings/filters", filters.filters, name="settings_filters"),
     path("settings/filters/<int:filter_id>", filters.edit, name="filter"),
@@ -309,4 +299,5 @@ urlpatterns: list[URLPattern] = [
     # ranking
     path("ranked", ranked.ranked, name="ranked"),
     path("ranked/algorithm", ranked.algorithm, name="ranking_algorithm"),
+    *urlpatterns_of(PAGES),
 ]

@@ -7,6 +7,7 @@ Migrations that were squashed or renamed without `replaces` end in the middle, a
 from collections.abc import Iterable
 
 from django.apps import apps
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
@@ -24,7 +25,11 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
     loader.load_disk()
     migrations = loader.disk_migrations
     replaced = {name for migration in migrations.values() for name in migration.replaces}
-    applied = set(MigrationRecorder(connection).applied_migrations())
+    applied = {
+        name
+        for name in MigrationRecorder(connection).applied_migrations()
+        if name[0] not in _left_out()
+    }
     if unknown := applied - set(migrations) - replaced:
         lacks = any(
             name not in applied and not (migration.replaces and applied.issuperset(migration.replaces))
@@ -34,6 +39,12 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
     recorded = {app for app, _ in applied}
     if tables := _tables_of({app for app, _ in migrations} - recorded, connection):
         raise CommandError(_unrecorded(tables))
+
+
+def _left_out() -> set[str]:
+    """Optional apps that the site does without now; their tables stay, for when it has them again."""
+    names = set(settings.POSSIBLE_APPS) - set(settings.OPTIONAL_APPS)
+    return {name.rpartition(".")[2] for name in names}
 
 
 def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:

@@ -27,7 +27,8 @@ from apps.errors import Unavailable
 from apps.http.errors import error_response
 from apps.http.requests import viewer_of
 from feedcache.breaker import Breaker
-from feedcache.read_through import ReadThrough, pack, unpack
+from feedcache.read_through import ReadThrough
+from feedcache.read_through.envelope import pack, unpack
 
 logger = logging.getLogger(__name__)
 

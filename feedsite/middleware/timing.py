@@ -18,9 +18,8 @@ from apps.http.requests import viewer_of
 from feedcache import stats
 from feedsite.middleware.load_shedding import REFUSED
 
-SLOW_SECONDS = (
-    1.0  # of a request: the long tail (source 004); people feel that the site is stuck (source 001)
-)
+# The long tail of requests (source 004); people feel that the site is stuck (source 001).
+SLOW_SECONDS = 1.0
 
 
 class TimingMiddleware:

@@ -185,6 +185,8 @@ def png_header(width, height):
     )
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "data",
     [b"", b"hello", b"GIF89a", b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", b"\x00" * 1000,

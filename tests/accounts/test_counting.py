@@ -14,7 +14,8 @@ from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import PostCounts
 from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
-from feedcache.structures.counters.service import IdBuckets, Row, TimeBuckets
+from feedcache.structures.counters.buckets import IdBuckets, TimeBuckets
+from feedcache.structures.counters.records import Row
 from tests.support.factories import deliver, make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.threads import together

@@ -51,6 +51,8 @@ class TestCropping:
     def test_the_part_that_was_chosen(self, alice, page_of, halves, box, kept):
         assert self.colours(alice, page_of, halves, avatar_box=box) == kept
 
+    @pytest.mark.long
+    @pytest.mark.gate
     @each("kind", ["PNG", "GIF", "WEBP"])
     def test_a_clear_ground_stays_clear(self, alice, page_of, kind):
         for side in (40, 400, 800):

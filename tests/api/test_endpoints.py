@@ -316,6 +316,8 @@ def test_every_endpoint_has_a_row_here():
     )
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_endpoints_that_need_a_token_say_401_without_one(alice, api_of, case):
     for method, address, needs_token in ENDPOINTS:
         with case(method=method, address=address):
@@ -493,6 +495,8 @@ def asker_and_subject(method, address, alice, bob, api_of):
     return client_for(method, address, usual), number
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_another_method_is_refused_in_json(alice, api_of, case):
     client = api_of(alice)
     for address in sorted({address for _method, address, _needs in ENDPOINTS}):
@@ -509,6 +513,8 @@ ODD_CURSORS = ["max_id=", "limit=0", "limit=999999", "max_id=9223372036854775807
                "max_id=1&min_id=5", "since_id=5&min_id=3", "offset=5"]  # fmt: skip
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, case):
     client = api_of(alice)
     for address in LISTS:

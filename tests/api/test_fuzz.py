@@ -84,6 +84,8 @@ def test_cursors(api, address, asked):
         assert len(answer.json()) <= 40
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @EXAMPLES
 @given(text=st.text(max_size=600), warning=st.text(max_size=80))
 def test_what_is_written_is_kept_as_it_is_or_refused(api, text, warning):
@@ -102,6 +104,8 @@ def test_what_is_written_is_kept_as_it_is_or_refused(api, text, warning):
     assert changed.json()["content"] == answer.json()["content"]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @EXAMPLES
 @given(name=st.text(max_size=60), note=st.text(max_size=200))
 def test_names_have_one_normal_form(api, name, note):

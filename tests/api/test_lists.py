@@ -59,6 +59,8 @@ def ids(answer):
     return [one["id"] for one in answer.json()]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_walks_by_links_give_everything_once_down_and_up_and_end(listings, subtests):
     for name, (client, address) in listings.items():
         with subtests.test(name):

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.api.entities.status import MediaAttachmentJson, PollJson
 from apps.posts.models import Attachment, Poll, Post, ScheduledPost
-from apps.timeline.pipeline.page import hydrate
+from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import publish_due
 from tests.support.cases import each
 from tests.support.factories import publish

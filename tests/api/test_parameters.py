@@ -225,6 +225,8 @@ def test_every_field_of_a_body_is_read(alice, api_of, document, world, recorded)
     assert sorted(ignored) == []
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_null_and_blank_say_nothing_where_a_field_may_be_left_out(alice, api_of, document, world):
     keeper, samples = make_staff(handle="keeper", superuser=True), _samples(world)
     wrong, tried = [], 0

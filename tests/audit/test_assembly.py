@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Mark, Source, assembly, checklist, explain, post_id_in
+from apps.audit.explain import Mark, assembly, checklist, explain, post_id_in
 from apps.engagement.actions import mark_post_read
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
@@ -18,6 +18,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.ranking.ordering import begin
 from feedcache.ids import to_base36
 from tests.support.factories import deliver, delivered, make_user, publish
@@ -59,12 +60,12 @@ def test_what_stayed_and_what_was_dropped_with_reasons(alice, carol, online):
     rows = {row.item.id: row for row in made.rows}
     everything = [last.pk, hidden.pk, muted.pk, kept.pk]
     assert [row.item.id for row in made.rows] == sorted(everything, reverse=True)
-    assert (rows[kept.pk].place, rows[kept.pk].explanation.source) == (2, Source.PUSH)
-    assert (rows[muted.pk].is_on_page, rows[muted.pk].explanation.source) == (False, Source.MUTED)
+    assert (rows[kept.pk].place, rows[kept.pk].explanation.reason) == (2, Reason.PUSH)
+    assert (rows[muted.pk].is_on_page, rows[muted.pk].explanation.reason) == (False, Reason.MUTED)
     filtered = rows[hidden.pk].explanation
-    assert (rows[hidden.pk].is_on_page, filtered.source, filtered.who) == (
+    assert (rows[hidden.pk].is_on_page, filtered.reason, filtered.who) == (
         False,
-        Source.FILTERED,
+        Reason.FILTERED,
         "Pies",
     )
     assert (made.candidates - made.gone, made.authors) == (4, 2)
@@ -155,9 +156,9 @@ def test_the_first_rule_that_drops_a_post_is_the_one_that_is_told(alice, online)
     User.objects.filter(pk=online.pk).update(hides_read=True)
     mark_post_read(online, post.pk)
     online = user_by_id(online.pk)
-    assert explain(online, post.pk).source == Source.READ
+    assert explain(online, post.pk).reason == Reason.READ
     mute_user(online, alice)
-    assert explain(online, post.pk).source == Source.MUTED
+    assert explain(online, post.pk).reason == Reason.MUTED
 
 
 def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
@@ -238,7 +239,6 @@ def test_a_filter_that_hides_it_is_named(alice, online):
 
 
 def test_all_that_is_not_for_the_reader_is_one_answer(alice, carol, online):
-    """S32."""
     deleted = publish(alice, "deleted")
     delete_post(deleted.pk, by=alice)
     restricted = publish(carol, "restricted @alice", visibility="mentioned")

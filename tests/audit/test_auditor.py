@@ -21,11 +21,11 @@ from apps.graph.models import Followee, Follower
 from apps.pagination import Cursor, Page
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
-from apps.timeline import home
 from apps.timeline.fanout.receipts import seal_loaded
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
+from apps.timeline.pipeline import sampling
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.structures.home_window import mark_deleted
@@ -62,7 +62,7 @@ def posts(alice, bob):
     found = [publish(alice, f"number {number}").pk for number in range(10)]
     deliver()
     age()
-    home.pop_samples(100)
+    sampling.pop_samples(100)
     return found
 
 
@@ -119,9 +119,9 @@ def test_a_page_that_is_wrong_in_itself_needs_no_second_look(bob, posts, change,
             self.id = id_
 
     page = home_timeline(bob, Cursor())
-    home.pop_samples(100)
+    sampling.pop_samples(100)
     shown = [Item(one) for one in change([item.id for item in page.items])]
-    home.sample_home(bob.pk, Cursor(), Page(shown, page.older, page.newer))
+    sampling.sample_home(bob.pk, Cursor(), Page(shown, page.older, page.newer))
     audited(1)
     assert {finding.kind for finding in AuditFinding.objects.all()} == {kind}
 
@@ -268,15 +268,15 @@ def test_a_page_is_served_and_a_turn_ends_without_redis(alice, bob, posts):
 
 
 def test_samples_are_few_and_are_taken_once(bob, posts, settings):
-    for _ in range(home.MAX_SAMPLES + 5):
-        home.sample_home(bob.pk, Cursor(), Page())
-    assert timelines().llen(home.SAMPLES_KEY) == home.MAX_SAMPLES
-    assert len(home.pop_samples(150)) == 150
-    assert len(home.pop_samples(150)) == home.MAX_SAMPLES - 150
+    for _ in range(sampling.MAX_SAMPLES + 5):
+        sampling.sample_home(bob.pk, Cursor(), Page())
+    assert timelines().llen(sampling.SAMPLES_KEY) == sampling.MAX_SAMPLES
+    assert len(sampling.pop_samples(150)) == 150
+    assert len(sampling.pop_samples(150)) == sampling.MAX_SAMPLES - 150
     settings.AUDIT_SAMPLE_RATE = 3
     for _ in range(9):
-        home.sample_home(bob.pk, Cursor(), Page())
-    assert len(home.pop_samples(10)) == 3
+        sampling.sample_home(bob.pk, Cursor(), Page())
+    assert len(sampling.pop_samples(10)) == 3
 
 
 def test_inboxes_are_compared_as_well(alice, bob, posts):

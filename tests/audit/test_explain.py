@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Mark, Source, checklist, explain, explain_home
+from apps.audit.explain import Mark, checklist, explain, explain_home
 from apps.errors import NotFound
 from apps.events.leases import State
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
@@ -24,11 +24,12 @@ from apps.timeline.fanout.receipts import purge, unpack
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, Policy
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.sources.home_cache import HOME
 from tests.api.test_endpoints import bare
-from tests.conftest import empty_redis
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
+from tests.support.memory import empty_redis
 
 pytestmark = pytest.mark.django_db
 ABSENT = 1234567890123456789
@@ -39,7 +40,7 @@ def way(viewer, post):
     shown = {item.id for item in home_timeline(viewer, Cursor(limit=40)).items}
     assert found.on_home == (post.pk in shown)  # whatever the reason: it is what the page does
     assert "%" not in found.text
-    return found.source
+    return found.reason
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def online(bob):
 
 def test_pushed(alice, online):
     post = delivered(alice)
-    assert way(online, post) == Source.PUSH
+    assert way(online, post) == Reason.PUSH
     found = explain(online, post.pk)
     assert found.when == FanoutChunk.objects.get(job=post.pk).finished_at
     assert (found.policy, found.attempts, found.who) == ("online", 1, "alice")
@@ -65,7 +66,7 @@ def age_follows():
 def test_made_on_return(alice, bob):
     age_follows()
     post = delivered(alice)
-    assert way(bob, post) == Source.REBUILT
+    assert way(bob, post) == Reason.REBUILT
 
 
 def test_nobody_hears_of_a_delivery_to_somebody_else(alice, online, settings):
@@ -78,13 +79,13 @@ def test_nobody_hears_of_a_delivery_to_somebody_else(alice, online, settings):
     assert (chunk.expected, chunk.delivered, chunk.dormant) == (2, 1, 1)
     assert list(unpack(bytes(chunk.reached or b""))) == [online.pk]
     for _flush in range(2):
-        assert (way(online, post), way(dave, post)) == (Source.PUSH, Source.REBUILT)
+        assert (way(online, post), way(dave, post)) == (Reason.PUSH, Reason.REBUILT)
         empty_redis()
     assert explain(dave, post.pk).when is None
     assert "No page was ready for you when it was published" in explain(dave, post.pk).text
     settings.RECEIPT_DAYS = 0
     assert (purge(), purge()) == (1, 0)
-    assert (way(online, post), way(dave, post)) == (Source.FOLLOWED, Source.FOLLOWED)
+    assert (way(online, post), way(dave, post)) == (Reason.FOLLOWED, Reason.FOLLOWED)
     assert explain(online, post.pk).text == "You follow @alice."
 
 
@@ -92,9 +93,9 @@ def test_a_followed_tag_and_a_muted_author(alice, carol):
     follow_tag(carol, "rivers")
     carol = user_by_id(carol.pk)
     post = delivered(alice, "the #rivers")
-    assert way(carol, post) == Source.TAG
+    assert way(carol, post) == Reason.TAG
     mute_user(carol, alice)
-    assert way(carol, post) == Source.MUTED
+    assert way(carol, post) == Reason.MUTED
     found = checklist(carol, post.pk)
     assert [check.mark for check in found.checks] == [Mark.PASSED, Mark.FAILED]
     assert found.explanation is not None
@@ -105,7 +106,7 @@ def test_a_followed_tag_and_a_post_that_is_not_public(alice, carol):
     follow_tag(carol, "rivers")
     carol = user_by_id(carol.pk)
     post = delivered(alice, "the #rivers", visibility="unlisted")
-    assert way(carol, post) == Source.TAG_NOT_PUBLIC
+    assert way(carol, post) == Reason.TAG_NOT_PUBLIC
     assert "only public posts" in explain(carol, post.pk).text
 
 
@@ -114,9 +115,9 @@ def test_a_filter_that_hides_it_is_the_reason_everywhere(alice, online, api_of, 
     keywords = [KeywordChange(keyword="rhubarb")]
     create_filter(online, FilterChange("Pies", ["home"], act="hide", keywords=keywords))
     online = user_by_id(online.pk)
-    assert way(online, post) == Source.FILTERED  # whether it is delivered or not
+    assert way(online, post) == Reason.FILTERED  # whether it is delivered or not
     deliver()
-    assert way(online, post) == Source.FILTERED
+    assert way(online, post) == Reason.FILTERED
     told = api_of(online).get(f"/api/x/explain/statuses/{post.pk}").json()
     assert (told["on_home"], told["text"]) == (False, "Your filter hides it: Pies.")
     assert (
@@ -128,7 +129,7 @@ def test_a_filter_that_hides_it_is_the_reason_everywhere(alice, online, api_of, 
 def test_a_repost_names_who_reposted_whom(alice, online, carol):
     shared = repost(alice, publish(carol).pk)
     deliver()
-    assert way(online, shared) == Source.PUSH
+    assert way(online, shared) == Reason.PUSH
     assert explain(online, shared.pk).text.startswith("@alice reposted this post of @carol. It was")
     assert explain(alice, shared.pk).text == "You reposted it."
 
@@ -139,20 +140,20 @@ def test_a_delivery_that_was_given_up_is_said_to_be(alice, online):
     deliver()
     HOME.remove(online.pk, [post.pk])
     FanoutChunk.objects.filter(job=post.pk).update(state=State.DEAD)
-    assert way(online, post) == Source.FAILED
+    assert way(online, post) == Reason.FAILED
     discard_dead([post.pk])
-    assert way(online, post) == Source.GIVEN_UP
+    assert way(online, post) == Reason.GIVEN_UP
     empty_redis()
-    assert way(online, post) == Source.FOLLOWED
+    assert way(online, post) == Reason.FOLLOWED
 
 
 def test_what_was_pulled_and_is_cached_now_is_not_said_to_be_pulled(alice, online):
     set_author_policy(alice, Policy.PULL, by="a test")
     post = delivered(alice)
-    assert way(online, post) == Source.PULL
+    assert way(online, post) == Reason.PULL
     set_author_policy(alice, Policy.PUSH, by="a test")
     deliver()
-    assert way(online, post) == Source.FOLLOWED
+    assert way(online, post) == Reason.FOLLOWED
 
 
 def test_brought_by_a_follow(alice, carol):
@@ -160,44 +161,44 @@ def test_brought_by_a_follow(alice, carol):
     home_timeline(carol, Cursor())
     follow_user(carol, alice)
     deliver()
-    assert way(carol, post) == Source.BACKFILL
+    assert way(carol, post) == Reason.BACKFILL
     assert explain(carol, post.pk).when == Follower.objects.get(follower=carol).created_at
 
 
 def test_without_windows_it_came_from_storage(alice, online):
     post = delivered(alice)
     with dead_redis():
-        assert way(online, post) == Source.STORAGE
+        assert way(online, post) == Reason.STORAGE
 
 
 def test_own_and_circle(alice, online):
-    assert way(alice, publish(alice)) == Source.OWN
+    assert way(alice, publish(alice)) == Reason.OWN
     circle = create_group(Circle, alice, name="Ours", is_shared=False)
     add_members(Circle, alice, circle.pk, [online.pk])
     post = delivered(alice, "for some", visibility="circle", circle_id=circle.pk)
-    assert way(online, post) == Source.CIRCLE
+    assert way(online, post) == Reason.CIRCLE
 
 
 def test_by_the_inbox(alice, online):
     post = delivered(alice, "for followers", visibility="followers")
-    assert way(online, post) == Source.PUSH
+    assert way(online, post) == Reason.PUSH
 
 
 def test_not_followed_and_muted(alice, bob, carol):
     post = delivered(alice)
-    assert way(carol, post) == Source.NOT_FOLLOWED
+    assert way(carol, post) == Reason.NOT_FOLLOWED
     mute_user(bob, alice)
-    assert way(bob, post) == Source.MUTED
+    assert way(bob, post) == Reason.MUTED
 
 
 def test_a_post_that_came_by_a_repost_is_on_the_page(alice, online, carol):
     """Asked about the post itself, by its own address: what one sees is the repost."""
     post = delivered(carol)
-    assert explain(online, post.pk).source == Source.NOT_FOLLOWED
+    assert explain(online, post.pk).reason == Reason.NOT_FOLLOWED
     shared = repost(alice, post.pk)
     deliver()
     found = explain(online, post.pk)
-    assert (found.on_home, found.item.id, found.source) == (True, shared.pk, Source.PUSH)
+    assert (found.on_home, found.item.id, found.reason) == (True, shared.pk, Reason.PUSH)
     mute_user(online, carol)
     assert not explain(online, post.pk).on_home
 
@@ -206,23 +207,23 @@ def test_a_repost_of_somebody_muted_names_whom(alice, online, carol):
     shared = repost(alice, publish(carol).pk)
     mute_user(online, carol)
     deliver()
-    assert way(online, shared) == Source.MUTED
+    assert way(online, shared) == Reason.MUTED
     assert explain(online, shared.pk).who == "carol"
 
 
 def test_on_its_way_failed_and_lost(alice, online):
     post = publish(alice)
-    assert way(online, post) == Source.WAITING
+    assert way(online, post) == Reason.WAITING
     deliver()
     HOME.remove(online.pk, [post.pk])
-    assert way(online, post) == Source.LOST
+    assert way(online, post) == Reason.LOST
     due = timezone.now() + timedelta(seconds=30)
     chunk = FanoutChunk.objects.filter(job=post.pk)
     chunk.update(state=State.PENDING, due_at=due)
-    assert way(online, post) == Source.WAITING
+    assert way(online, post) == Reason.WAITING
     assert explain(online, post.pk).when == due
     chunk.update(state=State.DEAD)
-    assert way(online, post) == Source.FAILED
+    assert way(online, post) == Reason.FAILED
 
 
 def test_a_page_is_explained_in_a_fixed_number_of_queries(
@@ -234,7 +235,7 @@ def test_a_page_is_explained_in_a_fixed_number_of_queries(
     home_timeline(online, Cursor())
     with django_assert_max_num_queries(8):
         found = explain_home(online, Cursor())
-    assert {one.source for one in found.items} == {Source.PUSH}
+    assert {one.reason for one in found.items} == {Reason.PUSH}
     assert len(found.items) == 15
 
 

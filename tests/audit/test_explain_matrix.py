@@ -16,7 +16,7 @@ from apps.accounts.actions import update_settings
 from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.engagement.actions import mark_post_read
 from apps.errors import NotFound
 from apps.events.leases import State
@@ -33,6 +33,7 @@ from apps.timeline.fanout.ledger import discard_dead
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, Policy
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.sources.home_cache import HOME, INBOX
 from tests.promotions.conftest import (
     make_campaign,
@@ -339,18 +340,18 @@ def told(viewer, post_id):
 def fault(found, row, shown):
     """What explain says wrong; empty when it is right."""
     if row["source"] == "hidden":
-        return "" if found is None else f"{found.source}, not hidden"
+        return "" if found is None else f"{found.reason}, not hidden"
     if found is None:
         return "hidden"
-    if (found.on_home, found.source) != (row["on_home"], row["source"]):
-        return f"{found.source}, on home: {found.on_home}"
+    if (found.on_home, found.reason) != (row["on_home"], row["source"]):
+        return f"{found.reason}, on home: {found.on_home}"
     if found.on_home != (row["post"] in shown):
         return "another page"
     when = {"push": row["finished_at"], "backfill": row["followed_at"]}.get(row["source"])
     if when is not None and found.when != when:
         return f"at {found.when}"
-    named = found.source in {Source.FILTERED, Source.READ, Source.REPLY, Source.WAITING, Source.FAILED, Source.GIVEN_UP,
-                             Source.LOST, Source.CIRCLE, Source.TAG, Source.TAG_NOT_PUBLIC}  # fmt: skip
+    named = found.reason in {Reason.FILTERED, Reason.READ, Reason.REPLY, Reason.WAITING, Reason.FAILED, Reason.GIVEN_UP,
+                             Reason.LOST, Reason.CIRCLE, Reason.TAG, Reason.TAG_NOT_PUBLIC}  # fmt: skip
     if not named and f"@{row['handle']}" not in found.text:
         return f"names nobody: {found.text}"
     return ""
@@ -396,5 +397,5 @@ def test_every_combination_of_reason_rule_and_delivery(authors, readers, capsys,
     assert len(rows) >= 2000
     assert asked >= len(rows) // one_in
     # "spaced" is said of a place on a page, not of a post
-    assert set(sources) >= {source.value for source in Source} - {"own", "spaced"} | {"hidden"}
+    assert set(sources) >= {source.value for source in Reason} - {"own", "spaced"} | {"hidden"}
     assert wrong[:20] == []

@@ -222,6 +222,8 @@ def test_a_bad_key_is_refused_at_the_start(key, settings):
     assert "feedsite.E020" in [message.id for message in run_checks()]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_right_page_is_equal_and_a_wrong_one_says_what_it_lacks(
     busy, bob, page_of, api_of, settings, monkeypatch
 ):

@@ -81,6 +81,8 @@ def test_every_window_is_compared_in_a_round(readers, monkeypatch):
     assert AuditRound.objects.get(pk=Subject.WINDOWS).total == len(readers)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("place", [0, 6, 11])
 def test_a_gap_in_any_window_is_found_in_a_round_and_three_looks(readers, monkeypatch, place):
     monkeypatch.setattr(auditor, "WINDOWS", 5)
@@ -98,6 +100,8 @@ def test_the_time_for_windows_is_bounded_and_nobody_is_left_out(readers, monkeyp
     assert [auditor.run_once().windows for _ in range(3)] == [1, 1, 1]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("place", [0, 5, 11])
 def test_half_a_follow_is_found_wherever_it_lies(readers, monkeypatch, place):
     monkeypatch.setattr(checks, "FOLLOWS", 5)
@@ -110,6 +114,8 @@ def test_half_a_follow_is_found_wherever_it_lies(readers, monkeypatch, place):
     assert finding.repaired_at
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_what_cannot_be_repaired_is_one_finding_with_a_count(readers, monkeypatch):
     reader = readers[0]
     HOME.remove(reader.pk, HOME.ids(reader.pk)[:1])

@@ -10,7 +10,7 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_by_handle
 from apps.audit import auditor
 from apps.audit.checks import DELIVERIES
-from apps.audit.explain import Source, explain_home
+from apps.audit.explain import explain_home
 from apps.demo.content.loader import load_content
 from apps.engagement.models import Bookmark, Like
 from apps.graph.models import Followee, Follower
@@ -20,6 +20,7 @@ from apps.posts.content.text import mentioned_handles
 from apps.posts.models import Attachment, Kind, Post
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutJob
+from apps.timeline.pipeline.reasons import Reason
 from feedcache.ids import author_of, second_of
 from tests.demo.seeding import NOW, assert_counts_equal_rows, make_demo
 
@@ -149,16 +150,16 @@ def test_every_post_has_its_delivery_and_explanations_tell_the_story(small):
     assert FanoutJob.objects.count() == Post.objects.count()
     alice = user_by_handle("alice")
     page = explain_home(alice, Cursor(limit=40))
-    sources = {found.source for found in page.items}
-    assert Source.PUSH in sources
-    assert not sources & {Source.REBUILT, Source.STORAGE}  # alice was there all the time
+    sources = {found.reason for found in page.items}
+    assert Reason.PUSH in sources
+    assert not sources & {Reason.REBUILT, Reason.STORAGE}  # alice was there all the time
     for found in page.items:
-        if found.source == Source.PUSH and found.when:
+        if found.reason == Reason.PUSH and found.when:
             assert second_of(found.item.id) < found.when.timestamp() < second_of(found.item.id) + 60
-    while page.older and Source.BACKFILL not in sources:
+    while page.older and Reason.BACKFILL not in sources:
         page = explain_home(alice, Cursor(limit=40, max_id=page.older))
-        sources |= {found.source for found in page.items}
-    assert Source.BACKFILL in sources
+        sources |= {found.reason for found in page.items}
+    assert Reason.BACKFILL in sources
     run = auditor.run_once()
     assert run.deliveries >= min(DELIVERIES, Post.objects.count())
     # counts: another test's Redis does not know the demo

@@ -70,7 +70,7 @@ def test_posts_from_a_day_on_move_and_come_back(alice, other, django_assert_num_
     assert f"from {moved.low} on at {other.url}\n" in capsys.readouterr().out
     with django_assert_num_queries(0):
         assert counts_of(post) == expected
-    key = POST_COUNTS.store.key(POST_COUNTS.store.places.place(post.pk)[0])
+    key = POST_COUNTS.store.key(POST_COUNTS.store.bucket_of(post.pk))
     assert other.ask("EXISTS", key) == 1
     assert not connections.counters().exists(key)
     with pytest.raises(CommandError, match="are there already"):

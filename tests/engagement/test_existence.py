@@ -302,6 +302,8 @@ def in_a_thread(work):
     return thread
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_like_that_was_marked_before_a_flush_and_committed_after_it_is_not_lost(transactional_db):
     """The mark is gone with the flush, and the row is not to be seen yet: the rebuild waits for its transaction."""
     alice, bob = make_user(), make_user()

@@ -21,7 +21,7 @@ from apps.posts.models import PostCounts
 from apps.posts.queries import post_counts
 from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
-from feedcache.structures.counters.service import Row
+from feedcache.structures.counters.records import Row
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.threads import together
@@ -120,7 +120,7 @@ def nine_of_everything():
 @pytest.mark.parametrize("revision", [0, 2, 40_000])
 def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(life, revision):
     pk = life[2].pk
-    key, name = POST_COUNTS.store.places.place(pk)
+    key, name = POST_COUNTS.store.buckets.place(pk)
     record = POST_COUNTS.store.schema.pack(nine_of_everything(), revision).record
     counters().hset(POST_COUNTS.store.key(key), name, record)
     assert post_counts([pk])[pk].likes == 9
@@ -132,7 +132,7 @@ def test_wrong_records_in_redis_are_found_and_repaired_whatever_their_revision(l
 @pytest.mark.parametrize("garbage", [b"", b"\0\0\0", b"\5"])
 def test_garbage_in_redis_is_found_and_repaired(life, garbage):
     for post in (life[2], life[0]):
-        bucket, name = POST_COUNTS.store.places.place(post.pk)
+        bucket, name = POST_COUNTS.store.buckets.place(post.pk)
         counters().hset(POST_COUNTS.store.key(bucket), name, garbage)
     said, code = command("reconcile")
     assert code == 1
@@ -143,7 +143,7 @@ def test_garbage_in_redis_is_found_and_repaired(life, garbage):
 
 
 def test_lost_records_are_found_and_repaired(life):
-    bucket, name = POST_COUNTS.store.places.place(life[2].pk)
+    bucket, name = POST_COUNTS.store.buckets.place(life[2].pk)
     counters().hdel(POST_COUNTS.store.key(bucket), name)
     assert post_counts([life[2].pk])[life[2].pk].likes == 0
     said, code = command("reconcile")

@@ -7,7 +7,7 @@ import time_machine
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.events import actions as events
 from apps.events import leases, tasks
 from apps.events.models import Event
@@ -26,6 +26,7 @@ from apps.posts.actions.publish import repost
 from apps.posts.actions.schedule import schedule_post
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.pipeline.reasons import Reason
 from feedcache.ids import second_of
 from feedsite.monitoring.health import _deliveries
 from tests.support.factories import deliver, delivered, publish
@@ -100,7 +101,7 @@ def test_relations_by_a_web_server_with_another_clock_are_of_now(alice, bob, car
     assert len(past) == 3
     assert all(is_now(one.began_at) and is_now(one.ended_at) for one in past)
     post = delivered(alice, "after the follow")
-    assert explain(bob, post.pk).source in {Source.PUSH, Source.REBUILT, Source.FOLLOWED}
+    assert explain(bob, post.pk).reason in {Reason.PUSH, Reason.REBUILT, Reason.FOLLOWED}
 
 
 @wrong_clock

@@ -5,23 +5,6 @@ import pytest
 from feedcache import breaker, memcached_node
 from tests.feedcache.pools import LABELS, Chosen, Pools, started
 from tests.feedcache.servers_of_both_kinds import own, use, valkey
-from tests.support import clusters
-
-
-@pytest.fixture(scope="session")
-def cluster_nodes(tmp_path_factory):
-    with clusters.cluster(tmp_path_factory.mktemp("cluster")) as nodes:
-        yield nodes
-
-
-@pytest.fixture
-def on_cluster(cluster_nodes, settings):
-    """Timelines, relations and existence filters are on a cluster of three masters."""
-    url = clusters.cluster_url(cluster_nodes)
-    with clusters.addresses(settings, **dict.fromkeys(clusters.CLASSES, url)):
-        for node in cluster_nodes:
-            node.ask("FLUSHALL")
-        yield cluster_nodes
 
 
 @pytest.fixture(scope="session")

@@ -5,15 +5,13 @@ It says "ready", waits for a line, says "loading" when it loads, and has loaded 
 
 import sys
 
-import django
-
-django.setup()
-
 from feedcache import memcached_tiers, single_flight
 from feedcache.memcached_tiers import use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Topology
+from tests.feedcache.alone import configure_from_environment
 
+configure_from_environment()
 use_topology(Topology.from_json(sys.argv[1]))
 memcached_tiers.LEASE_SECONDS = int(sys.argv[3])
 single_flight.WAIT_SECONDS = 60  # the test ends before

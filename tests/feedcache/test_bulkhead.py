@@ -1,10 +1,10 @@
 """A source that hangs keeps its own few threads, and nobody else."""
 
 import threading
+from contextvars import ContextVar
 
 import pytest
 
-from apps.deadline import budget, seconds_left
 from feedcache.breaker import FIRST_PAUSE_SECONDS, Bulkhead, SourceUnavailable
 
 
@@ -72,13 +72,15 @@ def test_without_a_seat_nobody_waits(gate):
 
 
 def test_no_time_left_is_a_refusal():
-    with budget(0), pytest.raises(SourceUnavailable):
-        Bulkhead("source", max_concurrency=1).call(lambda: 1, seconds=seconds_left(1))
+    with pytest.raises(SourceUnavailable):
+        Bulkhead("source", max_concurrency=1).call(lambda: 1, seconds=0)
 
 
-def test_work_sees_the_request_it_is_done_for_and_gives_back_what_its_thread_holds():
+def test_work_sees_the_context_of_its_caller_and_gives_back_what_its_thread_holds():
+    request: ContextVar[str] = ContextVar("request", default="none")
     given_back = []
     source = Bulkhead("source", max_concurrency=1, after=lambda: given_back.append(1))
-    with budget(5):
-        assert source.call(lambda: seconds_left(60), seconds=5) <= 5
+    token = request.set("of the caller")
+    assert source.call(request.get, seconds=60) == "of the caller"
+    request.reset(token)
     assert given_back == [1]

@@ -2,15 +2,10 @@
 
 import asyncio
 import inspect
-import os
-import subprocess
-import sys
 import threading
 from itertools import pairwise
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import CommandError, call_command
 
 from feedcache import connections
 from feedcache import redis_clients as redisclients
@@ -18,6 +13,7 @@ from feedcache.connections import RedisError, existence, timelines
 from feedcache.rate_limit import Limit, count_each
 from feedcache.redis_clients import parse
 from feedcache.servers import broadcast, totals
+from feedcache.servers.slots import SlotError, migrate
 from feedcache.servers.topology_listener import Listener, processes, publish
 from feedcache.structures import bloom
 from feedcache.structures import bloom as filters
@@ -106,8 +102,8 @@ def test_a_page_asks_every_node_once(on_cluster):
         client.close()
 
 
-def test_limits_count_on_a_cluster(on_cluster, settings):
-    with addresses(settings, REDIS_LIMITS_URL=cluster_url(on_cluster)):
+def test_limits_count_on_a_cluster(on_cluster, cache_settings):
+    with addresses(cache_settings, limits_url=cluster_url(on_cluster)):
         connections.forget_clients()
         try:
             posts = Limit("post", "bob", limit=2, seconds=60)
@@ -174,8 +170,10 @@ def same_slot_keys(number):
     return [f"many:{{0}}:{n}" for n in range(number)]
 
 
-def move(nodes, slot, target):
-    call_command("redis_slots", "migrate", str(slot), "--to", target.address)
+def move(slot, target):
+    cluster = redisclients.cluster_of(timelines())
+    assert cluster is not None
+    return migrate(cluster, slot, target.address)
 
 
 def other_than(nodes, node):
@@ -212,7 +210,7 @@ class Writers:
             thread.join(30)
 
 
-def test_a_slot_moves_while_writes_run_and_no_key_is_lost(on_cluster, capsys):
+def test_a_slot_moves_while_writes_run_and_no_key_is_lost(on_cluster):
     keys = same_slot_keys(3000)
     for key in keys:
         timelines().set(key, 0, ex=5000)
@@ -222,7 +220,7 @@ def test_a_slot_moves_while_writes_run_and_no_key_is_lost(on_cluster, capsys):
     writers = Writers(keys)
     try:
         wait_until(lambda: writers.total() > 500, "the writers write")
-        move(on_cluster, slot, target)
+        assert move(slot, target) >= len(keys)
         moved_at = writers.total()
         wait_until(lambda: writers.total() > moved_at + 500, "the writers go on")
     finally:
@@ -233,7 +231,6 @@ def test_a_slot_moves_while_writes_run_and_no_key_is_lost(on_cluster, capsys):
     assert source.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == 0
     assert target.ask("CLUSTER", "COUNTKEYSINSLOT", slot) > len(keys)
     assert owner_of(on_cluster, slot) is target
-    assert "keys moved" in capsys.readouterr().out
 
 
 def test_pushes_while_the_slot_of_a_reader_moves_are_not_lost(on_cluster):
@@ -247,7 +244,7 @@ def test_pushes_while_the_slot_of_a_reader_moves_are_not_lost(on_cluster):
     pushed, refused = [1], 0
 
     def move_it():
-        move(on_cluster, slot, target)
+        move(slot, target)
         stop.set()
 
     mover = threading.Thread(target=move_it)
@@ -279,13 +276,13 @@ def test_a_move_that_was_interrupted_is_finished_by_the_next_one(on_cluster):
     source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys[:50])
     source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "COPY", "KEYS", *keys[50:60])
     timelines().set(keys[50], "newer", ex=5000)  # the copy at the target is old now
-    move(on_cluster, slot, target)
+    move(slot, target)
     assert timelines().get(keys[50]) == b"newer"
     assert [timelines().get(key) for key in keys[51:]] == [key.encode() for key in keys[51:]]
     assert target.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == len(keys)
-    move(on_cluster, slot, target)  # again: nothing to do
+    move(slot, target)  # again: nothing to do
     assert timelines().get(keys[0]) == keys[0].encode()
-    move(on_cluster, slot, source)
+    move(slot, source)
     assert source.ask("CLUSTER", "COUNTKEYSINSLOT", slot) == len(keys)
 
 
@@ -296,33 +293,23 @@ def test_a_filter_answers_while_its_slot_moves(on_cluster):
     (key,) = [one.decode() for one in existence().scan_iter("phantom:1:*")]
     for name in (key, bloom.META):
         slot = slot_of(on_cluster[0], name)
-        move(on_cluster, slot, other_than(on_cluster, owner_of(on_cluster, slot)))
+        move(slot, other_than(on_cluster, owner_of(on_cluster, slot)))
         found = existence_tests.ask(marks, 1, [pair[1], existence_tests.post(2)])
         assert (found.perhaps, found.unknown) == ({pair[1]}, set())
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("slot", "target", "message"),
     [
-        (["migrate", "16384", "--to", "127.0.0.1:1"], "slots are 0 to 16383"),
-        (["migrate", "5", "--to", "127.0.0.1:1"], "no master at 127.0.0.1:1"),
+        (16_384, "127.0.0.1:1", "slots are 0 to 16383"),
+        (5, "127.0.0.1:1", "no master at 127.0.0.1:1"),
     ],
 )
-def test_a_move_that_makes_no_sense_is_refused(on_cluster, words, message):
-    with pytest.raises(CommandError, match=message):
-        call_command("redis_slots", *words)
-
-
-def test_the_command_shows_who_owns_what(on_cluster, capsys):
-    call_command("redis_slots", "--of", "existence", "show")
-    lines = capsys.readouterr().out.splitlines()
-    assert sorted(line.split()[0] for line in lines) == sorted(one.address for one in on_cluster)
-    assert sum(int(line.split()[1].replace(",", "")) for line in lines) == 16_384
-
-
-def test_one_server_has_no_slots():
-    with pytest.raises(CommandError, match="not on a Redis Cluster"):
-        call_command("redis_slots", "show")
+def test_a_move_that_makes_no_sense_is_refused(on_cluster, slot, target, message):
+    cluster = redisclients.cluster_of(timelines())
+    assert cluster is not None
+    with pytest.raises(SlotError, match=message):
+        migrate(cluster, slot, target)
 
 
 # --- addresses and failures -----------------------------------------------------------------------
@@ -343,9 +330,9 @@ def test_addresses_of_clusters():
             parse(wrong)
 
 
-def test_a_cluster_that_is_not_there_is_a_miss_and_not_an_error(settings):
+def test_a_cluster_that_is_not_there_is_a_miss_and_not_an_error(cache_settings):
     url = "redis+cluster://127.0.0.1:1,127.0.0.1:2"
-    with addresses(settings, REDIS_URL=url, REDIS_EXISTENCE_URL=url):
+    with addresses(cache_settings, redis_url=url, existence_url=url):
         assert HOME.read(7, newest=None, oldest=0, count=20) is None
         assert HOME.read_up(7, newest=None, oldest=0, count=20) is None
         assert existence_tests.ask(existence_tests.ROWS, 1, [existence_tests.post(1)]).unknown
@@ -363,14 +350,14 @@ def test_keys_of_two_slots_in_one_transaction_are_a_redis_error(on_cluster):
         pipeline.execute()
 
 
-def test_counters_refuse_a_cluster(settings):
-    settings.REDIS_COUNTERS_URL = "redis+cluster://127.0.0.1:1"
+def test_counters_refuse_a_cluster(cache_settings):
+    cache_settings.counters_url = "redis+cluster://127.0.0.1:1"
     connections.forget_clients()
     try:
-        with pytest.raises(ImproperlyConfigured, match="one server"):
+        with pytest.raises(ValueError, match="one server"):
             connections.counters()
     finally:
-        settings.REDIS_COUNTERS_URL = settings.REDIS_URL
+        cache_settings.counters_url = cache_settings.redis_url
         connections.forget_clients()
 
 
@@ -386,7 +373,7 @@ def test_a_filter_on_a_cluster_that_evicts_is_noticed(on_cluster):
 # --- classes of data with single keys --------------------------------------------------------------
 
 
-def test_streams_hear_news_from_whichever_node_they_ask(on_cluster, settings):
+def test_streams_hear_news_from_whichever_node_they_ask(on_cluster, cache_settings):
     async def heard():
         messages = broadcast.subscribe()
         try:
@@ -396,11 +383,11 @@ def test_streams_hear_news_from_whichever_node_they_ask(on_cluster, settings):
         finally:
             await messages.aclose()  # type: ignore[attr-defined]  # a generator
 
-    with addresses(settings, REDIS_BROADCAST_URL=cluster_url(on_cluster)):
+    with addresses(cache_settings, broadcasts_url=cluster_url(on_cluster)):
         assert [asyncio.run(heard()) for _ in range(6)] == [b"news"] * 6
 
 
-def test_a_node_that_is_away_is_not_asked_for_ever(on_cluster, settings):
+def test_a_node_that_is_away_is_not_asked_for_ever(on_cluster, cache_settings):
     """A stream subscribes again, at a node at random."""
     gone = f"127.0.0.1:{free_port()}"
 
@@ -414,41 +401,5 @@ def test_a_node_that_is_away_is_not_asked_for_ever(on_cluster, settings):
             await messages.aclose()  # type: ignore[attr-defined]  # a generator
 
     url = f"redis+cluster://{gone},{on_cluster[0].address}"
-    with addresses(settings, REDIS_BROADCAST_URL=url):
+    with addresses(cache_settings, broadcasts_url=url):
         assert {asyncio.run(heard()) for _ in range(30)} == {None, b"again"}
-
-
-def test_sessions_on_a_cluster(on_cluster):
-    code = """
-import django; django.setup()
-from django.core.cache import cache
-for number in range(20):
-    assert cache.add(f"session{number}", number, 60) and not cache.add(f"session{number}", 0)
-    cache.set(f"session{number}", {"number": number}, 60)
-    assert cache.get(f"session{number}") == {"number": number}
-assert cache.touch("session1", 90) and cache.delete("session2") and cache.get("session2") is None
-print("all")
-"""
-    environment = {**os.environ, "REDIS_CACHE_URL": cluster_url(on_cluster),
-                   "PYTHONPATH": os.pathsep.join(sys.path), "DJANGO_SETTINGS_MODULE": "feedsite.settings"}  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout == "all\n", done.stderr
-    assert all(node.ask("DBSIZE") for node in on_cluster), "they are on all nodes"
-
-
-def test_a_cluster_that_is_away_is_a_miss_for_sessions():
-    code = """
-import django; django.setup()
-from django.core.cache import cache
-cache.set("session", 1); print(cache.get("session"))
-"""
-    environment = {**os.environ, "REDIS_CACHE_URL": f"redis+cluster://127.0.0.1:{free_port()}",
-                   "PYTHONPATH": os.pathsep.join(sys.path), "DJANGO_SETTINGS_MODULE": "feedsite.settings"}  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout == "None\n", done.stderr

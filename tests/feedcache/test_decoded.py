@@ -1,6 +1,6 @@
 import pytest
 
-from feedcache.read_through import CachedDecoder
+from feedcache.local_cache import CachedDecoder
 
 
 def refuse_nothing(data):

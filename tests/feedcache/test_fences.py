@@ -3,12 +3,12 @@
 import pytest
 
 from feedcache.memcached_node import Kind
-from feedcache.memcached_tiers import make
+from feedcache.memcached_tiers import make, tiers
 from feedcache.read_through import ReadThrough, append_to_each
 from feedcache.topology import Node, Topology
-from tests.support.memory import forget
+from tests.feedcache.pools import started
+from tests.support.memory import flush, forget
 from tests.support.threads import together
-from tools.bench.servers import memcached_nodes
 
 FENCED: ReadThrough[int, tuple[int, int]] = ReadThrough(
     name="test-fence",
@@ -23,7 +23,8 @@ FENCED: ReadThrough[int, tuple[int, int]] = ReadThrough(
 
 @pytest.fixture(autouse=True)
 def _empty(memcached):
-    FENCED.delete_many(range(10))
+    flush()
+    assert tiers().ping()  # which learns of it
 
 
 def read(keys, revision):
@@ -54,6 +55,36 @@ def test_of_many_who_find_an_old_revision_one_loads():
     assert sum(len(loaded) for _found, loaded in results) == 1
 
 
+def test_of_many_who_find_a_deleted_value_one_loads():
+    FENCED.set_many({1: (7, 1)})
+    FENCED.delete_many([1])
+    results = together(8, lambda _n: read([1], 7))
+    assert [found for found, _loaded in results] == [{1: (7, 101)}] * 8
+    assert sum(len(loaded) for _found, loaded in results) == 1
+
+
+def seen_while_it_is_loaded(act):
+    """What is stored after `act`, which happens while a reader who found nothing loads nothing; and in the end."""
+    seen = []
+
+    def load(_keys):
+        act()
+        seen.append(FENCED.peek_many([1]))
+        return {}
+
+    assert FENCED.get_many([1], load) == {}
+    return [*seen, FENCED.peek_many([1])]
+
+
+def test_what_is_appended_while_a_value_is_loaded_is_no_value():
+    assert seen_while_it_is_loaded(lambda: append_to_each([FENCED], 1, b"7 5")) == [{}, {}]
+
+
+def test_a_new_value_is_stored_although_somebody_looks_for_it():
+    store = FENCED.prepare(1)
+    assert seen_while_it_is_loaded(lambda: store((7, 1))) == [{1: (7, 1)}] * 2
+
+
 def test_what_is_stored_can_be_seen_without_loading():
     FENCED.set_many({1: (7, 1)})
     assert FENCED.peek_many([1, 2]) == {1: (7, 1)}
@@ -68,10 +99,10 @@ def test_what_is_appended_is_appended_to_what_is_stored():
 
 
 @pytest.fixture
-def two_groups(tmp_path):
+def two_groups(memcached):
     """The tiers of this process with Main and two groups of L1."""
-    with memcached_nodes(tmp_path, ["fence-main", "fence-l1-0", "fence-l1-1"]) as servers:
-        nodes = [Node(server.name, f"unix:{server.socket}", 64) for server in servers]
+    with started(["fence-main", "fence-l1-0", "fence-l1-1"]) as servers:
+        nodes = [Node(server.name, server.address, 64) for server in servers.values()]
         yield forget(Topology(1, (nodes[0],), (), tuple((node,) for node in nodes[1:])))
         forget()
 

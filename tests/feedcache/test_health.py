@@ -112,8 +112,8 @@ def test_which_servers_may_lose_what_has_to_be_kept(name, policy, maximum, loses
     assert RedisStatus("", ("graph", name), max_bytes=maximum, policy=policy).may_lose is loses
 
 
-def test_no_password_is_shown(settings):
-    settings.REDIS_COUNTERS_URL = "redis://somebody:secret@127.0.0.1:1/3"
+def test_no_password_is_shown(cache_settings):
+    cache_settings.counters_url = "redis://somebody:secret@127.0.0.1:1/3"
     connections.forget_clients()
     try:
         (server,) = [one for one in redis_statuses() if "counters" in one.classes]

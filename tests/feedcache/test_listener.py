@@ -285,12 +285,12 @@ def test_the_listener_of_a_process_is_registered_for_forks(monkeypatch):
     assert registered == {"after_in_child": made.after_fork}
 
 
-def test_current_starts_the_thread_only_where_processes_listen(settings, monkeypatch):
+def test_current_starts_the_thread_only_where_processes_listen(cache_settings, monkeypatch):
     monkeypatch.setattr(module, "_listener", Listener(version(1)))
     monkeypatch.setattr(os, "register_at_fork", lambda **handlers: None)
     assert module.current() == version(1)
     assert not module.listener().is_running
-    settings.CACHE_TOPOLOGY_LISTENS = True
+    cache_settings.follows_topology = True
     assert module.current() == version(1)
     assert module.listener().is_running
     module.listener().stop()

@@ -152,8 +152,8 @@ def test_a_redis_that_takes_no_writes_counts_for_nothing(harm):
         _well_again(limits())
 
 
-def test_a_frozen_redis_counts_for_nothing(settings):
-    with addresses(settings, REDIS_TIMEOUT_SECONDS=0.2):
+def test_a_frozen_redis_counts_for_nothing(cache_settings):
+    with addresses(cache_settings, redis_timeout_seconds=0.2):
         for _ in range(LIMIT - 2):
             once()
         with frozen(running().redis):

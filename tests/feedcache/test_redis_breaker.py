@@ -12,10 +12,10 @@ from tests.support.waiting import wait_until
 
 
 @pytest.fixture
-def client(settings):
+def client(cache_settings):
     """As one more process has it."""
-    settings.REDIS_TIMEOUT_SECONDS = 0.3
-    client = connections._redis(settings.REDIS_URL, "timelines")
+    cache_settings.redis_timeout_seconds = 0.3
+    client = connections._redis(cache_settings.redis_url, "timelines")
     assert client.ping()
     yield client
     client.close()

@@ -78,28 +78,28 @@ def test_a_replica_that_hangs_costs_one_wait(replicated, monkeypatch):
     )
 
 
-def test_a_replica_that_is_gone_is_left_alone(replicated, settings):
+def test_a_replica_that_is_gone_is_left_alone(replicated, cache_settings):
     primary, _copy = replicated
     with addresses(
-        settings, REDIS_GRAPH_URL=primary.url, REDIS_GRAPH_REPLICA_URLS=["redis://127.0.0.1:1/0"]
+        cache_settings, graph_url=primary.url, graph_replica_urls=["redis://127.0.0.1:1/0"]
     ):
         follow(1, "alice")
         assert followed(1) == {b"alice"}
 
 
-def test_without_replicas_the_primary_is_asked_once(replicated, settings):
+def test_without_replicas_the_primary_is_asked_once(replicated, cache_settings):
     primary, _copy = replicated
-    with addresses(settings, REDIS_GRAPH_URL=primary.url, REDIS_GRAPH_REPLICA_URLS=[]):
+    with addresses(cache_settings, graph_url=primary.url, graph_replica_urls=[]):
         follow(1, "alice")
         before = commands(primary)
         assert (graph_reader(), followed(1), followed(2)) == (graph(), {b"alice"}, None)
         assert commands(primary) - before == 2
 
 
-def test_when_the_primary_is_gone_that_is_the_callers(replicated, settings):
+def test_when_the_primary_is_gone_that_is_the_callers(replicated, cache_settings):
     _primary, copy = replicated
     url = "redis://127.0.0.1:1/0"
-    places = addresses(settings, REDIS_GRAPH_URL=url, REDIS_GRAPH_REPLICA_URLS=[copy.url])
+    places = addresses(cache_settings, graph_url=url, graph_replica_urls=[copy.url])
     with places, pytest.raises(RedisError):
         followed(77)
 

@@ -126,8 +126,8 @@ def test_a_rebuild_that_is_under_way_while_its_process_switches_builds_nothing(s
         assert not HOME.exists(READER)
 
 
-def test_a_delivery_fails_while_either_server_is_away(steps, other, settings):
-    settings.REDIS_TIMEOUT_SECONDS = 0.3  # of the client of the other server, made below
+def test_a_delivery_fails_while_either_server_is_away(steps, other, cache_settings):
+    cache_settings.redis_timeout_seconds = 0.3  # of the client of the other server, made below
     with knowing(steps[1]):
         build()
         other.freeze()
@@ -238,8 +238,8 @@ def test_the_server_that_was_left_forgets_what_would_be_outdated(steps):
     assert client_at("timelines", steps[3].url).dbsize() == 1
 
 
-def test_the_login_is_that_of_the_settings(settings, other):
-    settings.REDIS_LIMITS_URL = "redis://somebody:secret@127.0.0.1:1/3"
+def test_the_login_is_that_of_the_settings(cache_settings, other):
+    cache_settings.limits_url = "redis://somebody:secret@127.0.0.1:1/3"
     connections.forget_clients()
     try:
         client = client_at("limits", other.url)
@@ -256,9 +256,9 @@ def test_the_login_is_that_of_the_settings(settings, other):
 
 
 @pytest.fixture
-def fresh(settings, monkeypatch):
+def fresh(cache_settings, monkeypatch):
     """A listener as of a process that has just started, in place of this process's own."""
-    settings.CACHE_TOPOLOGY_LISTENS = True
+    cache_settings.follows_topology = True
     made = Listener(Topology(), role="test")
     monkeypatch.setattr(topology_listener, "_listener", made)
     monkeypatch.setattr(connections, "_followers", [topology_listener.listener])

@@ -59,6 +59,8 @@ def example_key():
     return dict(word.split("=", 1) for word in words)["SECRET_KEY"]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [
@@ -77,6 +79,7 @@ def example_key():
         ("REDIS_GRAPH_REPLICA_URLS", ["redis+cluster://a:1,b:2"], "E025"),
         ("DATABASE_POOLER", "statement", "E010"),
         ("TIMELINE_SHARDS", ["default", "shard1"], "E015"),
+        ("TIMELINE_SHARDS", ["default"], "W008"),
         ("REDIS_URL", "redis+sentinel://127.0.0.1:26379", "E019"),  # without a name
         ("CELERY_BROKER_QUEUE_TYPE", "quorum", "E017"),  # with Redis
         ("CELERY_BROKER_URL", "sentinel://127.0.0.1:26379", "E018"),

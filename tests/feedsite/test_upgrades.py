@@ -15,6 +15,8 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.graph.queries import mirror_faults
+from apps.timeline.fanout.switch import maintain, policy_before
+from apps.timeline.models import AuthorPolicy, Backfill, PolicyChange
 from feedsite import __version__
 from feedsite.management.compatibility import refuse_other_data
 from runner import preparation
@@ -42,6 +44,19 @@ WHERE indrelid::regclass::text NOT LIKE 'pg\\_%'
 UNION ALL SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
 WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
 UNION ALL SELECT format('%s %s', tgrelid::regclass, tgname) FROM pg_trigger WHERE NOT tgisinternal
+"""
+
+
+# Of the first authors one is in a canary and pulled, the next in one and pushed, the third has a policy of their own.
+CANARY = """
+DELETE FROM timeline_policychange;
+DELETE FROM timeline_authorpolicy;
+INSERT INTO timeline_authorpolicy (author_id, policy, mode, in_canary, pulled_since, reason, measured)
+SELECT id, (ARRAY['pull', 'online', 'push'])[n], (ARRAY['pull', 'online', 'push'])[n], n < 3,
+    CASE WHEN n = 1 THEN now() END, '', '{}'
+FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM accounts_user) people WHERE n <= 3;
+INSERT INTO timeline_policychange (before, after, percent, reason, made_by, made_at)
+VALUES ('online', 'pull', 5, 'Try it.', 'dora', now()), ('pull', 'online', 0, '', 'dora', now());
 """
 
 
@@ -156,6 +171,29 @@ def test_its_tables_are_those_of_a_new_site(release):
     with psycopg.connect(url) as new:
         expected = schema(row[0] for row in new.execute(SCHEMA))
     assert schema(rows(SCHEMA)) ^ expected == set()
+
+
+# --- what is no more ---------------------------------------------------------------------------------
+
+
+def test_authors_of_a_canary_get_the_policy_of_the_site(django_db_setup, django_db_blocker):
+    """And the way back of the site is not to the policy of its canary."""
+    with django_db_blocker.unblock(), database_of(sql_of("0.2.0"), "of_a_canary"):
+        execute(CANARY)
+        call_command("migrate", verbosity=0)
+        pulled, pushed, own = AuthorPolicy.objects.order_by("pk")
+        assert (pulled.policy, pulled.mode) == ("site", "pull"), "until what was not pushed is"
+        assert (pushed.policy, pushed.mode) == ("site", None)
+        assert (own.policy, own.mode) == ("push", "push")
+        assert policy_before(None) is None
+        first, last = PolicyChange.objects.order_by("pk").values_list("before", "after", "reason")
+        assert first == ("online", "online", "canary, 5 % of authors, pull: Try it.")
+        assert last == ("online", "online", "canary, 0 % of authors, online")
+        maintain()
+        pulled.refresh_from_db()
+        assert (pulled.mode, pulled.pulled_since is None) == (None, False)
+        assert Backfill.objects.filter(author=pulled.pk).exists()
+    flush()
 
 
 # --- other data --------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ def post(alice, bob):
     return post
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("who", [None, "alice", "bob"])
 def test_page(post, alice, bob, page_of, who, subtests):
     browser = page_of({"alice": alice, "bob": bob}.get(who))

@@ -19,12 +19,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch, switch
-from apps.timeline.fanout.switch import (
-    MAX_CANARY_PERCENT,
-    set_author_policy,
-    set_canary,
-    set_site_policy,
-)
+from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange
 from tests.support.factories import deliver, make_user, publish
@@ -35,7 +30,7 @@ pytestmark = [pytest.mark.flows, pytest.mark.long]
 FLIPS = int(os.environ.get("FLIPS", "400"))
 AUTHORS, READERS = 4, 4
 SWITCHERS, WRITERS, LOOKERS, WORKERS = 2, 1, 1, 2
-OF_SITE, OF_CANARY = 0.05, 0.1  # of the flips
+OF_SITE = 0.05  # of the flips
 CHOICES = (Policy.PUSH, Policy.ONLINE, Policy.PULL)
 SECONDS = 50
 
@@ -53,8 +48,6 @@ class World:
         deliver()
         for reader in self.readers[1:]:  # the first one comes later
             home_timeline(reader, Cursor())
-        # all authors are in the canary at times, if their numbers allow it
-        self.percent = min(MAX_CANARY_PERCENT, max(author.pk % 100 for author in self.authors) + 1)
         self.left, self.until = SWITCHERS, time.monotonic() + SECONDS
 
     def run(self, index):
@@ -69,11 +62,8 @@ class World:
             work[index - SWITCHERS](chance)
 
     def flip(self, chance):
-        what = chance.random()
-        if what < OF_SITE:
+        if chance.random() < OF_SITE:
             set_site_policy(chance.choice(CHOICES), by="a test")
-        elif what < OF_SITE + OF_CANARY:
-            set_canary(chance.choice(CHOICES), chance.choice([0, self.percent]), by="a test")
         else:
             author = chance.choice(self.authors)
             set_author_policy(author, chance.choice([*CHOICES, Policy.SITE]), by="a test")
@@ -106,7 +96,6 @@ def test_flips_under_load_leave_no_difference(transactional_db, settings, seed):
     assert PolicyChange.objects.count() == FLIPS
     assert Post.objects.count() > 20
     assert Backfill.objects.count() > 20
-    assert PolicyChange.objects.filter(percent__gt=0).count() > 5
     deliver()
     switch.maintain()
     oracle = Oracle()
@@ -116,7 +105,6 @@ def test_flips_under_load_leave_no_difference(transactional_db, settings, seed):
         set_author_policy(user_by_id(author), Policy.ONLINE, by="a test")
     set_site_policy(Policy.ONLINE, by="a test")
     deliver()
-    assert not AuthorPolicy.objects.filter(in_canary=True).exists()
     assert not AuthorPolicy.objects.filter(pulled_since__isnull=False).exists()
     for reader in world.readers:  # and now by the windows alone
         assert walked(user_by_id(reader.pk)) == oracle.home(reader.pk)

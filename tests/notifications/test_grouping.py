@@ -57,6 +57,8 @@ def test_what_many_did_alike_is_one_and_what_was_said_stays_single(alice, busy):
     )
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_every_notification_is_on_exactly_one_page(alice, busy, subtests):
     for limit, upwards in product([1, 2, 3, 40], [False, True]):
         with subtests.test(limit=limit, upwards=upwards):

@@ -41,6 +41,8 @@ def test_nothing_is_declared_for_methods_that_are_not_there():
             assert hasattr(view, method.lower()), (method, address)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_token_without_the_scope_is_refused_and_names_why(alice, api_of, case):
     post = publish(alice)
     for address, view in dict(endpoints()).items():

@@ -98,6 +98,8 @@ TROUBLE = {
 }
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("make", [personal, of_program])
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
 def test_a_token_that_was_ended_does_not_work_once_more(alice, program, make, trouble):

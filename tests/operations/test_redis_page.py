@@ -36,9 +36,8 @@ def on_cluster(nodes, settings):
         "the cluster is whole again",
     )
     settings.REDIS_TIMEOUT_SECONDS = 0.3  # some tests freeze a node
-    with clusters.addresses(
-        settings, **dict.fromkeys(clusters.CLASSES, clusters.cluster_url(nodes))
-    ):
+    url = clusters.cluster_url(nodes)
+    with clusters.addresses(settings, REDIS_URL=url, REDIS_GRAPH_URL=url, REDIS_EXISTENCE_URL=url):
         yield nodes
 
 

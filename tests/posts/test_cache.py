@@ -26,7 +26,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.posts.cache import CACHED_POSTS, REPOSTED
 from apps.posts.content.post import State
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.page import hydrate
+from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.publishing import undo_repost
 from feedcache import memcached_node
 from feedcache import memcached_tiers as module
@@ -278,7 +278,7 @@ def test_without_redis_to_tell_of_missed_writes_postgresql_is_asked(
         monkeypatch.setattr(owner, name, lambda *_args: None)
     monkeypatch.setattr("apps.graph.actions.renew_graph_revisions", lambda *_args: None)
     ACTS[act](alice, bob, post)
-    monkeypatch.setattr("feedcache.read_through.GENERATIONS_KEY", "no hash")
+    monkeypatch.setattr("feedcache.read_through.batch.GENERATIONS_KEY", "no hash")
     timelines().set("no hash", "so that the question for the generations is refused")
     assert elsewhere.sees(bob, post) == [AFTER.get(act, "")]
 

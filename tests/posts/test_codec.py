@@ -25,7 +25,7 @@ from apps.posts.models import OPEN, RESTRICTED, Kind
 from apps.posts.wire import post_pb2 as wire
 from feedcache.ids import MAX_ID
 from feedcache.memcached_tiers import tiers
-from feedcache.read_through import COMPRESS_FROM, pack, unpack
+from feedcache.read_through.envelope import COMPRESS_FROM, pack, unpack
 from tests.support.factories import publish
 
 pictures = st.builds(

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.audit.oracle import Oracle
 from apps.errors import NotAllowed, NotFound
 from apps.graph.actions import block_user, follow_user, remove_follower, unblock_user, unfollow_user
@@ -18,6 +18,7 @@ from apps.timeline.fanout.backfill import friendship_changed
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.models import FanoutChunk
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources.home_cache import INBOX, rebuild_inbox
 from feedcache.connections import timelines
@@ -86,6 +87,8 @@ def test_the_inbox_is_filled_by_one_chunk_and_rebuilt_alike(alice, everybody, fr
         assert rebuild_inbox(friend.pk)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_end_of_a_friendship_hides_at_once_and_its_return_shows_again(
     alice, everybody, friend, subtests
 ):
@@ -156,7 +159,7 @@ def test_friends_who_asked_to_be_told_are_told(alice, bob, friend):
 def test_it_is_explained(alice, friend, everybody):
     post = to_friends(alice)
     found = explain(user_by_id(friend.pk), post.pk)
-    assert (found.source, found.on_home) == (Source.FRIENDS, True)
+    assert (found.reason, found.on_home) == (Reason.FRIENDS, True)
     assert found.text == "It is for friends of @alice: you follow each other."
 
 

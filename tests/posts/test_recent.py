@@ -31,7 +31,8 @@ from apps.posts.wire import post_pb2 as wire
 from apps.timeline.publishing import undo_repost
 from feedcache.connections import RedisError, timelines
 from feedcache.ids import first_id_at, second_of
-from feedcache.read_through import QueuedCommands, pack, unpack
+from feedcache.read_through import QueuedCommands
+from feedcache.read_through.envelope import pack, unpack
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
 from tests.support.factories import make_user, publish
 from tests.support.faults import dead_redis

@@ -42,6 +42,8 @@ from tests.support.pictures import (
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "data",
     [picture(), picture(kind="JPEG"), picture(kind="WEBP"), picture(kind="GIF"), picture(mode="RGBA"),
@@ -144,6 +146,8 @@ def test_a_gif_whose_ground_is_no_colour_of_it_goes_on_moving():
     assert reencode_picture(bytes(data)).moves
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "data",
     [png(0, b"\x12\x34\xff\xff", b"\x12\x34"), png(0, b"\x00\x80\xff\xff", b"\x00\x80"),
@@ -178,6 +182,8 @@ def test_phones_say_which_side_is_up_and_what_is_clear():
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "data",
     [b"", b"\0" * 1000, b"GIF89a", SVG, b"<html><script>alert(1)</script>", picture()[:-40], picture(kind="JPEG")[:200],
@@ -428,6 +434,8 @@ def test_a_picture_that_is_posted_anew_for_everybody_is_public(alice, bob, clien
     assert [fetched(client, url)[0] for url in addresses(bob, again)] == [200, 200]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_site_imports_no_decoder():
     """Libraries that read what strangers send are loaded by the restricted programs alone."""
     program = "import sys, django; django.setup(); import apps.api.urls, apps.web.urls; print(*sys.modules, sep='\\n')"

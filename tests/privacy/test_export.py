@@ -215,7 +215,6 @@ def test_the_page_from_asking_to_downloading(alice, page_of):
 
 
 def test_an_archive_is_its_owners_only_and_for_a_while(alice, carol, page_of):
-    """S41."""
     row = made(alice)
     address = f"{PAGE}/{row.pk}/archive.zip"
     assert page_of(None).get(address).headers["Location"].startswith("/login")

@@ -10,14 +10,15 @@ from django.utils import timezone
 
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.errors import NotAllowed
 from apps.graph.actions import follow_user
 from apps.promotions.actions import opt_out, state_trait, switch_promotions, withdraw_trait
 from apps.promotions.models import Campaign, CampaignCount, PromotionSwitch, Segment
 from apps.promotions.queries import is_opted_out, promotions_of, stated_traits
 from apps.promotions.tasks import apply_time
-from apps.timeline.home import pop_samples
+from apps.timeline.pipeline.reasons import Reason
+from apps.timeline.pipeline.sampling import pop_samples
 from feedsite.python_api import get_activity
 from tests.promotions.conftest import make_campaign, start, sweep, trait
 from tests.support.errors import refused
@@ -229,7 +230,7 @@ def test_explain_says_why_to_the_reader_and_to_staff(
 ):
     sentence = f"{REASON} You do not follow @shop; paid for by The university."
     found = explain(user_by_id(fresher.pk), promoted.pk)
-    assert (found.on_home, found.source, found.text) == (True, Source.PROMOTED, sentence)
+    assert (found.on_home, found.reason, found.text) == (True, Reason.PROMOTED, sentence)
     page = page_of(fresher).get(f"/explain/{promoted.pk}").content.decode()
     assert sentence.replace("@shop", '<a href="/@shop">@shop</a>') in page
     answer = api_of(fresher).get(f"/api/x/explain/statuses/{promoted.pk}").json()
@@ -241,9 +242,9 @@ def test_explain_says_why_to_the_reader_and_to_staff(
     call_command("explain", "alice", str(promoted.pk))
     assert sentence in capsys.readouterr().out
     absent = explain(user_by_id(bob.pk), promoted.pk)
-    assert (absent.on_home, absent.source) == (False, Source.NOT_FOLLOWED)
+    assert (absent.on_home, absent.reason) == (False, Reason.NOT_FOLLOWED)
     opt_out(fresher)
-    assert explain(user_by_id(fresher.pk), promoted.pk).source == Source.NOT_FOLLOWED
+    assert explain(user_by_id(fresher.pk), promoted.pk).reason == Reason.NOT_FOLLOWED
 
 
 class TestSettings:

@@ -40,7 +40,7 @@ from apps.promotions.queries import (
     virtual_follower_ids_between,
 )
 from apps.promotions.tasks import purge_impressions as purge_task
-from feedcache.read_through import pack
+from feedcache.read_through.envelope import pack
 from tests.promotions.conftest import make_campaign, start
 from tests.support.factories import deliver, make_user, moderator, suspend
 from tests.support.threads import together

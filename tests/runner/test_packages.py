@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 import venv
@@ -7,7 +8,7 @@ import pytest
 
 from runner import packages
 from runner.checkout import ROOT
-from runner.terminal import LaunchError
+from runner.terminal import LaunchError, Progress
 
 pytestmark = pytest.mark.flows
 
@@ -231,3 +232,52 @@ def test_an_environment_behind_a_link_is_made_and_made_anew_where_it_leads_to(
     python.unlink()
     assert packages.ensure_packages(development=False).exists()
     assert link.is_symlink()
+
+
+LOCK = """# made by make lock
+one==1.0 \\
+    --hash=sha256:1 \\
+    --hash=sha256:2
+    # via two
+two==2.0 ; python_version < "3.12" \\
+    --hash=sha256:3
+three==3.0 \\
+    --hash=sha256:4
+"""
+
+
+class Counted(Progress):
+    packages = 0
+
+    def __init__(self):
+        super().__init__("packages", total=3)
+
+    def advance(self):
+        self.packages += 1
+
+
+def _pip_that_says(venv, script):
+    python = venv / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nfor half in "$@"; do true; done\n{script}\n')
+    python.chmod(0o755)
+
+
+def test_two_pips_install_every_package_once(place):
+    _pip_that_says(place, "grep -o '^[a-z]*==' $half | sed 's/^/Collecting /'")
+    lock, progress = place / "lock.txt", Counted()
+    lock.write_text(LOCK)
+    assert packages._run_pip(place, lock, place / "log", progress) == 0
+    assert progress.packages == 3
+    said = (place / "log").read_text()
+    assert sorted(re.findall(r"Collecting (\w+)", said)) == ["one", "three", "two"]
+    halves = [half.read_text() for half in place.glob("feedsite-lock-*.txt")]
+    assert sorted(half.count("--hash") for half in halves) == [1, 3]
+
+
+@pytest.mark.parametrize("failing", ["one", "two"])
+def test_it_fails_when_one_of_the_two_does(place, failing):
+    _pip_that_says(place, f"! grep -q '^{failing}==' $half")
+    lock = place / "lock.txt"
+    lock.write_text(LOCK)
+    assert packages._run_pip(place, lock, place / "log", Counted()) == 1

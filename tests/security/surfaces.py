@@ -407,9 +407,8 @@ FOLLOWED = {  # asked with the ids that the lists before them show
     "conversations/<int:number>",
 }  # fmt: skip
 PAGE = "home/page.zip"  # tests/audit/test_own_page.py
-EXPORT = (
-    "settings/export/<int:export_id>/archive.zip"  # the archive is written and read without HTTP
-)
+# The archive is written and read without HTTP.
+EXPORT = "settings/export/<int:export_id>/archive.zip"
 STAFF = "admin/"  # for staff with permissions, who may see what they moderate: tests of the admin
 
 

@@ -193,16 +193,9 @@ def cluster_url(nodes: list[Server]) -> str:
     return "redis+cluster://" + ",".join(node.address for node in nodes)
 
 
-CLASSES = {
-    "REDIS_URL": connections.timelines,
-    "REDIS_GRAPH_URL": connections.graph,
-    "REDIS_EXISTENCE_URL": connections.existence,
-}
-
-
 @contextmanager
 def addresses(settings, **urls) -> Iterator[None]:
-    """Classes of data at other addresses for a while."""
+    """Classes of data at other addresses for a while; `settings` are Django's, or `cache_settings`."""
     before = {name: getattr(settings, name) for name in urls}
     for name, url in urls.items():
         setattr(settings, name, url)

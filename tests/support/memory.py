@@ -1,9 +1,11 @@
-"""What is really in a Memcached node, seen past the code under test."""
+"""What is really in a Memcached node, seen past the code under test; and emptying the caches."""
 
 import socket
 from urllib.parse import unquote_to_bytes
 
 from feedcache import memcached_tiers as module
+from feedcache import rate_limit
+from feedcache.connections import counters, limits, timelines
 from feedcache.memcached_node import read_answer
 from feedcache.memcached_tiers import TieredCache, tiers, use_topology
 from feedcache.servers.topology_listener import listener
@@ -58,6 +60,13 @@ def flush():
     """Empty all nodes of the tiers that this process uses."""
     for node in tiers().nodes():
         told(node.url, b"flush_all\r\n")
+
+
+def empty_redis():
+    timelines().flushdb()
+    limits().flushdb()
+    counters().flushdb()
+    rate_limit.local.clear()
 
 
 def forget(topology=None):

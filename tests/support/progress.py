@@ -16,9 +16,8 @@ from runner.testing import STARTED, minutes, time_since_start
 
 DURATIONS = "feedsite/durations"  # seconds by test, in pytest's cache
 SECONDS_BETWEEN_LINES = 15.0  # in a log; a terminal has one line that changes
-TRIAL_SECONDS = (
-    20.0  # what the last run says of the speed weighs as much as so many seconds of this one
-)
+# What the last run says of the speed weighs as much as so many seconds of this one.
+TRIAL_SECONDS = 20.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -121,17 +121,29 @@ def _start_in_worker(name: str) -> None:
     """Redis and Memcached of this worker's own; the database server is the controlling process's."""
     shared = Path(os.environ[SHARED_DIRECTORY])
     directory = shared / name
+    _export(directory, _start_caches(directory, find_memcached(shared / "memcached")))
+
+
+def start_caches_alone() -> None:
+    """Redis and Memcached for tests that need no site. Their addresses are in the environment afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="feedcache-test-"))
+    _run.undo.callback(shutil.rmtree, directory, ignore_errors=True)
+    signal.signal(signal.SIGTERM, _leave)
+    found = _start_caches(directory, find_memcached(directory / "memcached"))
+    os.environ.update({**NO_MEMCACHED, **found.settings()})
+
+
+def _start_caches(directory: Path, memcached: Path | None) -> Services:
     log = directory / "log"
     log.mkdir(parents=True)
-    program = find_memcached(shared / "memcached")
     _run.services = Services(
         postgres=None,
         redis=Redis(directory / "redis", directory, log, persistence=redis.NO_PERSISTENCE),
-        tiers=Tiers(program, TESTS, directory, log) if program else None,
+        tiers=Tiers(memcached, TESTS, directory, log) if memcached else None,
     )
     _run.services.start()
     _run.undo.callback(_run.services.stop)
-    _export(directory, _run.services)
+    return _run.services
 
 
 def _export(directory: Path, services: Services) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from feedcache import connections
 from tests.support import clusters
 from tests.support.clusters import NAME, Server
 from tests.support.ports import free_port
@@ -91,12 +90,20 @@ def sentinel(directory: Path, files: Certificates, primary: int) -> Iterator[str
 
 
 @contextmanager
+def of_each_kind(directory: Path, files: Certificates) -> Iterator[dict[str, str]]:
+    """The address of a server, the one behind a Sentinel of it, and the one of a cluster."""
+    with (
+        server(directory, files) as (alone, port),
+        sentinel(directory, files, port) as behind,
+        cluster(directory, files) as several,
+    ):
+        yield {"server": f"rediss://127.0.0.1:{port}/0", "sentinel": behind, "cluster": several}
+        assert alone.process.poll() is None
+
+
+@contextmanager
 def trusting(settings, files: Certificates, **urls) -> Iterator[None]:
     """Classes of data at other addresses, with these files."""
-    before, settings.REDIS_TLS_FILES = settings.REDIS_TLS_FILES, client_files(files)
-    try:
-        with clusters.addresses(settings, **urls):
-            yield
-    finally:
-        settings.REDIS_TLS_FILES = before
-        connections.forget_clients()
+    name = "redis_tls_files" if hasattr(settings, "redis_tls_files") else "REDIS_TLS_FILES"
+    with clusters.addresses(settings, **{name: client_files(files)}, **urls):
+        yield

@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import missing_in_windows
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
@@ -16,8 +16,10 @@ from apps.tags.actions import add_tags, follow_tag, unfollow_tag
 from apps.tags.models import PastTagFollow, Tag, TagFollow, TagUse
 from apps.tags.queries import followed_page, tag_named, tag_usages
 from apps.tags.trends import count_days, trending_tags
-from apps.timeline.home import home_timeline, newer_count
+from apps.timeline.history.unread import newer_count
+from apps.timeline.home import home_timeline
 from apps.timeline.pipeline import page as pipeline
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.public import TagQuery, tag_timeline
 from tests.support.factories import deliver, delivered, make_user, publish, suspend
 from tests.support.pages import ids
@@ -156,8 +158,8 @@ def test_posts_with_a_followed_tag_are_on_the_home_page_at_once(alice, bob, caro
     assert home(bob, max_id=expected[0]) == expected[1:]
     assert home(bob, min_id=expected[1], limit=1) == expected[:1]
     assert newer_count(user_by_id(bob.pk), theirs.pk) >= 1
-    assert explain(user_by_id(bob.pk), hers.pk).source == Source.TAG
-    assert "#tea" in explain(user_by_id(bob.pk), hers.pk).text
+    assert explain(user_by_id(bob.pk), hers.pk).reason == Reason.TAG
+    assert "#Tea" in explain(user_by_id(bob.pk), hers.pk).text
     assert missing_in_windows(bob.pk) == ([], 0)  # the window owes nothing that is pulled
     unfollow_tag(bob, "tea")
     assert home(bob) == Oracle().home(bob.pk) == [theirs.pk]

@@ -21,6 +21,7 @@ from apps.posts.models import Post
 from apps.timeline import list as lists
 from apps.timeline.home import home_timeline
 from apps.timeline.list import bookmarks_timeline
+from apps.timeline.pipeline import hydrate
 from apps.timeline.pipeline import page as pipeline
 from apps.timeline.sources.home_cache import HOME
 from tests.support.factories import deliver, make_user, publish
@@ -108,7 +109,7 @@ def test_a_walk_through_long_hidden_runs_meets_everything_once(
 def hydrated(monkeypatch):
     """The numbers of ids that are hydrated together."""
     numbers = []
-    hydrate_for = pipeline.hydrate_for
+    hydrate_for = hydrate.hydrate_for
 
     def counting(context, post_ids, **options):
         numbers.append(len(post_ids))

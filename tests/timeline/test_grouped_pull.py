@@ -1,4 +1,4 @@
-"""A large pull is cut into groups of authors, which wait for a slow store together and not one after another (S85)."""
+"""A large pull is cut into groups of authors; each group is asked from all its nodes at once (S85)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -34,29 +34,38 @@ def reader():
 
 
 @pytest.fixture
-def slow_store(tmp_path):
-    """The outboxes are in one Memcached that is far away."""
+def slow_nodes(tmp_path):
+    """The outboxes are in two Memcacheds that are far away."""
     if not running().memcached:
         pytest.skip("no memcached on this machine")
-    relay, before = Relay(running().memcached[0].address, tmp_path / "far.sock"), tiers().topology
-    use_topology(Topology(version=before.version, main=(Node("far", relay.address, 64),)))
-    yield relay
-    relay.open()
+    before = tiers().topology
+    relays = [
+        Relay(one.address, tmp_path / f"far{number}.sock")
+        for number, one in enumerate(running().memcached[:2])
+    ]
+    nodes = (Node(f"far{number}", relay.address, 64) for number, relay in enumerate(relays))
+    use_topology(Topology(version=before.version, main=tuple(nodes)))
+    yield relays
+    for relay in relays:
+        relay.open()
     use_topology(before)
-    relay.close()
+    for relay in relays:
+        relay.close()
 
 
 def pull(reader):
     return outbox.newest_ids_of_followees(reader.pk, 200)
 
 
-def waiting_at(store, pulling):
-    """How many reads of a pull waited at each step until it ended, the store letting them go step by step."""
+def waiting_at(nodes, pulling):
+    """How many reads of a pull waited at each node at each step until it ended; the nodes answer together."""
     steps = []
     while not pulling.done():
-        wait_until(lambda: store.waiting or pulling.done(), "somebody asks the store")
-        steps.append(store.let_go())
-    return steps
+        wait_until(
+            lambda: all(node.waiting for node in nodes) or pulling.done(), "all nodes are asked"
+        )
+        steps.append([node.let_go() for node in nodes])
+    return [step for step in steps if any(step)]
 
 
 def in_thread(reader):
@@ -66,28 +75,24 @@ def in_thread(reader):
         connections.close_all()
 
 
-def test_groups_wait_together_and_give_the_same_ids(reader, slow_store, monkeypatch):
+def test_a_group_waits_for_all_nodes_together(reader, slow_nodes):
     reader, ids = reader
     assert pull(reader) == ids[:200]  # and now the vectors are there
-    slow_store.hold()
-    slow_store.take()
-    for maximum in (1, 8):
-        monkeypatch.setattr(outbox, "MAX_PARALLEL_GROUPS", maximum)
-        with ThreadPoolExecutor(1) as pool:
-            pulling = pool.submit(in_thread, reader)
-            waited = waiting_at(slow_store, pulling)
-        assert pulling.result() == ids[:200]
-        requests = slow_store.take().count(b"gets ")
-        assert requests == 9  # a sample of all, and one for each group
-        # the threads of the pool and whoever asks wait at the same time
-        assert (max(waited) > 1) == (maximum > 1)
+    for node in slow_nodes:
+        node.hold()
+        node.take()
+    with ThreadPoolExecutor(1) as pool:
+        pulling = pool.submit(in_thread, reader)
+        waited = waiting_at(slow_nodes, pulling)
+    assert pulling.result() == ids[:200]
+    assert waited == [[1, 1]] * 8
+    assert [node.take().count(b"gets ") for node in slow_nodes] == [8, 8]
 
 
-def test_groups_that_are_cold_are_loaded_by_the_threads_and_kept(reader, slow_store):
+def test_what_was_loaded_for_a_group_is_kept(reader, slow_nodes):
     reader, ids = reader
     assert pull(reader) == ids[:200]
     last = range(reader.pk - 500, reader.pk)
-    # stored without an answer, on the connections of several threads
     wait_until(lambda: len(SHORT_OUTBOXES.peek_many(last)) == 500, "what was loaded is stored")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences
-from apps.audit.explain import Source, assembly, explain
+from apps.audit.explain import assembly, explain
 from apps.engagement.actions import like_post, mark_post_read
 from apps.engagement.queries import recommended_earlier
 from apps.graph.actions import follow_user, mute_user
@@ -12,7 +12,10 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
 from apps.posts.models import Post
 from apps.search.trends import rank_posts, recommended_posts
-from apps.timeline.home import get_activity, home_timeline, pop_samples
+from apps.timeline.history.unread import get_activity
+from apps.timeline.home import home_timeline
+from apps.timeline.pipeline.reasons import Reason
+from apps.timeline.pipeline.sampling import pop_samples
 from apps.timeline.ranking.ordering import choose_algorithm, ranked_page
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
@@ -126,7 +129,7 @@ def test_the_auditor_compares_such_pages_too(bob, posts, settings):
 
 def test_it_is_explained(bob, posts):
     bob.hides_read = True
-    assert explain(bob, posts[1]).source == Source.READ
+    assert explain(bob, posts[1]).reason == Reason.READ
     assert explain(bob, posts[0]).on_home
     dropped = {row.item.id for row in assembly(bob, Cursor()).rows if not row.is_on_page}
     assert dropped == {posts[1], posts[3]}

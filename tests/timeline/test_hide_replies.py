@@ -8,8 +8,9 @@ from django.utils import timezone
 from apps.accounts.actions import update_settings
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences
-from apps.audit.explain import Check, Mark, Source, assembly, checklist, explain
+from apps.audit.explain import Check, Mark, assembly, checklist, explain
 from apps.audit.oracle import Oracle
+from apps.filters.models import FilterContext
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle
@@ -20,15 +21,12 @@ from apps.streaming.queries import events_of_post
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
 from apps.timeline.history.as_of import home_as_of
-from apps.timeline.home import (
-    ReadPosition,
-    get_activity,
-    home_rule,
-    home_timeline,
-    may_have_unread,
-    newer_count,
-)
-from apps.timeline.pipeline.page import hydrate_for
+from apps.timeline.history.unread import ReadPosition, get_activity, may_have_unread, newer_count
+from apps.timeline.home import home_timeline
+from apps.timeline.pipeline.facts import facts_now, facts_of_home
+from apps.timeline.pipeline.hydrate import hydrate_for
+from apps.timeline.pipeline.reasons import Reason
+from apps.timeline.pipeline.rulebook import HOME_RULES, passed
 from apps.timeline.ranking.ordering import ranked_page
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
@@ -103,10 +101,11 @@ def shown(reader, api_of, page_of):
     )
     with dead_redis():
         assert ids(home_timeline(reader, cursor).items) == found
-    rule, alone = home_rule(reader), set()
+    add_facts, alone = facts_of_home(reader), set()
     for one in candidates:  # each by itself, and no cache is asked
         exact = hydrate_for(ViewerContext(reader.pk), [one])
-        alone |= ids(rule(exact.items, exact.relations))
+        facts = facts_now(reader, FilterContext.HOME, exact.relations)
+        alone |= ids(passed(exact.items, add_facts(facts, exact.items), HOME_RULES))
     assert alone == found
     assert ids(home_as_of(reader, timezone.now(), cursor).page.items) == found
     assert ids(get_activity(reader, limit=40).items) == found
@@ -134,6 +133,8 @@ def test_it_is_off_until_its_reader_turns_it_on_and_off_again(bob, posts, api_of
     assert shown(hide(bob, on=False), api_of, page_of) == stay | hidden
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_whom_the_reader_follows_decides_at_once(bob, carol, posts, api_of, page_of):
     stay, hidden = posts
     reader = hide(bob)
@@ -157,7 +158,7 @@ def test_explain_says_so_in_a_sentence_both_ways(bob, posts, page_of):
         if found.on_home:  # by alice's repost
             assert "@alice reposted" in found.text
             continue
-        assert (found.source, found.text) == (Source.REPLY, sentence)
+        assert (found.reason, found.text) == (Reason.REPLY, sentence)
         assert checklist(reader, post_id).checks[-1] == Check(
             "Is it a reply to somebody you do not follow, and do you hide such replies?",
             "Yes.",

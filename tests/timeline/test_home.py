@@ -13,14 +13,15 @@ from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Post, PostCounts
-from apps.timeline import home
 from apps.timeline.handlers import (
     deliver_post,
     mark_deleted_post,
     update_home_caches,
 )
-from apps.timeline.home import home_timeline, newer_count
+from apps.timeline.history.unread import newer_count
+from apps.timeline.home import home_timeline
 from apps.timeline.list import bookmarks_timeline
+from apps.timeline.sources import home
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.ids import compose
@@ -242,15 +243,15 @@ def test_home_works_without_redis(alice, bob, monkeypatch):
 
 def test_the_sentinel_saves_the_database_at_the_end(alice, bob, django_assert_num_queries):
     bulk_posts(alice, 3)
-    home.home_ids(bob.pk, Cursor(), 21)
+    assert home.candidates(bob)(Cursor(), 21).ids
     with django_assert_num_queries(0):
-        assert len(home.home_ids(bob.pk, Cursor(), 21)) == 3
+        assert len(home.candidates(bob)(Cursor(), 21).ids) == 3
 
 
 def test_an_empty_timeline_is_remembered_as_empty(carol, django_assert_num_queries):
-    home.home_ids(carol.pk, Cursor(), 21)
+    assert home.candidates(carol)(Cursor(), 21).ids == []
     with django_assert_num_queries(0):
-        assert home.home_ids(carol.pk, Cursor(), 21) == []
+        assert home.candidates(carol)(Cursor(), 21).ids == []
 
 
 @pytest.mark.parametrize("number", [1, 5])

@@ -21,14 +21,14 @@ from apps.graph.models import Circle
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from apps.timeline import home
 from apps.timeline.fanout.backfill import circle_changed
 from apps.timeline.fanout.dispatch import start_job
 from apps.timeline.handlers import drop_home_caches
-from apps.timeline.home import home_timeline, newer_count
+from apps.timeline.history.unread import newer_count
+from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import ProfileFilter, profile_timeline
-from apps.timeline.sources import outbox, sql
+from apps.timeline.sources import home, outbox, sql
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
 from feedcache import redis_clients
 from feedcache.connections import RedisError, timelines
@@ -323,7 +323,7 @@ class TestReading:
 
         monkeypatch.setattr(home_window, "execute", counted)
         with django_assert_num_queries(0):
-            assert home.home_ids(cast["bob"].pk, Cursor(), 21) == posts[::-1]
+            assert home.candidates(cast["bob"])(Cursor(), 21).ids == posts[::-1]
         assert len(trips) == 1
 
     @pytest.mark.parametrize("number", [1, 5])

@@ -5,15 +5,16 @@ from functools import partial
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.audit.oracle import Oracle
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
 from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
-from apps.timeline import home
 from apps.timeline.home import home_timeline
+from apps.timeline.pipeline import facts
+from apps.timeline.pipeline.reasons import Reason
 from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -64,14 +65,14 @@ def test_nobody_elses_posts_are_touched_and_the_choice_ends_with_the_follow(
 def test_the_reader_is_told_why(alice, bob, posts):
     follow_user(bob, alice, languages=["en"])
     explained = explain(user_by_id(bob.pk), posts["fr"])
-    assert (explained.source, explained.on_home) == (Source.LANGUAGE, False)
+    assert (explained.reason, explained.on_home) == (Reason.LANGUAGE, False)
 
 
 def test_a_page_asks_about_its_own_authors_only(alice, bob, carol, monkeypatch):
     """Not about all that the reader follows, or has in lists: these are thousands."""
     asked = []
     for name in ("chosen_languages", "exclusive_member_ids"):
-        monkeypatch.setattr(home, name, partial(_noted, asked, name, getattr(home, name)))
+        monkeypatch.setattr(facts, name, partial(_noted, asked, name, getattr(facts, name)))
     apart = create_group(UserList, bob, name="apart", is_exclusive=True)
     others = [make_user() for _ in range(3)]
     for other in (*others, carol):

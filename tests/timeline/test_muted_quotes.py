@@ -32,7 +32,7 @@ from apps.streaming.queries import (
     events_of_post,
 )
 from apps.streaming.streams import Stream
-from apps.timeline.pipeline.page import hydrate, hydrate_for
+from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
 from feedcache.ids import to_base36
 from tests.security.matrix import Asker, Tally
 from tests.security.surfaces import LISTS, OF_POSTS

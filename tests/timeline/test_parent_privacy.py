@@ -11,7 +11,7 @@ from apps.posts.actions.publish import delete_post, repost
 from apps.posts.queries import ViewerContext
 from apps.streaming.queries import events_of_post
 from apps.streaming.streams import Stream
-from apps.timeline.pipeline.page import hydrate, hydrate_for
+from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
 from tests.support.factories import deliver, make_user, moderator, publish, suspend
 from tests.support.faults import dead_memcached
 

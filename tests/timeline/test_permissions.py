@@ -248,6 +248,8 @@ ENDS = {
 }
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("end", ENDS)
 def test_the_end_of_belonging_acts_on_the_next_read_with_warm_caches(
     alice, bob, end, api_of, page_of

@@ -1,5 +1,6 @@
 """One contract for all delivery policies: whatever the policy, and while it changes, home equals the oracle."""
 
+from datetime import timedelta
 from itertools import permutations
 
 import pytest
@@ -13,14 +14,17 @@ from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
+from apps.posts.models import PostCounts
 from apps.timeline import policy as policies
 from apps.timeline.fanout import cost, switch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
-from apps.timeline.home import home_timeline, newer_count
+from apps.timeline.history.unread import newer_count
+from apps.timeline.home import home_timeline
 from apps.timeline.models import (
     AuthorPolicy,
     Backfill,
     BackfillChunk,
+    FanoutChunk,
     FanoutJob,
     Mode,
     Policy,
@@ -31,7 +35,7 @@ from apps.timeline.models import (
 from apps.timeline.sources import outbox, pulled_authors
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import RedisError, timelines
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
@@ -345,6 +349,16 @@ def test_history_says_who_changed_what_and_why(circle):
     ]
 
 
+def test_the_policy_before_is_what_staff_had_before(circle):
+    assert switch.policy_before(None) is None
+    set_site_policy(Policy.PUSH, by="dora")
+    set_site_policy(Policy.PUSH, by="dora", reason="the same once more")
+    set_author_policy(circle.alice, Policy.AUTO, by="dora")
+    set_author_policy(circle.alice, Policy.PULL, by=Policy.AUTO)
+    assert switch.policy_before(None) == Policy.ONLINE
+    assert switch.policy_before(circle.alice.pk) == Policy.SITE
+
+
 def seen(**fields):
     return cost.MeasuredCost(**{"followers": 100_000, "online": 0.2, "posts_a_day": 5.0, "reads_a_day": 100.0,
                                 **fields})  # fmt: skip
@@ -394,6 +408,34 @@ def test_measures_come_from_receipts_posts_and_reads(circle):
     assert now.followers == 2
     assert 0.5 <= now.online <= 1
     assert now.posts_a_day == pytest.approx(4 / 7)
+
+
+def test_the_last_delivery_is_told_as_it_was(circle):
+    assert cost.last_delivery() is None
+    post = delivered(circle.alice)
+    FanoutChunk.objects.filter(job=post.pk).update(
+        finished_at=post.created_at + timedelta(seconds=2)
+    )
+    last = cost.LastDelivery(post.pk, followers=2, home_caches=1, seconds=2)
+    assert cost.last_delivery(circle.alice) == cost.last_delivery() == last
+    assert cost.last_delivery(circle.bob) is None
+    pending = publish(circle.alice)
+    assert cost.last_delivery() == last, f"{pending.pk} is not delivered yet"
+
+
+def test_before_a_switch_stands_what_was_measured(circle):
+    post = delivered(circle.alice)
+    FanoutChunk.objects.filter(job=post.pk).update(
+        finished_at=post.created_at + timedelta(seconds=2)
+    )
+    PostCounts.objects.filter(pk=post.pk).update(reads=70)
+    assert list(dict(cost.before_switch(circle.alice)).values()) == [
+        "home caches of 1 of 2 followers, in 2.0 s", "2, 50 % of them online", "0.1", "0", "10",
+    ]  # fmt: skip
+    assert list(dict(cost.before_switch()).values())[1:] == ["50%"]
+    assert dict(cost.before_switch(circle.bob))["the last delivery of a post"] == (
+        "There is no finished delivery yet."
+    )
 
 
 def test_a_site_that_chooses_looks_at_large_authors_only(circle, settings):

@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 
 from apps.graph.actions import follow_user
 from apps.timeline.models import AuthorPolicy, Backfill, PolicyChange, SitePolicy
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user
 from tests.support.faults import dead_redis
 from tests.support.staff import browser_of, make_staff
 
@@ -62,34 +62,23 @@ def test_who_may_only_look_changes_nothing(alice):
     assert not AuthorPolicy.objects.exists()
 
 
-def test_the_site_tries_a_policy_with_a_canary_and_then_with_everybody(chief, alice):
-    publish(alice)
-    percent = alice.pk % 100 % 50 + 1
-    data = {
-        "policy": "pull",
-        "why": "A trial.",
-        "try_canary": "x",
-        "percent": str(percent),
-        **YES,
-    }
-    refused = chief.post(f"{SITE}/change/", {**data, "percent": "51"}).content.decode()
-    assert "errorlist" in refused
+def test_what_was_measured_is_shown_before_the_switch(chief, alice):
+    follow_user(make_user(), alice)
+    delivered(alice)
+    data = {"handle": "alice", "policy": "auto", "why": "x"}
+    asked = chief.post(f"{ROOT}/authorpolicy/add/", data).content.decode()
+    assert "home caches of 0 of 1 followers, in" in asked
+    assert "up to 150 followers everybody gets it" in asked, "what auto would choose, and why"
+    asked = chief.post(f"{SITE}/change/", {"policy": "pull", "why": "x"}).content.decode()
+    assert "home caches of 0 of 1 followers, in" in asked
     assert not PolicyChange.objects.exists()
-    page = chief.post(f"{SITE}/change/", data, follow=True)
-    site = SitePolicy.objects.get()
-    assert (site.policy, site.canary, site.canary_percent) == ("online", "pull", percent)
-    page = chief.get(f"{SITE}/change/").content.decode()
-    assert f"“pull at reading” for {percent} % of the authors" in page
-    assert 'name="everybody"' in page
-    chief.post(f"{SITE}/press/", {"end": "x"})
-    assert SitePolicy.objects.get().canary_percent == 0
-    chief.post(f"{SITE}/change/", data)
-    done = chief.post(f"{SITE}/press/", {"everybody": "x"}, follow=True).content.decode()
-    assert "messagelist" in done
-    site = SitePolicy.objects.get()
-    assert (site.policy, site.canary_percent, site.pulls_all) == ("pull", 0, True)
+
+
+def test_one_press_leads_the_site_back(chief):
+    for policy in ("pull", "push"):
+        chief.post(f"{SITE}/change/", {"policy": policy, "why": "x", **YES})
     chief.post(f"{SITE}/press/", {"back": "x"})
-    assert SitePolicy.objects.get().policy == "online"
+    assert SitePolicy.objects.get().policy == "pull"
 
 
 def test_one_press_leads_back_to_the_policy_before(chief, alice):
@@ -100,8 +89,8 @@ def test_one_press_leads_back_to_the_policy_before(chief, alice):
     assert 'name="back"' in chief.get(f"{change}/change/").content.decode()
     assert chief.get(f"{change}/press/").status_code == 302
     assert AuthorPolicy.objects.get().policy == "pull", "a link does nothing"
-    chief.post(f"{change}/press/", {"everybody": "x"})
-    assert AuthorPolicy.objects.get().policy == "pull", "not a press of authors"
+    chief.post(f"{change}/press/", {"everything": "x"})
+    assert AuthorPolicy.objects.get().policy == "pull", "no press of this name"
     chief.post(f"{change}/press/", {"back": "x"})
     row = AuthorPolicy.objects.get()
     assert (row.policy, row.mode) == ("site", None)
@@ -112,7 +101,7 @@ def test_the_pages_speak_chinese(chief, alice):
     chief.cookies["lang"] = "zh-hans"
     data = {"policy": "pull", "why": "x"}
     page = chief.post(f"{SITE}/change/", data).content.decode()
-    for words in ("此切换的代价", "目前尚未切换", "先用灰度试行", "尚无可供比较的投递"):
+    for words in ("切换之前", "目前尚未切换", "尚无已完成的投递"):
         assert words in page
 
 
@@ -160,14 +149,20 @@ def test_the_command_sets_shows_and_explains(alice, capsys):
     assert "auto would choose push: 1 followers" in printed
     assert "1 measured" in printed
     call_command("policy", "back", "@alice")
-    call_command("policy", "canary", "pull", "--percent", "50")
-    call_command("policy", "show")
-    call_command("policy", "back", "site")
-    printed = capsys.readouterr().out
-    assert "@alice: pull" in printed
-    assert "canary: pull for 50 % of the authors" in printed
-    assert "canary: off (0 authors now)" in printed
+    assert "@alice: pull" in capsys.readouterr().out
     assert Backfill.objects.count() == 1
+
+
+def test_the_command_tells_what_was_measured(alice, capsys):
+    follow_user(make_user(), alice)
+    call_command("policy", "explain", "site")
+    printed = capsys.readouterr().out
+    assert "site: online (online now" in printed
+    assert "the last delivery of a post: There is no finished delivery yet." in printed
+    delivered(alice)
+    for target in ("site", "@alice"):
+        call_command("policy", "explain", target)
+        assert "home caches of 0 of 1 followers, in " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -175,7 +170,6 @@ def test_the_command_sets_shows_and_explains(alice, capsys):
     [
         (("set", "site", "site"), "no site above"),
         (("set", "@nobody", "pull"), "handle"),
-        (("canary", "pull", "--percent", "51"), "1 to 50 %"),
         (("back", "site"), "no policy before"),
     ],
 )

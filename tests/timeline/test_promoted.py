@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.accounts.actions import update_profile, update_settings
 from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences, missing_in_windows
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.audit.oracle import Oracle
 from apps.engagement.actions import mark_post_read
 from apps.errors import DomainError
@@ -33,10 +33,12 @@ from apps.promotions.tasks import apply_time
 from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.handlers import update_promoted_posts, update_second_levels
-from apps.timeline.home import get_activity, home_timeline, newer_count
+from apps.timeline.history.unread import get_activity, newer_count
+from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
 from apps.timeline.pipeline import promoted
 from apps.timeline.pipeline.promoted import count_seen, count_shown
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.ranking.ordering import ranked_page
 from apps.timeline.sources import older, second_level
 from apps.timeline.sources import sql as pull
@@ -300,7 +302,7 @@ class TestWhatIsShown:
         assert explain(user_by_id(reader.pk), post.pk).on_home
         mark_post_read(reader, post.pk)
         found = explain(user_by_id(reader.pk), post.pk)
-        assert (found.on_home, found.source) == (False, Source.READ)
+        assert (found.on_home, found.reason) == (False, Reason.READ)
         assert post.pk not in shown(reader)
 
     def test_why(self, campaign, reader, shop):

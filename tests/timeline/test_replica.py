@@ -128,8 +128,32 @@ def test_a_post_is_written_once_per_shard_and_not_once_per_follower(shards):
     assert list(found) == [(post.pk, False), (answer.pk, True)]
 
 
-def test_the_subscriber_it_waits_for_exists():
+def test_the_subscriber_it_waits_for_exists(shards):
     assert replica.SUBSCRIBER in subscribers("post_published")
+
+
+def test_a_site_without_shards_has_no_replicas(settings, monkeypatch):
+    assert settings.TIMELINE_SHARDS == []
+    alice, reader = make_user(), make_user()
+    follow_user(reader, alice)
+    post = publish(alice)
+    assert not Event.objects.filter(subscriber=replica.SUBSCRIBER).exists()
+    monkeypatch.setattr(outbox, "MIN_AUTHORS", 1)
+    monkeypatch.setattr(outbox, "_are_mostly_missing", None)  # nobody asks
+    assert outbox.newest_ids_of_followees(reader.pk, 9) == [post.pk]
+    maintain_second_level()
+    delete_post(post.pk, by=alice)
+    deliver()
+    assert not PostReplica.objects.exists()
+    assert not ReplicaMark.objects.exists()
+
+
+def test_what_was_recorded_when_there_were_shards_ends_without_them(shards, settings):
+    post = publish(make_user())
+    settings.TIMELINE_SHARDS = []
+    deliver()
+    event = Event.objects.get(subscriber=replica.SUBSCRIBER, payload__post_id=post.pk)
+    assert event.state == "done"
 
 
 def test_a_refresh_is_one_query_on_one_shard_where_naive_pull_asks_them_all(shards):

@@ -10,7 +10,7 @@ from apps.errors import BadRequest
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.posts.actions.publish import delete_post
-from apps.timeline.home import ReadPosition, get_activity, may_have_unread
+from apps.timeline.history.unread import ReadPosition, get_activity, may_have_unread
 from feedcache.connections import timelines
 from tests.support.factories import deliver, delivered, make_user, publish, seconds_ago
 from tests.support.pages import ids

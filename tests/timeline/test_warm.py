@@ -14,7 +14,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import repost
 from apps.posts.queries import ViewerContext
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.page import Links, _links, hydrate, hydrate_for
+from apps.timeline.pipeline.hydrate import Links, _links, hydrate, hydrate_for
 from feedcache.structures import bloom
 from tests.support.factories import deliver, make_user, publish
 from tests.support.waiting import wait_until

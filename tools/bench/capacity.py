@@ -16,19 +16,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from apps.timeline.fanout import unit_costs
+from apps.timeline.fanout.cost import ONLINE_MICROSECONDS
 from runner.checkout import ROOT
 
 MEASURED = ROOT / "docs" / "bench" / "site.json"
 DAY = 86_400
 UTILISED = 0.6  # of a core: above it requests begin to wait for each other
 # Bytes, with all that the servers take besides: docs/bench/caches.json, ./run bench timeline --only memory.
-WINDOW_ENTRY, WINDOW_LENGTH = unit_costs.ENTRY_BYTES, 800
+WINDOW_ENTRY, WINDOW_LENGTH = 10.4, 800
 RELATION, OUTBOX_ID, OUTBOX_LENGTH = 4.3, 9.3, 200
 COUNTERS, MARK, CONTENT, CARD = 21.5, 1.2, 700, 500
 ROW = 600  # of a post in PostgreSQL, with its indexes and counts
 # Live followers a second that one worker and its share of a Redis serve.
-DELIVERED = round(1e6 / (unit_costs.ONLINE.process + unit_costs.ONLINE.redis))
+DELIVERED = round(1e6 / ONLINE_MICROSECONDS)
 WINDOW_DAYS, COUNTER_DAYS, CONTENT_DAYS, MARK_DAYS = 3, 60, 7, 90
 GIB = 2**30
 LOADS = "cores at"  # the lines of real loads begin so

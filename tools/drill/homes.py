@@ -33,7 +33,7 @@ def explanations(verdicts: Verdicts, pairs: int, *, seed: int) -> None:
         verdicts["I22"].checked += 1
         if outcome.fault:
             told = (
-                f"{outcome.post_id} for {outcome.viewer.pk}: {outcome.source}, but {outcome.fault}"
+                f"{outcome.post_id} for {outcome.viewer.pk}: {outcome.reason}, but {outcome.fault}"
             )
             verdicts["I22"].violate(told)
 

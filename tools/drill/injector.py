@@ -107,8 +107,7 @@ class Injector:
 
     def _note_death(self, name: str) -> None:
         # Who loses a child twice within seconds, or the broker in the middle of closing the connection to it, gives up
-        # and # is started again by its supervisor: I20 allows for that. Whoever ends at other times has a fault of its
-        # own.
+        # and is started again by its supervisor: I20 allows for that. Whoever ends at other times has its own fault.
         since = time.monotonic() - self._shaken.get(name, -GIVES_UP_SECONDS)
         is_ours = since < GIVES_UP_SECONDS
         self._history.note(event="gave up" if is_ours else "death", target=name)

@@ -15,8 +15,8 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
     # With every new window Chromium loads the list below its own address bar: a page of 350 modules, while ours is
-    # measured. # The switch takes the place of Playwright's; what follows was in that one, and would go to the network
-    # or hold back # paints.
+    # measured. The switch takes the place of Playwright's; what follows was in that one, and would go to the network or
+    # hold back paints.
     "--disable-features=WebUIOmniboxPopup,PaintHolding,HttpsUpgrades,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying",
 ]  # fmt: skip
 WAIT_MS = 15_000

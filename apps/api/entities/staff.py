@@ -12,18 +12,13 @@ from feedcache.servers.topology_listener import Report
 
 
 class SitePolicyJson(TypedDict):
-    """The policy of the site. `pulls_all`: readers merge the outboxes of all whom they follow.
-
-    `canary` is the policy of `canary_percent` of the authors; empty without a canary.
-    """
+    """The policy of the site. `pulls_all`: readers merge the outboxes of all whom they follow."""
 
     policy: Annotated[str, Policy]
     mode: Annotated[str, Mode]
     pulls_all: bool
     generation: int
     version: int
-    canary: str
-    canary_percent: int
 
 
 def site_policy_json(row: SitePolicy) -> SitePolicyJson:
@@ -33,8 +28,6 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
         "pulls_all": row.pulls_all,
         "generation": row.generation,
         "version": row.version,
-        "canary": row.canary,
-        "canary_percent": row.canary_percent,
     }
 
 
@@ -44,7 +37,6 @@ class AuthorPolicyJson(TypedDict):
     account_id: str
     policy: Annotated[str, Policy]
     mode: Annotated[str, Mode] | None
-    in_canary: bool
     merged_since: DateTime | None
     reason: str
     measured: dict[str, float]
@@ -56,7 +48,6 @@ def author_policy_json(row: AuthorPolicy) -> AuthorPolicyJson:
         "account_id": str(row.author_id),
         "policy": row.policy,
         "mode": row.mode,
-        "in_canary": row.in_canary,
         "merged_since": optional_timestamp(row.pulled_since),
         "reason": row.reason,
         "measured": row.measured,

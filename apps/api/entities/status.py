@@ -35,8 +35,7 @@ from apps.posts.actions.drafts import (
 from apps.posts.content.post import Application, Picture, PostContent
 from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
 from apps.tags.names import tag_address
-from apps.timeline.aggregate import Verb, group_key
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.reasons import reasons
 
 MAX_VARIANTS = 8  # of a status that are cached as bytes
@@ -364,7 +363,7 @@ def status_json(item: FeedItem) -> StatusJson:
             "reads_count": counts.reads if flags.own else None,
             "promotion": _promotion(item),
             "because": reasons(item),
-            "group_key": group_key(Verb.REPOST, original.id) if item.is_repost else None,
+            "group_key": item.group_key,
         },
     }
 

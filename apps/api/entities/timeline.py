@@ -7,14 +7,14 @@ from rest_framework import serializers
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import DateTime, Input, optional_timestamp, timestamp
 from apps.api.entities.status import StatusJson, status_json
-from apps.audit.explain import Explanation, Source
+from apps.audit.explain import Explanation
 from apps.audit.models import Kind
 from apps.audit.own_page.check import PageCheck
 from apps.notifications.conversations import ConversationItem
-from apps.timeline.aggregate import Action, Verb
 from apps.timeline.fanout.author_receipts import AuthorReceipt
 from apps.timeline.history.catch_up import CatchUp
 from apps.timeline.models import Mode
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.ranking.algorithms import Algorithm, Scored, available
 from apps.timeline.ranking.models import NAME_MAX_CHARACTERS
 
@@ -95,34 +95,6 @@ def page_check_json(check: PageCheck) -> PageCheckJson:
     }
 
 
-class FeedStatusJson(StatusJson):
-    """A status with the rules of a feed that brought it."""
-
-    x_because: Annotated[list[str], "Told to the owner of the feed only."]
-
-
-class ActionJson(TypedDict):
-    """What an account did, with whom or what."""
-
-    verb: Annotated[str, Verb]
-    group_key: Annotated[str, "Verb and object: show actions with the same key as one."]
-    created_at: DateTime
-    account: Annotated[AccountJson, "Who did it."]
-    status: Annotated[StatusJson | None, "What was liked or reposted."]
-    target_account: Annotated[AccountJson | None, "Who was followed."]
-
-
-def action_json(action: Action) -> ActionJson:
-    return {
-        "verb": action.verb.value,
-        "group_key": action.group_key,
-        "created_at": timestamp(action.created_at),
-        "account": account_json(action.actor),
-        "status": status_json(action.item) if action.item else None,
-        "target_account": account_json(action.target) if action.target else None,
-    }
-
-
 class AlgorithmJson(TypedDict):
     """An algorithm to choose."""
 
@@ -162,7 +134,7 @@ class ExplanationJson(TypedDict):
 
     id: str
     on_home: bool
-    reason: Annotated[str, Source]
+    reason: Annotated[str, Reason]
     text: Annotated[str, "The reason as a sentence, in the reader's language."]
     at: Annotated[
         DateTime | None,
@@ -180,7 +152,7 @@ def explanation_json(explanation: Explanation) -> ExplanationJson:
     return {
         "id": str(explanation.item.id),
         "on_home": explanation.on_home,
-        "reason": explanation.source.value,
+        "reason": explanation.reason.value,
         "text": explanation.text,
         "at": optional_timestamp(explanation.when),
         "delivery": delivery if explanation.chunk is not None else None,

@@ -1,4 +1,4 @@
-"""Lists and their members; circles; feeds by rules."""
+"""Lists and their members; circles."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,23 +13,17 @@ from apps.api.decorators import endpoint, operation
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.list import (
     CircleJson,
-    FeedChange,
-    FeedInput,
-    FeedJson,
     ListChange,
     ListInput,
     ListJson,
     PeopleInput,
     circle_json,
-    feeds_json,
     list_json,
 )
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import CURSOR_PARAMETERS, MAX_PEOPLE, PEOPLE_DEFAULT, paged
 from apps.api.params import validated
 from apps.errors import BadRequest
-from apps.feeds.actions import change_feed, create_feed, delete_feed
-from apps.feeds.queries import feeds_of, own_feed
 from apps.graph.groups.actions import (
     add_members,
     change_group,
@@ -158,41 +152,3 @@ def _texts(fields: Any) -> list[str]:
 def circles(request: Request) -> Response:
     """Own circles and shared ones, at most 200; they are made and filled on the settings pages."""
     return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request))])
-
-
-@operation("Your feeds by rules", list[FeedJson], method="GET", tags=["feeds"], errors=[401])
-@operation(
-    "Make a feed by rules",
-    FeedJson,
-    method="POST",
-    name="create_feed",
-    tags=["feeds"],
-    request=FeedInput,
-    errors=[400, 401, 422],
-)
-@endpoint(GET="read:lists", POST="write:lists")
-def feeds(request: Request) -> Response:
-    """One's feeds, at most 20; or a new one."""
-    viewer = viewer_of(request)
-    if request.method == "GET":
-        return Response(feeds_json(feeds_of(viewer)))
-    fields = validated(FeedInput(data=request.data))
-    return Response(feeds_json([create_feed(viewer, **fields)])[0])
-
-
-@operation("One of your feeds", FeedJson, method="GET", name="show_feed", tags=["feeds"])
-@operation(
-    "Change a feed", FeedJson, method="PUT", name="change_feed", tags=["feeds"], request=FeedChange
-)
-@operation("Delete a feed", EMPTY_OBJECT, method="DELETE", name="delete_feed", tags=["feeds"])
-@endpoint(GET="read:lists", PUT="write:lists", DELETE="write:lists")
-def feed(request: Request, feed_id: int) -> Response:
-    """Show, change or delete a feed; its address stays."""
-    viewer = viewer_of(request)
-    if request.method == "GET":
-        return Response(feeds_json([own_feed(viewer, feed_id)])[0])
-    if request.method == "DELETE":
-        delete_feed(viewer, feed_id)
-        return Response({})
-    fields = validated(FeedChange(data=request.data))
-    return Response(feeds_json([change_feed(viewer, feed_id, **fields)])[0])

@@ -37,7 +37,7 @@ from apps.tags import actions
 from apps.tags.models import Tag
 from apps.tags.queries import followed_page, tag_named, tag_usages, tags_beginning
 from apps.tags.trends import trending_tags
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import parse_id
 

@@ -67,7 +67,7 @@ from apps.posts.models import QuotePolicy
 from apps.posts.queries import source_of, versions_of
 from apps.throttling import rate_limit
 from apps.timeline import publishing
-from apps.timeline.pipeline.page import hydrate
+from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.word_filters import apply_filters, mark_filtered
 from apps.timeline.thread import (
     MAX_CONTEXT_ANCESTORS,

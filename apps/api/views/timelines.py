@@ -12,18 +12,15 @@ from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.status import StatusJson, status_json, statuses_as_bytes
 from apps.api.entities.timeline import (
-    ActionJson,
     ActivityJson,
     CatchUpJson,
     ConversationJson,
     ExplanationJson,
-    FeedStatusJson,
     PageCheckJson,
     RankedStatusJson,
     RankingInput,
     RankingJson,
     ReceiptJson,
-    action_json,
     catch_up_json,
     conversation_json,
     explanation_json,
@@ -38,8 +35,6 @@ from apps.api.params import is_true, optional_bool, shows_its_answer, validated
 from apps.audit import explain as reasons
 from apps.audit.own_page.check import check_page
 from apps.errors import BadRequest
-from apps.feeds.queries import readable_feed
-from apps.feeds.timeline import feed_timeline
 from apps.graph.groups.queries import own_group
 from apps.graph.models import UserList
 from apps.http import requests
@@ -54,13 +49,13 @@ from apps.pagination import Cursor, Page, parse_moment
 from apps.tags.names import normalize
 from apps.tags.queries import tag_named
 from apps.throttling import check_rate_limit
-from apps.timeline.aggregate import ActionCursor, aggregate_page
 from apps.timeline.fanout.author_receipts import receipt_of
 from apps.timeline.history.as_of import home_as_of
 from apps.timeline.history.catch_up import catch_up as timeline_since
-from apps.timeline.home import get_activity, home_timeline
+from apps.timeline.history.unread import get_activity
+from apps.timeline.home import home_timeline
 from apps.timeline.list import bookmarks_timeline, favourites_timeline, list_timeline
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.promoted import count_shown
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import MAX_NAMES, TagQuery, public_timeline, tag_timeline
@@ -247,31 +242,6 @@ def of_list(request: Request, list_id: int) -> Response:
 
 
 @operation(
-    "The posts that a feed by rules catches",
-    list[FeedStatusJson],
-    name="feed_timeline",
-    tags=["feeds"],
-    errors=[400, 404, 422, 429],
-    description="One of your own, or a public one; of that others see the public statuses only. A page may be short "
-    "or empty while there is more: follow the `Link` header.",
-    parameters=POSTS_PARAMETERS,
-)
-@endpoint(GET="read:lists", public=True)
-def of_feed(request: Request, feed_id: int) -> Response:
-    """A feed's timeline."""
-    viewer, cursor = requests.viewer_of(request), posts_cursor(request)
-    feed = readable_feed(requests.viewer_id_of(request), feed_id)
-    if feed.include_words:
-        requests.limit_searches(request)
-    page = feed_timeline(feed, viewer, cursor)
-    with stage("present"):
-        body: list[FeedStatusJson] = [
-            {**status_json(item), "x_because": list(item.because)} for item in page.items
-        ]
-        return paged(request, page, body)
-
-
-@operation(
     "Public posts with a tag",
     list[StatusJson],
     name="tag_timeline",
@@ -320,31 +290,6 @@ def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
         if viewer is not None and shows_its_answer(request):
             count_shown(viewer.pk, page.items)
         return paged(request, page, statuses_as_bytes(page.items))
-
-
-@operation(
-    "What the people you follow liked and reposted, and whom they followed",
-    list[ActionJson],
-    errors=[400, 401],
-    description="Single actions, newest first, each with a `group_key` for those who show `A, B and 3 "
-    "others liked ...`. Follow the `Link` header: no action is lost or comes twice.",
-    parameters=[
-        OpenApiParameter("after", str, description="From the `Link` header."),
-        OpenApiParameter("limit", int, description="How many at most; clamped."),
-    ],
-)
-@endpoint(GET="read:statuses")
-def aggregate(request: Request) -> Response:
-    """A page of the aggregate feed; who keeps out of it is not in it."""
-    cursor = ActionCursor.from_query(request.query_params)
-    page = aggregate_page(viewer_of(request), cursor)
-    with stage("present"):
-        body = [action_json(action) for action in page.items]
-    headers = None
-    if page.after is not None:
-        query = urlencode({"after": str(page.after), "limit": cursor.limit})
-        headers = {"Link": f'<{absolute(request.path)}?{query}>; rel="next"'}
-    return Response(body, headers=headers)
 
 
 @operation(

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
-from apps.audit.explain import Explanation, Source, explain
+from apps.audit.explain import Explanation, explain
 from apps.audit.oracle import Oracle, Row, rows
 from apps.errors import NotFound
 from apps.timeline.fanout.receipts import unpack
+from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
 NEWEST = 2_000  # half of the posts are of these, as readers ask for what is recent
-FOLLOWED = {Source.PUSH, Source.BACKFILL, Source.REBUILT, Source.FOLLOWED, Source.PULL, Source.STORAGE}  # fmt: skip
-LATE = {Source.WAITING: "pending", Source.FAILED: "dead"}
+FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
+LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}
 
 _LEDGER = """
 SELECT j.created_at, f.created_at AS followed_at, c.state, c.reached, c.lost, j.state AS job
@@ -30,7 +31,7 @@ WHERE p.id = %(post)s
 class Outcome:
     viewer: User
     post_id: int
-    source: str
+    reason: str
     fault: str  # empty when it is right
 
 
@@ -62,16 +63,16 @@ def _compare(viewer: User, post_id: int, oracle: Oracle, home: Sequence[int]) ->
     reposts = [one for one in home if oracle.posts[one]["kind"] == "repost"]
     by_repost = {one for one in reposts if oracle.posts[one]["source_id"] == post_id}
     if shown_id != post_id and shown_id not in by_repost:
-        return Outcome(viewer, post_id, found.source.value, "is told of another post")
-    if by_repost and not found.on_home and found.source not in {*LATE, Source.READ}:
-        return Outcome(viewer, post_id, found.source.value, "a repost of it is on the home page")
+        return Outcome(viewer, post_id, found.reason.value, "is told of another post")
+    if by_repost and not found.on_home and found.reason not in {*LATE, Reason.READ}:
+        return Outcome(viewer, post_id, found.reason.value, "a repost of it is on the home page")
     fault = _fault(viewer, found, oracle, is_home=shown_id in home)
-    return Outcome(viewer, post_id, found.source.value, fault)
+    return Outcome(viewer, post_id, found.reason.value, fault)
 
 
 def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -> str:
     """What is wrong with an explanation; empty when it is right."""
-    post_id, source = found.item.id, found.source
+    post_id, source = found.item.id, found.reason
     if not oracle.is_shown(viewer.pk, post_id):
         return "is not for this reader"
     if found.on_home and not is_home:
@@ -85,12 +86,12 @@ def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -
 
 def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: Row) -> str:
     """The same of a post that belongs on the home page, unless the reader has read it."""
-    source = found.source
+    source = found.reason
     if not found.on_home:
         is_late = LATE.get(source) == (ledger["state"] or ledger["job"])
         return (
             ""
-            if is_late or (source == Source.READ and viewer.hides_read)
+            if is_late or (source == Reason.READ and viewer.hides_read)
             else "is on the home page"
         )
     expected = _reason(viewer.pk, found.item.id, oracle)
@@ -98,9 +99,9 @@ def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: 
         return f"the reason is {expected.value}"
     was_reached = ledger["reached"] is not None and viewer.pk in unpack(bytes(ledger["reached"]))
     contradicted = {
-        Source.PUSH: not was_reached,
-        Source.REBUILT: was_reached,
-        Source.BACKFILL: not (
+        Reason.PUSH: not was_reached,
+        Reason.REBUILT: was_reached,
+        Reason.BACKFILL: not (
             ledger["followed_at"]
             and ledger["created_at"]
             and ledger["followed_at"] > ledger["created_at"]
@@ -109,19 +110,19 @@ def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: 
     return "the ledger says otherwise" if contradicted.get(source) else ""
 
 
-def _reason(viewer_id: int, post_id: int, oracle: Oracle) -> Source:
+def _reason(viewer_id: int, post_id: int, oracle: Oracle) -> Reason:
     post = oracle.posts[post_id]
     author = post["author_id"]
     if author == viewer_id:
-        return Source.OWN
+        return Reason.OWN
     if post["visibility"] in {"circle", "friends"}:
-        return Source(post["visibility"])
+        return Reason(post["visibility"])
     if author in oracle.follows[viewer_id]:
-        return Source.FOLLOWED
-    return Source.TAG if post_id in oracle.tagged[viewer_id] else Source.PROMOTED
+        return Reason.FOLLOWED
+    return Reason.TAG if post_id in oracle.tagged[viewer_id] else Reason.PROMOTED
 
 
-def _rule(viewer_id: int, post_id: int, oracle: Oracle) -> Source:
+def _rule(viewer_id: int, post_id: int, oracle: Oracle) -> Reason:
     """The first rule against a post that the reader may see and that is not on the reader's home page."""
     post = oracle.posts[post_id]
     author = post["author_id"]
@@ -133,16 +134,16 @@ def _rule(viewer_id: int, post_id: int, oracle: Oracle) -> Source:
         or oracle.is_promoted(viewer_id, post)
     )
     rules = (
-        (oracle.is_muted(viewer_id, post), Source.MUTED),
-        (post["kind"] == "repost" and author in oracle.unshared[viewer_id], Source.UNSHARED),
-        (author in oracle.elsewhere[viewer_id], Source.LISTED),
-        (oracle.is_unwanted_language(viewer_id, post), Source.LANGUAGE),
-        (oracle.is_hidden_reply(viewer_id, post), Source.REPLY),
-        (not is_wanted, Source.NOT_FOLLOWED),
+        (oracle.is_muted(viewer_id, post), Reason.MUTED),
+        (post["kind"] == "repost" and author in oracle.unshared[viewer_id], Reason.UNSHARED),
+        (author in oracle.elsewhere[viewer_id], Reason.LISTED),
+        (oracle.is_unwanted_language(viewer_id, post), Reason.LANGUAGE),
+        (oracle.is_hidden_reply(viewer_id, post), Reason.REPLY),
+        (not is_wanted, Reason.NOT_FOLLOWED),
     )
-    found = next((source for applies, source in rules if applies), Source.FILTERED)
-    if found == Source.NOT_FOLLOWED and _has_quiet_tag(viewer_id, post_id):
-        return Source.TAG_NOT_PUBLIC
+    found = next((source for applies, source in rules if applies), Reason.FILTERED)
+    if found == Reason.NOT_FOLLOWED and _has_quiet_tag(viewer_id, post_id):
+        return Reason.TAG_NOT_PUBLIC
     return found
 
 

@@ -12,7 +12,7 @@ from apps.pagination import MAX_LIMIT, Cursor, Page, id_after
 from apps.timeline import policy
 from apps.timeline.history.as_of import home_as_of
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import first_id_at
 

@@ -20,7 +20,7 @@ from apps.errors import Conflict
 from apps.events.actions import record
 from apps.graph.cache import forget_graph_revisions
 from apps.graph.models import GraphImport
-from feedcache.structures.counters.service import Row
+from feedcache.structures.counters.records import Row
 
 _NO_TIMEOUT = "SET LOCAL statement_timeout = 0"
 

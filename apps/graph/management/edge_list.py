@@ -48,9 +48,8 @@ class EdgeList:
 
     path: Path
     prefix: str
-    digest: (
-        str  # of the file as it is and of the prefix, which makes other accounts of the same names
-    )
+    # Of the file as it is and of the prefix, which makes other accounts of the same names.
+    digest: str
     line_count: int
 
     def lines(self, *, after: int = 0) -> Iterator[Line]:

@@ -48,7 +48,7 @@ from apps.throttling import check_rate_limit
 from feedcache.ids import next_post_id, second_of
 from feedcache.rate_limit import RateLimitResult
 from feedcache.read_through import QueueWrites
-from feedcache.structures.counters.service import Row
+from feedcache.structures.counters.records import Row
 
 _POST, _COUNTS = Columns(Post), Columns(UserCounts)
 _LOCK = f"""

@@ -25,7 +25,7 @@ from apps.posts.models import OPEN, Attachment, Kind, Medium, Poll, Post, QuoteP
 from apps.posts.wire import post_pb2 as wire
 from apps.tags.names import normalize
 from feedcache.ids import MAX_ID
-from feedcache.read_through import pack, unpack
+from feedcache.read_through.envelope import pack, unpack
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,18 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from apps.accounts.admin import user_link
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
 from apps.timeline.admin.fanout import LedgerList
-from apps.timeline.fanout import cost, switch, what_if
-from apps.timeline.models import AuthorPolicy, Backfill, Policy, PolicyChange, SitePolicy
+from apps.timeline.fanout import cost, switch
+from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, PolicyChange, SitePolicy
 from feedcache.connections import RedisError
 
 Press = tuple[str, Callable[..., object]]
-DEFAULT_CANARY_PERCENT = 1
 
 
 class WhyForm(forms.ModelForm):
@@ -56,22 +55,9 @@ class AuthorForm(WhyForm):
 
 
 class SiteForm(WhyForm):
-    """The policy of the site; the page that asks once more says whether for a canary, and of how many percent."""
-
-    try_canary = forms.BooleanField(required=False)
-    percent = forms.IntegerField(required=False)
-
     class Meta:
         model = SitePolicy
         fields = ("policy",)
-
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
-        percent = data.get("percent") or 0
-        if data.get("try_canary") and not 1 <= percent <= switch.MAX_CANARY_PERCENT:
-            text = _("A canary is 1 to %(most)d %% of the authors.")
-            raise forms.ValidationError(text % {"most": switch.MAX_CANARY_PERCENT})
-        return data
 
     def clean_policy(self) -> str:
         policy = str(self.cleaned_data["policy"])
@@ -83,7 +69,7 @@ class SiteForm(WhyForm):
 class PolicyAdmin(StaffList):
     """The base of both policies: a change is a switch, never a write of the row.
 
-    A switch is asked about once more, with what it would cost; the way back is one press.
+    A switch is asked about once more, with what deliveries cost now; the way back is one press.
     """
 
     change_form_template = "admin/policy_form.html"
@@ -96,8 +82,8 @@ class PolicyAdmin(StaffList):
         """Choose for the row what was filled in, while everything runs."""
 
     @abstractmethod
-    def forecast(self, row: Any, data: dict[str, Any]) -> dict[str, Any]:
-        """What the switch would cost, for the page that asks once more."""
+    def costs(self, row: Any, data: dict[str, Any]) -> dict[str, Any]:
+        """Whose policy it is and what was measured, for the page that asks once more."""
 
     @abstractmethod
     def presses(self, row: Any) -> dict[str, Press]:
@@ -130,13 +116,10 @@ class PolicyAdmin(StaffList):
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": _("What this switch would cost"),
+            "title": _("Before the switch"),
             "after": Policy(data["policy"]).label,
             "fields": {name: data[name] for name in ("handle", "policy", "why") if name in data},
-            "canary_percent": DEFAULT_CANARY_PERCENT,
-            "canary_max": switch.MAX_CANARY_PERCENT,
-            "has_canary": self.model is SitePolicy,
-            **self.forecast(row, data),
+            **self.costs(row, data),
         }
         return TemplateResponse(request, "admin/policy_switch.html", context)
 
@@ -172,16 +155,6 @@ class PolicyAdmin(StaffList):
         return True
 
 
-def _forecast(audience: what_if.Audience, policy: str, author: User | None) -> dict[str, Any]:
-    forecasts = [what_if.forecast(audience, one) for one in (audience.mode, policy)]
-    return {
-        "rows": what_if.table(forecasts),
-        "reason": forecasts[1].reason,
-        "error": what_if.error_text(what_if.last_delivery(author)),
-        "processes": what_if.PROCESSES,
-    }
-
-
 @admin.register(AuthorPolicy)
 class AuthorPolicyAdmin(PolicyAdmin):
     form = AuthorForm
@@ -189,15 +162,14 @@ class AuthorPolicyAdmin(PolicyAdmin):
         "author_link",
         "policy",
         "mode",
-        "in_canary",
         "pulled_since",
         "reason",
         "measured_at",
     )
-    list_filter = ("policy", "mode", "in_canary")
+    list_filter = ("policy", "mode")
     ordering = ("author",)
     search_fields = ("=author__handle",)
-    readonly_fields = ("mode", "in_canary", "pulled_since", "reason", "figures", "measured_at")
+    readonly_fields = ("mode", "pulled_since", "reason", "figures", "measured_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """As for changes: the first choice for an author is one."""
@@ -220,10 +192,12 @@ class AuthorPolicyAdmin(PolicyAdmin):
     def figures(self, row: AuthorPolicy) -> str:
         return cost.as_text(row.measured) or "-"
 
-    def forecast(self, row: AuthorPolicy | None, data: dict[str, Any]) -> dict[str, Any]:
-        author = _author(row, data)
-        shown = _forecast(what_if.audience_of(author), data["policy"], author)
-        return {**shown, "whose": f"@{author.handle}"}
+    def costs(self, row: AuthorPolicy | None, data: dict[str, Any]) -> dict[str, Any]:
+        author, reason = _author(row, data), ""
+        if data["policy"] == Policy.AUTO:
+            now = Mode(row.mode) if row and row.mode else None
+            reason = cost.choose(cost.measure(author.pk), now).reason
+        return {"whose": f"@{author.handle}", "rows": cost.before_switch(author), "reason": reason}
 
     def presses(self, row: AuthorPolicy) -> dict[str, Press]:
         before = switch.policy_before(row.pk)
@@ -249,9 +223,9 @@ def _author(row: AuthorPolicy | None, data: dict[str, Any]) -> User:
 @admin.register(SitePolicy)
 class SitePolicyAdmin(PolicyAdmin):
     form = SiteForm
-    list_display = ("policy", "mode", "canary_in_words", "pulls_all", "generation", "version")
-    fields = ("policy", "why", "mode", "canary_in_words", "pulls_all", "generation", "version")
-    readonly_fields = ("mode", "canary_in_words", "pulls_all", "generation", "version")
+    list_display = ("policy", "mode", "pulls_all", "generation", "version")
+    fields = ("policy", "why", "mode", "pulls_all", "generation", "version")
+    readonly_fields = ("mode", "pulls_all", "generation", "version")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SitePolicy]:
         """The row, which is there from the first look on."""
@@ -259,47 +233,24 @@ class SitePolicyAdmin(PolicyAdmin):
         rows: QuerySet[SitePolicy] = super().get_queryset(request)
         return rows
 
-    @admin.display(description=gettext_lazy("canary"))
-    def canary_in_words(self, row: SitePolicy) -> str:
-        if not row.canary_percent:
-            return _("none")
-        number = AuthorPolicy.objects.filter(in_canary=True).count()
-        text = ngettext(
-            "“%(policy)s” for %(percent)d %% of the authors: %(count)d of them",
-            "“%(policy)s” for %(percent)d %% of the authors: %(count)d of them",
-            number,
-        )
-        policy = Policy(row.canary).label
-        return text % {"policy": policy, "percent": row.canary_percent, "count": number}
-
-    def forecast(self, row: SitePolicy, data: dict[str, Any]) -> dict[str, Any]:
-        shown = _forecast(what_if.audience_of_site(), data["policy"], None)
-        return {**shown, "whose": _("the whole site")}
+    def costs(self, row: SitePolicy, data: dict[str, Any]) -> dict[str, Any]:
+        return {"whose": _("the whole site"), "rows": cost.before_switch()}
 
     def presses(self, row: SitePolicy) -> dict[str, Press]:
-        found: dict[str, Press] = {}
-        if row.canary_percent:
-            canary = Policy(row.canary)
-            everybody = _("“%(policy)s” for everybody") % {"policy": canary.label}
-            found["everybody"] = everybody, partial(switch.set_site_policy, canary)
-            found["end"] = _("End the canary"), partial(switch.set_canary, canary, 0)
-        if before := switch.policy_before(None):
-            found["back"] = _back_to(before), partial(switch.set_site_policy, before)
-        return found
+        before = switch.policy_before(None)
+        if before is None:
+            return {}
+        return {"back": (_back_to(before), partial(switch.set_site_policy, before))}
 
     def switch(self, row: SitePolicy, data: dict[str, Any], *, by: str) -> None:
-        policy, why = Policy(data["policy"]), data["why"]
-        if data["try_canary"]:
-            switch.set_canary(policy, data["percent"], by=by, reason=why)
-        else:
-            switch.set_site_policy(policy, by=by, reason=why)
+        switch.set_site_policy(Policy(data["policy"]), by=by, reason=data["why"])
 
 
 @admin.register(PolicyChange)
 class PolicyChangeAdmin(StaffList):
     """The history of policies, including the choices of `auto`."""
 
-    list_display = ("made_at", "of", "before", "after", "percent", "reason", "made_by")
+    list_display = ("made_at", "of", "before", "after", "reason", "made_by")
     list_filter = ("after", "made_by")
     ordering = ("-pk",)
 

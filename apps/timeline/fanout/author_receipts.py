@@ -78,7 +78,7 @@ class AuthorReceipt:
             ),
         ):
             if number:
-                parts.append(words % {"count": _exact(number)})
+                parts.append(words % {"count": exact(number)})
         sentence = pgettext("between parts of a sentence", "; ").join(parts)
         return _("%(sentence)s.") % {"sentence": sentence}
 
@@ -161,7 +161,7 @@ def _thinned(points: Sequence[tuple[float, int]]) -> list[Any]:
 
 
 def _reached(receipt: AuthorReceipt) -> str:
-    facts = {"reached": _exact(receipt.reached), "expected": _exact(receipt.expected)}
+    facts = {"reached": exact(receipt.reached), "expected": exact(receipt.expected)}
     if receipt.is_addressed:
         words = ngettext(
             "Reached the home page of %(reached)s of %(expected)s person",
@@ -191,5 +191,5 @@ def duration(seconds: float) -> str:
     return _("%(number)s h") % {"number": round(seconds / 3600)}
 
 
-def _exact(number: int) -> str:
+def exact(number: int) -> str:
     return str(number_format(number, use_l10n=True, force_grouping=True))

@@ -1,9 +1,9 @@
-"""Policy `auto`: choose the cheapest mode for an author from measurements, and give the reason in words.
+"""What was measured of an author or the site, and policy `auto`: the cheapest mode for an author, with its reason.
 
 Pushing costs once per post and follower; pulling costs once per page that shows the author. Posts, followers and reads
 are measured on the site; the cost of one push and one pull, in processor time of Redis and of the process that does it,
-is what `./run bench timeline --only units` measured (`unit_costs`). A pulled author stays pulled until that is clearly
-more expensive (source 004: follower counts change all the time): in at T, out at 0.8 T.
+is what `./run bench timeline --only units` measured. A pulled author stays pulled until that is clearly more expensive
+(source 004: follower counts change all the time): in at T, out at 0.8 T.
 """
 
 from dataclasses import asdict, dataclass
@@ -16,11 +16,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
+from apps.events.leases import State
 from apps.posts.models import Post, PostCounts
-from apps.timeline.fanout import switch, unit_costs
+from apps.timeline.fanout import ledger, switch
+from apps.timeline.fanout.author_receipts import duration, exact
 from apps.timeline.models import (
     AuthorPolicy,
     FanoutChunk,
+    FanoutJob,
     Mode,
     Policy,
     PolicyChange,
@@ -33,6 +36,11 @@ DAYS = 7
 RECEIPTS = 50  # the newest chunks, for the share of followers online
 DEFAULT_ONLINE = 0.2
 AUTHORS_BATCH_SIZE = 500
+JOBS = 20  # the newest, among which the last finished delivery is looked for
+# Of one machine, but only how they compare counts: on a faster one all three are less.
+AWAY_MICROSECONDS = 0.82  # a follower without a home cache
+ONLINE_MICROSECONDS = 19.4  # more than that, for a follower with one
+PULL_MICROSECONDS = 20.5  # a pulled author, in a page of a reader who follows them
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +55,23 @@ class MeasuredCost:
     @property
     def push_seconds(self) -> float:
         """Cost of pushing to the followers online, per day."""
-        away, online = unit_costs.AWAY, unit_costs.ONLINE
-        each = away.redis + away.process + self.online * (online.redis + online.process)
+        each = AWAY_MICROSECONDS + self.online * ONLINE_MICROSECONDS
         return self.posts_a_day * self.followers * each / 1e6
 
     @property
     def pull_seconds(self) -> float:
         """Cost of pulling, per day: one vector per read."""
-        return self.reads_a_day * unit_costs.PULL_MICROSECONDS / 1e6
+        return self.reads_a_day * PULL_MICROSECONDS / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class LastDelivery:
+    """The last finished delivery of a post to followers; `seconds` from publication to its last receipt."""
+
+    post_id: int
+    followers: int
+    home_caches: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,53 @@ def online_share(author_id: int | None = None) -> float:
     newest = list(receipts.order_by("-job", "-pk").values("delivered", "expected")[:RECEIPTS])
     expected = sum(row["expected"] for row in newest)
     return sum(row["delivered"] for row in newest) / expected if expected else DEFAULT_ONLINE
+
+
+def last_delivery(author: User | None = None) -> LastDelivery | None:
+    """Of the author or of anybody; None without one among the newest jobs."""
+    jobs = FanoutJob.objects.exclude(mode=Mode.PULL).filter(state=State.DONE, parts__gt=0)
+    if author is not None:
+        jobs = jobs.filter(post__author=author)
+    newest = jobs.prefetch_related("post").order_by("-pk")[:JOBS]
+    for job in ledger.with_receipts(newest):
+        progress = ledger.delivery_progress(job)
+        if progress.pending or progress.lost or job.last_receipt is None:
+            continue
+        taken = max((job.last_receipt - job.post.created_at).total_seconds(), 0.0)
+        return LastDelivery(job.pk, progress.expected, progress.delivered, taken)
+    return None
+
+
+def before_switch(author: User | None = None) -> list[tuple[str, str]]:
+    """What the posts of an author, or of the site, cost now, as it was measured: labels and figures."""
+    last = last_delivery(author)
+    if last is None:
+        delivered = _("There is no finished delivery yet.")
+    else:
+        delivered = _("home caches of %(home_caches)s of %(followers)s followers, in %(time)s") % {
+            "home_caches": exact(last.home_caches),
+            "followers": exact(last.followers),
+            "time": duration(last.seconds),
+        }
+    found = [(_("the last delivery of a post"), delivered)]
+    if author is None:
+        return [*found, (_("followers online"), f"{online_share():.0%}")]
+    measured = measure(author.pk)
+    online = measured.followers * measured.online
+    followers = _("%(followers)s, %(online)s %% of them online") % {
+        "followers": exact(measured.followers),
+        "online": round(measured.online * 100),
+    }
+    return [
+        *found,
+        (_("followers"), followers),
+        (_("posts a day"), f"{measured.posts_a_day:.1f}"),
+        (
+            _("home caches written a day, when pushed to those online"),
+            exact(round(measured.posts_a_day * online)),
+        ),
+        (_("outboxes read a day, when pulled"), exact(round(measured.reads_a_day))),
+    ]
 
 
 def choose(measured: MeasuredCost, current: Mode | None) -> Choice:

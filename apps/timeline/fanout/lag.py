@@ -31,9 +31,8 @@ LATE_SECONDS = 10  # a delivery takes a second or two
 MAX_POSTS = 300  # of each kind: those that wait longest
 RETRY_AFTER_SECONDS = 5
 FRESH_SECONDS = 10  # of what was read: older than that it is not known
-DELIVERY = (
-    "apps.timeline.handlers.deliver_post"  # the subscriber of an event that begins a delivery
-)
+# The subscriber of an event that begins a delivery.
+DELIVERY = "apps.timeline.handlers.deliver_post"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,6 @@ slightly higher cost, until staff retry it.
 
 The whole site goes to pull in the same three steps. It comes back without a backfill: another generation of home
 windows begins empty, and each is rebuilt from PostgreSQL when its reader comes.
-
-A canary tries a policy with a share of the authors who have none of their own: always the same ones, by the last two
-digits of account numbers. They get rows of `AuthorPolicy`, so all that asks for an author's policy knows nothing of it.
 """
 
 from collections.abc import Callable
@@ -22,19 +19,10 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import (
-    Exists,
-    Expression,
-    ExpressionWrapper,
-    F,
-    IntegerField,
-    OuterRef,
-    Q,
-    QuerySet,
-)
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
-from apps.accounts.models import User, UserCounts
+from apps.accounts.models import User
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
@@ -54,7 +42,6 @@ from feedcache.connections import written
 
 AUTHORS_BATCH_SIZE = 500  # switches continued per run
 NOW = timedelta()  # claim rows as soon as they are due
-MAX_CANARY_PERCENT = 50
 POSTS_PER_CALL = 100  # keeps a script with a full chunk of readers to some milliseconds
 R = TypeVar("R", bound=leases.LeasedRow)
 
@@ -63,57 +50,32 @@ def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = ""
     """Set the policy of one author; it is in force when this returns, while a backfill may still run."""
     with transaction.atomic():
         row, _created = AuthorPolicy.objects.select_for_update().get_or_create(author=author)
-        before = Policy.SITE if row.in_canary else row.policy
         PolicyChange.objects.create(
-            author=author, before=before, after=policy, made_by=by, reason=reason
+            author=author, before=row.policy, after=policy, made_by=by, reason=reason
         )
-        row.policy, row.reason, row.in_canary = policy, reason, False
-        row.save(update_fields=["policy", "reason", "in_canary"])
+        row.policy, row.reason = policy, reason
+        row.save(update_fields=["policy", "reason"])
     apply_mode(author.pk, _mode_of(policy, row.mode))
     row.refresh_from_db()
     return row
 
 
 def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
-    """Set the policy of the site, for all authors without a policy of their own. ValueError for `SITE`.
-
-    It ends the canary: its authors get the policy too.
-    """
+    """Set the policy of the site, for all authors without a policy of their own. ValueError for `SITE`."""
     if policy == Policy.SITE:
         raise ValueError("the site has no site above it")
     with transaction.atomic():
         row = _site()
         PolicyChange.objects.create(before=row.policy, after=policy, made_by=by, reason=reason)
-        row.policy, row.canary, row.canary_percent = policy, "", 0
-        row.save(update_fields=["policy", "canary", "canary_percent"])
+        row.policy = policy
+        row.save(update_fields=["policy"])
     apply_site_policy()
-    apply_canary()
-    return SitePolicy.objects.get(pk=1)
-
-
-def set_canary(policy: Policy, percent: int, *, by: str, reason: str = "") -> SitePolicy:
-    """Set the policy of a share of the authors without one of their own; 0 percent ends the canary.
-
-    ValueError for `SITE`, and for a share above `MAX_CANARY_PERCENT`.
-    """
-    if policy == Policy.SITE or not 0 <= percent <= MAX_CANARY_PERCENT:
-        raise ValueError(f"no canary of {policy} with {percent} %")
-    with transaction.atomic():
-        row = _site()
-        before = row.canary or row.policy
-        after = policy if percent else row.policy
-        PolicyChange.objects.create(
-            before=before, after=after, percent=percent, made_by=by, reason=reason
-        )
-        row.canary, row.canary_percent = (policy if percent else ""), percent
-        row.save(update_fields=["canary", "canary_percent"])
-    apply_canary()
     return SitePolicy.objects.get(pk=1)
 
 
 def policy_before(author_id: int | None) -> Policy | None:
     """The policy of an author, or of the site, before staff changed it last; None when they never did."""
-    changes = PolicyChange.objects.filter(author=author_id, percent=None).exclude(before=F("after"))
+    changes = PolicyChange.objects.filter(author=author_id).exclude(before=F("after"))
     last = changes.exclude(made_by=Policy.AUTO).order_by("-pk").first()
     return Policy(last.before) if last else None
 
@@ -152,80 +114,6 @@ def apply_site_policy() -> None:
             SitePolicy.objects.filter(pk=1).update(pulls_all=False)
             _bump()
     _announce()
-
-
-def apply_canary() -> None:
-    """Bring authors into the canary of the site, and others out of it.
-
-    Idempotent, and may continue an interrupted switch. Also brings in authors who have written their first post since.
-    Those whom a switch of their own locks wait for the next run.
-    """
-    site, since = SitePolicy.objects.filter(pk=1).first() or SitePolicy(), timezone.now()
-    is_member = Q(slot__lt=site.canary_percent)
-    with transaction.atomic():
-        if site.canary_percent:
-            _make_rows(is_member)
-        rows = AuthorPolicy.objects.annotate(slot=_slot("author_id")).order_by("pk")
-        unlocked = rows.select_for_update(skip_locked=True, of=("self",))
-        to_join = unlocked.filter(is_member).filter(Q(policy=Policy.SITE) | Q(in_canary=True))
-        joining = to_join.exclude(in_canary=True, policy=site.canary)
-        joined = list(joining.values_list("pk", flat=True))
-        left = list(unlocked.filter(~is_member, in_canary=True).values_list("pk", flat=True))
-        locked = _site()  # after the authors, as all switches do
-        if (locked.canary, locked.canary_percent) != (site.canary, site.canary_percent):
-            return  # the process that changed it applies the change
-        if joined or left:
-            _leave(AuthorPolicy.objects.filter(pk__in=left), locked)
-            _join(
-                AuthorPolicy.objects.filter(pk__in=joined),
-                Policy(site.canary or Policy.SITE),
-                since,
-            )
-            _bump()
-    if joined or left:
-        _announce()
-        told = AuthorPolicy.objects.filter(pk__in=joined, policy=Policy.PULL, pulled_since=since)
-        told.update(mode=Mode.PULL)
-        _continue_switches()
-
-
-def _slot(account: str) -> Expression:
-    """The last two digits of an account number: it is in every canary of more percent."""
-    return ExpressionWrapper(F(account) % 100, IntegerField())
-
-
-def _make_rows(is_member: Q) -> None:
-    """Rows for authors of the canary who have none."""
-    authors = UserCounts.objects.annotate(slot=_slot("user_id")).filter(is_member)
-    without = authors.filter(~Exists(AuthorPolicy.objects.filter(pk=OuterRef("user_id"))))
-    writers = without.filter(last_post_id__gt=0).order_by("user_id")
-    AuthorPolicy.objects.bulk_create(
-        [
-            AuthorPolicy(author_id=author_id)
-            for author_id in writers.values_list("user_id", flat=True)
-        ],
-        ignore_conflicts=True,
-    )
-
-
-def _join(authors: QuerySet[AuthorPolicy], policy: Policy, since: datetime) -> None:
-    """Give authors the policy of the canary. Those who must stop being pulled first are left to `apply_mode`."""
-    authors.update(policy=policy, in_canary=True, reason="")
-    pushed = authors.exclude(mode=Mode.PULL)
-    if policy == Policy.PULL:
-        pushed.filter(pulled_since=None).update(pulled_since=since)
-    elif policy != Policy.AUTO:
-        pushed.update(mode=policy)
-
-
-def _leave(authors: QuerySet[AuthorPolicy], site: SitePolicy) -> None:
-    """Give authors the policy of the site again, whose row is locked."""
-    authors.update(policy=Policy.SITE, in_canary=False)
-    authors.exclude(mode=Mode.PULL).update(mode=None)
-    if (
-        site.mode == Mode.PULL
-    ):  # no backfill: readers pull everybody, and never read these windows again
-        authors.update(mode=None, pulled_since=None)
 
 
 def maintain() -> None:

@@ -27,9 +27,12 @@ from apps.pagination import Cursor, Page, id_after
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
 from apps.tags.queries import tags_followed_before
-from apps.timeline.home import is_reply_to_stranger, is_unwanted_language
-from apps.timeline.pipeline.page import FeedItem, Reader, Rule, fill_page
+from apps.timeline.pipeline import rulebook
+from apps.timeline.pipeline.facts import AddFacts, ReaderFacts
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Reader, assemble
 from apps.timeline.sources import sql
+from apps.timeline.sources.found import stored
 
 MAX_DELETED = 100  # counted for a page
 
@@ -57,12 +60,13 @@ def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
     top = id_after(second)
     newest = top if cursor.max_id is None else min(top, cursor.max_id)
     authors = past.following | {viewer.pk}
-    page = fill_page(
-        partial(sql.ids_of, viewer.pk, authors, tag_ids),
+    page = assemble(
+        stored(partial(sql.ids_of, viewer.pk, authors, tag_ids)),
         Reader(viewer, FilterContext.HOME),
         cursor=replace(cursor, max_id=newest),
-        rule=_rule(viewer, past, tags, before),
-    )
+        book=rulebook.HOME_RULES,
+        add_facts=_facts_before(viewer, past, tags, before),
+    ).page
     oldest = max(cursor.floor, page.older - 1 if page.older else 0)
     known = Q(reply_to=None) | Q(author=viewer) | Q(reply_to__author=F("author"))
     deleted = sql.deleted_between(
@@ -83,36 +87,27 @@ def history_begins() -> datetime:
     return max(began, timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS))
 
 
-def _rule(viewer: User, past: PastRelations, tags: set[str], before: datetime) -> Rule:
-    """The rule of home, with the relations of the moment; hydration has left out what may not be seen now."""
-    hidden_authors = past.muting | past.severed
-    followed = past.following | {viewer.pk}
+def _facts_before(viewer: User, past: PastRelations, tags: set[str], before: datetime) -> AddFacts:
+    """What the rules of home ask for, of the moment; hydration has left out what may not be seen now."""
+    relations = Relations(
+        following=set(past.following),
+        muting=set(past.muting | past.severed),  # a block hid as much as a mute does
+        hiding_reposts=set(past.hiding_reposts),
+    )
 
-    def is_hidden(item: FeedItem) -> bool:
-        author_id = item.post.author_id
-        return (
-            not hidden_authors.isdisjoint((author_id, item.shown.post.author_id))
-            or (item.is_repost and author_id in past.hiding_reposts)
-            or is_unwanted_language(item, past.languages)
-            or (viewer.hides_replies and is_reply_to_stranger(item, followed))
+    def add(facts: ReaderFacts, items: Sequence[FeedItem]) -> ReaderFacts:
+        authors = {item.post.author_id for item in items}
+        for_friends = {
+            item.post.author_id for item in items if item.post.visibility == Visibility.FRIENDS
+        }
+        return replace(
+            facts,
+            relations=relations,
+            listed=exclusive_member_ids(viewer, among=authors),
+            languages=past.languages,
+            tags=tags,
+            circles=past.circles,
+            friends=past.following & followers_before(viewer.pk, for_friends, before),
         )
 
-    def has_reason(item: FeedItem, followed_back: set[int]) -> bool:
-        post, author_id = item.post, item.post.author_id
-        if author_id == viewer.pk:
-            return True
-        if post.visibility == Visibility.CIRCLE:
-            return post.circle_id in past.circles
-        if post.visibility == Visibility.FRIENDS and author_id not in followed_back:
-            return False
-        has_tag = post.visibility == Visibility.PUBLIC and not post.tags.keys().isdisjoint(tags)
-        return author_id in past.following or has_tag
-
-    def belonging(items: Sequence[FeedItem], _relations: Relations) -> list[FeedItem]:
-        elsewhere = exclusive_member_ids(viewer, among={item.post.author_id for item in items})
-        items = [item for item in items if item.post.author_id not in elsewhere]
-        posts = [item.post for item in items if item.post.visibility == Visibility.FRIENDS]
-        back = followers_before(viewer.pk, {post.author_id for post in posts}, before)
-        return [item for item in items if not is_hidden(item) and has_reason(item, back)]
-
-    return belonging
+    return add

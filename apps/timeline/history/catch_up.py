@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.pagination import MAX_LIMIT, Cursor, id_after
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import second_of
 
 MAX_PAGES = 5  # of home, of 40 posts each

@@ -1,1 +1,1 @@
-"""Commands of the topology app."""
+"""Commands of the timeline app."""

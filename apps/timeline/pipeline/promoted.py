@@ -14,7 +14,7 @@ from apps.graph.queries import relations
 from apps.posts.content.post import PostContent
 from apps.promotions.actions import MAX_COUNTED, count_impressions, digest
 from apps.promotions.queries import Promotion, promotions_of, virtual_followee_ids
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of
 from feedcache.read_through import Future
 

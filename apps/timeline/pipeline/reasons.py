@@ -1,9 +1,123 @@
-"""Why a post is on a home page that did not get there in the plain way, in words."""
+"""Why a post is on a home page, or is not, in words."""
 
+from django.db.models import TextChoices
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
+
+
+class Reason(TextChoices):
+    """How a post arrived on a home page, or what keeps it away: every reason that a reader is ever given."""
+
+    OWN = "own", gettext_lazy("You wrote it.")
+    CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
+    FRIENDS = "friends", gettext_lazy("It is for friends of @%(who)s: you follow each other.")
+    PUSH = (
+        "push",
+        gettext_lazy("It was put on your page (%(when)s), because you follow @%(who)s."),
+    )
+    BACKFILL = (
+        "backfill",
+        gettext_lazy(
+            "It is older than your follow: you followed @%(who)s on %(when)s, and that brought it to your page."
+        ),
+    )
+    REBUILT = (
+        "rebuilt",
+        gettext_lazy(
+            "You follow @%(who)s. No page was ready for you when it was published; yours was made when you next came."
+        ),
+    )
+    FOLLOWED = "followed", gettext_lazy("You follow @%(who)s.")
+    PULL = (
+        "pull",
+        gettext_lazy("You follow @%(who)s, whose posts are fetched when you open the page."),
+    )
+    STORAGE = (
+        "storage",
+        gettext_lazy(
+            "You follow @%(who)s. It did not lie ready for you, so it was read from the database when you opened the "
+            "page."
+        ),
+    )
+    PROMOTED = (
+        "promoted",
+        gettext_lazy("%(why)s You do not follow @%(who)s; paid for by %(sponsor)s."),
+    )
+    SPACED = (
+        "spaced",
+        gettext_lazy(
+            "@%(who)s is promoted to you, but not in this place: at most one post in eight is, below seven others."
+        ),
+    )
+    NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
+    TAG = "tag", gettext_lazy("You follow #%(who)s.")
+    TAG_NOT_PUBLIC = (
+        "tag_not_public",
+        gettext_lazy(
+            "You follow #%(who)s, but not its author, and it is not public: a tag brings only public posts."
+        ),
+    )
+    LISTED = (
+        "listed",
+        gettext_lazy("@%(who)s is in a list of yours whose posts you leave out of your home page."),
+    )
+    MUTED = "muted", gettext_lazy("You mute @%(who)s.")
+    UNSHARED = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
+    LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")
+    REPLY = (
+        "reply",
+        gettext_lazy(
+            "It replies to somebody whom you do not follow, and your home page leaves such replies out."
+        ),
+    )
+    FILTERED = "filtered", gettext_lazy("Your filter hides it: %(who)s.")
+    READ = (
+        "read",
+        gettext_lazy("You have read it, and your home page leaves out what you have read."),
+    )
+    WAITING = "waiting", gettext_lazy("It is on its way to you (next try: %(when)s).")
+    FAILED = (
+        "failed",
+        gettext_lazy(
+            "Its delivery to you failed. The people who run the site can see this and start it again."
+        ),
+    )
+    GIVEN_UP = (
+        "given_up",
+        gettext_lazy(
+            "Its delivery to you failed and was given up. It appears when your page is next made from the database."
+        ),
+    )
+    LOST = (
+        "lost",
+        gettext_lazy(
+            "It belongs on your page and is missing: our mistake. The program that checks pages puts it back when it "
+            "finds this."
+        ),
+    )
+
+    @property
+    def short(self) -> str:
+        """A word or two; one and the same for every reason that keeps a post away."""
+        return str(_SHORT.get(self, gettext_lazy("not there")))
+
+
+_SHORT = {
+    Reason.OWN: gettext_lazy("yours"),
+    Reason.CIRCLE: gettext_lazy("circle"),
+    Reason.FRIENDS: gettext_lazy("friends"),
+    Reason.PUSH: gettext_lazy("delivered"),
+    Reason.BACKFILL: gettext_lazy("brought when you followed"),
+    Reason.REBUILT: gettext_lazy("made when you came"),
+    Reason.FOLLOWED: pgettext_lazy("how it came", "followed"),
+    Reason.PULL: gettext_lazy("fetched on opening"),
+    Reason.STORAGE: gettext_lazy("from storage"),
+    Reason.TAG: gettext_lazy("tag"),
+    Reason.PROMOTED: gettext_lazy("promoted"),
+}
 
 
 def reasons(item: FeedItem) -> list[str]:

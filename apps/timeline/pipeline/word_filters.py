@@ -1,24 +1,66 @@
-"""A reader's own filters outside the pages of timelines: single posts, notifications, answers of the API.
+"""A reader's own filters: which of them match a post, and whether one of these hides it in a context.
 
-Pages are filtered while they are filled (`pipeline.page`), so that they are as long as they should be. No cache depends
-on a filter, and a reader's own posts are never filtered.
+Pages are filtered while they are filled (`pipeline.page`), so that they are as long as they should be; `apply_filters`
+is for posts outside of pages: notifications, answers of the API. No cache depends on a filter, and a reader's own posts
+are never filtered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.filters.matching import Filters
 from apps.filters.models import FilterContext
 from apps.filters.queries import active_filters_of
-from apps.timeline.pipeline.page import FeedItem, mark, without_filtered
+from apps.timeline.pipeline.items import FeedItem
+
+
+def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> FeedItem:
+    """An item with the filters that match it, or the source of a repost; never a post of the viewer's own."""
+    shown = item.shown
+    if shown.flags.own or not filters:
+        return item
+    matches = filters.matches(shown.id, _texts(shown), timezone.now())
+    if not matches:
+        return item
+    titles = tuple(match.filter.title for match in matches if context in match.filter.places)
+    if item.is_repost and item.source:
+        source = replace(item.source, filtered=matches, warnings=titles)
+        return replace(item, filtered=matches, warnings=titles, source=source)
+    return replace(item, filtered=matches, warnings=titles)
+
+
+def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
+    """Whether one of the matches that an item carries hides it in a context; without a context none does."""
+    return any(match.filter.hides and context in match.filter.places for match in item.filtered)
+
+
+def without_filtered(
+    items: Sequence[FeedItem], filters: Filters, context: FilterContext | None
+) -> list[FeedItem]:
+    """Items without those that filters hide in a context; the others carry their matches."""
+    marked = [mark(item, filters, context) for item in items]
+    return [item for item in marked if not is_hidden(item, context)]
 
 
 def apply_filters(
     viewer: User | None, context: FilterContext | None, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
-    """Items without those hidden in this context; others carry their matches. Without a context none is hidden."""
+    """The same by the viewer's filters, which are read."""
     return without_filtered(items, active_filters_of(viewer), context)
 
 
 def mark_filtered(viewer: User | None, context: FilterContext, item: FeedItem) -> FeedItem:
     """An item that was requested by its id: with its matches, and never hidden."""
     return mark(item, active_filters_of(viewer), context)
+
+
+def _texts(shown: FeedItem) -> Iterable[str]:
+    """All texts of a post, and of the post it quotes."""
+    for item in filter(None, (shown, shown.quoted)):
+        yield item.post.content_warning
+        yield item.post.body
+        yield from (picture.alt for picture in item.post.pictures)
+        yield from item.post.poll.options if item.post.poll else ()

@@ -1,4 +1,4 @@
-"""Feed algorithms: source -> filters -> scorer -> selector. How to write one: docs/feed_algorithms.md.
+"""Feed algorithms: source -> rules -> scorer -> selector. How to write one: docs/feed_algorithms.md.
 
 A scorer returns no score but an explanation, the value of each factor; the score is their sum, each times its weight.
 So no post can stand anywhere without a reason, and the reason cannot differ from the score.
@@ -19,18 +19,19 @@ from apps.engagement.cache import READS
 from apps.filters.models import FilterContext
 from apps.pagination import Cursor
 from apps.posts.queries import MAX_IDS, read_viewer_context
-from apps.timeline.home import candidates, home_rule
-from apps.timeline.pipeline.page import FeedItem, Rule, hydrate_for
+from apps.timeline.pipeline.facts import facts_now, facts_of_home
+from apps.timeline.pipeline.hydrate import hydrate_for
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.promoted import promotions_for
-from apps.timeline.pipeline.word_filters import apply_filters
+from apps.timeline.pipeline.rulebook import HOME_RULES, RuleBook, passed
 from apps.timeline.ranking.models import NAME_MAX_CHARACTERS, FactorWeight
+from apps.timeline.sources.home import candidates
 from feedcache.ids import author_of
 from feedcache.structures.bloom import check_many
 
 DIGITS = 3  # of a value, so that what is stored and shown is what was added up
-REPEAT_FACTOR = (
-    0.8  # of a score, per post of the same author above, so that no author fills the page
-)
+# Of a score, for each post of the same author above, so that no author fills the page.
+REPEAT_FACTOR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,6 @@ class Scored:
 
 Explanation = Mapping[str, float]  # the value of every factor, by name
 Source = Callable[[User, int], Sequence[int]]  # at most so many ids, newest first
-Filter = Callable[[User], Rule]  # hydration has left out what the viewer may not see
 Scorer = Callable[[User, Sequence[FeedItem]], Sequence[Explanation]]  # one for each item
 Position = Callable[[Scored], float]  # the highest stands first
 Selector = Callable[[Sequence[Scored], Position], list[Scored]]
@@ -99,12 +99,7 @@ Selector = Callable[[Sequence[Scored], Position], list[Scored]]
 
 def home_source(viewer: User, maximum: int) -> Sequence[int]:
     """The newest candidates of the home page."""
-    return candidates(viewer)(Cursor(), maximum)
-
-
-def home_filter(viewer: User) -> Rule:
-    """What belongs on the home page."""
-    return home_rule(viewer, promotions_for(viewer.pk))
+    return candidates(viewer)(Cursor(), maximum).ids
 
 
 def by_score(scored: Scored) -> float:
@@ -140,7 +135,7 @@ class Algorithm:
     factors: tuple[Factor, ...]
     scorer: Scorer
     source: Source = home_source
-    filters: tuple[Filter, ...] = (home_filter,)
+    rules: RuleBook = HOME_RULES  # hydration has left out what the viewer may not see
     position: Position = by_score
     selector: Selector = varied
     prepared: bool = False
@@ -187,17 +182,18 @@ def weights_of(algorithm: Algorithm) -> dict[str, float]:
 
 
 def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> list[FeedItem]:
-    """Those of any number of posts that the viewer may see and that pass all filters, in the same order."""
+    """Those of any number of posts that the viewer may see and that break no rule, in the same order.
+
+    What was read is left out of the scores, later.
+    """
     context = read_viewer_context(viewer.pk)
-    rules = [make_rule(viewer) for make_rule in algorithm.filters]
+    add_facts = facts_of_home(viewer, promotions=promotions_for(viewer.pk))
     items: list[FeedItem] = []
     for start in range(0, len(post_ids), MAX_IDS):
-        hydrated = hydrate_for(context, post_ids[start : start + MAX_IDS])
-        passed = hydrated.items
-        for rule in rules:
-            passed = rule(passed, hydrated.relations)
-        items += passed
-    return apply_filters(viewer, FilterContext.HOME, items)
+        found = hydrate_for(context, post_ids[start : start + MAX_IDS])
+        facts = facts_now(viewer, FilterContext.HOME, found.relations)
+        items += passed(found.items, add_facts(facts, found.items), algorithm.rules)
+    return items
 
 
 def score(

@@ -17,7 +17,8 @@ from apps import sql
 from apps.accounts.models import User
 from apps.errors import BadRequest, Invalid, NotFound
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
-from apps.timeline.pipeline.page import FeedItem, spaced
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import spaced
 from apps.timeline.ranking import rank_timeline
 from apps.timeline.ranking.algorithms import (
     Algorithm,

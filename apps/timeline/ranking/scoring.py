@@ -13,7 +13,7 @@ from apps.engagement.models import Like
 from apps.posts.models import Post
 from apps.posts.queries import Counts
 from apps.tags.queries import followed_names
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.ranking.algorithms import Algorithm, Explanation, Factor, Scored, best_first
 from feedcache.ids import author_of, second_of
 

@@ -11,8 +11,6 @@ from django.conf import settings
 
 from apps.events.actions import enqueue
 from apps.pagination import Cursor
-from apps.posts.cache import load_open
-from apps.posts.queries import Preloaded
 from apps.timeline.sources import merge, second_level, sql
 from apps.timeline.sources.second_level import ENTRIES
 from feedcache.ids import MAX_ID, first_id_at
@@ -21,20 +19,8 @@ FILL_COUNT = 200  # ids per fill: ten pages
 EXPIRES_SECONDS = 10  # by then the reader has moved on
 
 
-def home_ids(
-    reader_id: int, cursor: Cursor, count: int, *, preloaded: Preloaded | None = None
-) -> list[int]:
-    """Up to `count` candidate ids inside the cursor's bounds, in reading order.
-
-    Puts the contents of older open posts into `preloaded`: cached, these rarely read posts would displace popular ones.
-    """
-    ids = _ids(reader_id, cursor, count)
-    if ids and preloaded is not None and cursor.max_id is not None and not cursor.ascending:
-        preloaded |= load_open(ids)
-    return ids
-
-
-def _ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` candidate ids inside the cursor's bounds, in reading order."""
     covered = _second_level_ids(reader_id, cursor, count)
     if covered is not None:
         return covered

@@ -2,7 +2,7 @@
 
 Two vectors in the Memcached tiers hold its newest 200 and 2,000 ids. A read takes the short ones, then the long ones of
 the authors whose short one does not reach far enough, then PostgreSQL. When most of them are missing at once, as after
-a restart of Memcached, the replicas on the reader's shard answer instead.
+a restart of Memcached, the replicas on the reader's shard answer instead, where the site has them.
 
 Every publication and deletion that changes the outbox raises `UserCounts.outbox_revision` in its own transaction, and a
 vector of another revision is a miss. So the changes that writers append to vectors only save queries: lost or late ones
@@ -25,7 +25,6 @@ from apps.posts.models import Post
 from apps.posts.visibility import is_open
 from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql
-from apps.timeline.sources.parallel import in_parallel
 from feedcache.ids import answers_another
 from feedcache.read_through import Batch, Future, ReadThrough, append_to_each
 from feedcache.structures import id_vector
@@ -33,7 +32,6 @@ from feedcache.structures.id_vector import IdVector
 
 GROUP_SIZE = 500  # authors per read: one call of each node, one statement; 0.8 MB of short vectors
 MIN_AUTHORS, SAMPLE = 1_000, 20  # fewer authors are loaded within 50 ms
-MAX_PARALLEL_GROUPS = 8
 
 Revisions = Mapping[int, int]  # author id -> outbox revision
 
@@ -118,7 +116,7 @@ def newest_ids_of_followees(reader_id: int, count: int) -> list[int]:
 def ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
     """Up to `count` public ids of a reader's followees and of the reader inside the bounds, in reading order."""
     revisions = _followee_revisions(reader_id)
-    if not cursor.ascending and _are_mostly_missing(revisions):
+    if replica.is_used() and not cursor.ascending and _are_mostly_missing(revisions):
         ids = replica.newest(reader_id, revisions, cursor, count)
         if ids is not None:
             return ids
@@ -220,11 +218,8 @@ def repair(author_id: int) -> None:
 
 
 def _read_groups(revisions: Revisions, cursor: Cursor, count: int) -> list[int]:
-    """Read the first ids of each group, several groups at a time, and merge them (source 004)."""
-    maximum = 1 if connection.in_atomic_block else MAX_PARALLEL_GROUPS  # threads see committed rows
-    lists = in_parallel(
-        lambda group: _read(group, cursor, count)[0], list(_groups(revisions)), maximum=maximum
-    )
+    """The first ids of each group, merged (source 004). A group is asked from all its nodes at once."""
+    lists = [_read(group, cursor, count)[0] for group in _groups(revisions)]
     if len(lists) == 1:
         return lists[0]
     return merge.first_ids(lists, count, ascending=cursor.ascending)

@@ -1,5 +1,7 @@
 """Open posts of the last days, once on every shard of readers (source 004: post_rep, pull and push combined).
 
+For sites that name databases in `TIMELINE_SHARDS`; without any, nothing is written and nothing is asked.
+
 A reader's followees are spread over all shards, so a refresh would query each of them. Here a post is written once per
 shard, not once per follower, and a pull is one query on the reader's own shard.
 
@@ -46,6 +48,10 @@ _INSERT = """
 INSERT INTO timeline_postreplica (author_id, post_id, is_reply)
 SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::boolean[]) ON CONFLICT DO NOTHING
 """
+
+
+def is_used() -> bool:
+    return bool(settings.TIMELINE_SHARDS)
 
 
 def shard_of(reader_id: int) -> str:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.staff import is_permitted, log_action
-from apps.audit.explain import Assembly, Source, assembly, checklist, explain, post_id_in
+from apps.audit.explain import Assembly, assembly, checklist, explain, post_id_in
 from apps.audit.models import AuditRound, Kind, Subject
 from apps.audit.report import KEEP_DAYS, audit_report, history
 from apps.errors import NotFound
@@ -22,6 +22,7 @@ from apps.http.requests import AuthenticatedRequest, SiteRequest, View, login_re
 from apps.http.verification import may_act_as_staff, redirect_to_second_factor
 from apps.pagination import Cursor
 from apps.timeline.fanout.author_receipts import duration
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.ranking.ordering import newest_scores
 from apps.web.plots import bars
 from apps.web.templatetags.amounts import exact
@@ -176,7 +177,7 @@ def _home_page(
         "left_out": [row for row in assembled.rows if not row.is_on_page],
         "on_page": on_page,
         "summary": _summary(assembled),
-        "ways": Counter(row.explanation.source.short for row in on_page).most_common(),
+        "ways": Counter(row.explanation.reason.short for row in on_page).most_common(),
         "here": "home",
         "feed_url": request.path,
     }
@@ -184,30 +185,30 @@ def _home_page(
 
 
 _OTHER, _GONE = "other", "gone"
-_SAME = {Source.FAILED: Source.WAITING, Source.LOST: Source.WAITING}
+_SAME = {Reason.FAILED: Reason.WAITING, Reason.LOST: Reason.WAITING}
 _LEFT_OUT = {
-    Source.MUTED: ngettext_lazy("%(count)d by a mute", "%(count)d by mutes", "count"),
-    Source.FILTERED: ngettext_lazy("%(count)d by a filter", "%(count)d by filters", "count"),
-    Source.UNSHARED: ngettext_lazy(
+    Reason.MUTED: ngettext_lazy("%(count)d by a mute", "%(count)d by mutes", "count"),
+    Reason.FILTERED: ngettext_lazy("%(count)d by a filter", "%(count)d by filters", "count"),
+    Reason.UNSHARED: ngettext_lazy(
         "%(count)d repost by somebody whose reposts you hide",
         "%(count)d reposts by people whose reposts you hide",
         "count",
     ),
-    Source.LANGUAGE: ngettext_lazy(
+    Reason.LANGUAGE: ngettext_lazy(
         "%(count)d for its language", "%(count)d for their languages", "count"
     ),
-    Source.REPLY: ngettext_lazy(
+    Reason.REPLY: ngettext_lazy(
         "%(count)d reply to somebody you do not follow",
         "%(count)d replies to people you do not follow",
         "count",
     ),
-    Source.LISTED: ngettext_lazy(
+    Reason.LISTED: ngettext_lazy(
         "%(count)d that you read in a list", "%(count)d that you read in lists", "count"
     ),
-    Source.READ: ngettext_lazy(
+    Reason.READ: ngettext_lazy(
         "%(count)d that you have read", "%(count)d that you have read", "count"
     ),
-    Source.WAITING: ngettext_lazy(
+    Reason.WAITING: ngettext_lazy(
         "%(count)d still on its way", "%(count)d still on their way", "count"
     ),
     _OTHER: ngettext_lazy("%(count)d for another reason", "%(count)d for other reasons", "count"),
@@ -219,7 +220,7 @@ _LEFT_OUT = {
 
 def _summary(assembled: Assembly) -> str:
     """ "3 posts were left out: 2 by mutes, 1 by a filter." """
-    sources = [row.explanation.source for row in assembled.rows if not row.is_on_page]
+    sources = [row.explanation.reason for row in assembled.rows if not row.is_on_page]
     reasons = Counter[str](_SAME.get(source, source) for source in sources)
     for source in reasons.keys() - _LEFT_OUT.keys():
         reasons[_OTHER] += reasons.pop(source)

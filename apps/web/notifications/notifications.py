@@ -46,7 +46,7 @@ from apps.notifications.queries import (
     unread_count,
 )
 from apps.pagination import Cursor
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.web.forms.accounts import render_settings
 from apps.web.forms.notifications import KindsForm, PolicyForm
 from apps.web.templatetags.amounts import badge

@@ -11,7 +11,8 @@ from apps.graph.familiar_followers import ask_familiar_names
 from apps.http.requests import SiteRequest, viewer_of
 from apps.notifications.queries import unread_expression
 from apps.pagination import Cursor
-from apps.timeline.pipeline.page import Batches, FeedItem
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import Batches
 from apps.timeline.profile import ProfileFilter, pinned_items, profile_head, profile_timeline
 from apps.web.feed import render_feed
 from apps.web.templatetags.people import MAX_NAMES, ProfileFacts, name_of

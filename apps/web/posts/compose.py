@@ -23,7 +23,7 @@ from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Attachment, Post, ScheduledPost, Visibility
 from apps.posts.queries import mentions_of
 from apps.timeline import publishing
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import ReplyRow, visible_item
 from apps.web.forms.accounts import add_errors
 from apps.web.forms.pictures import (

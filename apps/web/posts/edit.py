@@ -20,7 +20,7 @@ from apps.http.verification import may_act_as_staff, redirect_to_second_factor
 from apps.posts.actions.publish import require_deleter
 from apps.posts.actions.uploads import uploaded_pictures
 from apps.timeline import publishing
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import visible_item
 from apps.web.forms.accounts import add_errors, render_form
 from apps.web.forms.pictures import DisplayedPicture, PictureFields, PictureForm, save_pictures

@@ -28,7 +28,7 @@ from apps.http.verification import may_act_as_staff
 from apps.pagination import Cursor, Page
 from apps.posts.queries import versions_of
 from apps.timeline.fanout.author_receipts import VIEW_RECEIPTS, duration, receipt_of
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import (
     apply_filters_to_thread,
     fold_replies,

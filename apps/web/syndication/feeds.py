@@ -1,4 +1,4 @@
-"""Feeds of accounts, of tags, of all public posts, and public feeds by rules."""
+"""Feeds of accounts, of tags, and of all public posts."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,16 +9,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
-from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.feeds.models import Feed as RuleFeed
-from apps.feeds.queries import feed_at
-from apps.feeds.timeline import feed_timeline
-from apps.http.requests import limit_searches
 from apps.pagination import Cursor
 from apps.syndication.feeds import FORMS, Feed, Source, entries, of_account, of_everybody, of_tag
 from apps.tags.queries import tag_named
@@ -35,37 +30,20 @@ def account(request: HttpRequest, handle: str, form: str) -> HttpResponseBase:
         return redirect(f"{owner.url}.{form}", permanent=True)
     etag = quote_etag(_digest(request, form, *_facts(owner)))
     unchanged = get_conditional_response(request, etag=etag)
-    return unchanged or _feed_response(request, partial(of_account, owner), form, etag=etag)
+    return unchanged or feed_response(request, partial(of_account, owner), form, etag=etag)
 
 
 @require_safe
 def tag(request: HttpRequest, name: str, form: str) -> HttpResponseBase:
-    return _feed_response(request, partial(of_tag, tag_named(name)), form)
-
-
-@require_safe
-def rule_feed(request: HttpRequest, handle: str, slug: str, form: str) -> HttpResponseBase:
-    feed = feed_at(None, user_by_handle(handle), slug)
-    if feed.include_words:
-        limit_searches(request)
-    return _feed_response(request, partial(_of_rules, feed), form)
-
-
-def _of_rules(feed: RuleFeed) -> Source:
-    return Source(
-        title=f"{feed.name} (@{feed.owner.handle})",
-        about=_("Public posts that @%(handle)s chose by rules") % {"handle": feed.owner.handle},
-        page=feed.url,
-        posts=lambda cursor: feed_timeline(feed, None, cursor),
-    )
+    return feed_response(request, partial(of_tag, tag_named(name)), form)
 
 
 @require_safe
 def everybody(request: HttpRequest, form: str) -> HttpResponseBase:
-    return _feed_response(request, of_everybody, form)
+    return feed_response(request, of_everybody, form)
 
 
-def _feed_response(
+def feed_response(
     request: HttpRequest, make: Callable[[], Source], form: str, *, etag: str = ""
 ) -> HttpResponseBase:
     """One feed for all readers, so in the site's language, not the reader's."""

@@ -18,7 +18,7 @@ from apps.http.requests import client_address
 from apps.posts.models import Visibility
 from apps.syndication.preview_image import Card, card_file
 from apps.throttling import check_rate_limit
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import visible_item
 from feedcache.ids import parse_id
 

@@ -21,7 +21,7 @@ from apps.engagement.queries import PollResult
 from apps.languages import html_language
 from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.ranking.ordering import Entry
 from apps.timeline.thread import ReplyRow
 from apps.web.fragments import render_fragment

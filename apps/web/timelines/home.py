@@ -26,8 +26,9 @@ from apps.notifications.models import ReadMarker
 from apps.notifications.queries import unread_count_and_home_read_id
 from apps.pagination import Cursor, Page
 from apps.promotions.queries import is_anything_promoted
-from apps.timeline.home import ReadPosition, get_activity, home_timeline, may_have_unread
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.history.unread import ReadPosition, get_activity, may_have_unread
+from apps.timeline.home import home_timeline
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.public import public_timeline
 from apps.web.feed import render_feed
 from apps.web.forms.posts import HOME_COMPOSER

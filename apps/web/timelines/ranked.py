@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.search.trends import recommended_posts
-from apps.timeline.pipeline.page import FeedItem
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.ranking.algorithms import available
 from apps.timeline.ranking.ordering import (
     RankCursor,

@@ -1,1 +1,36 @@
-"""Counts of ids in Redis: `service`."""
+"""Several small counts per id (likes, replies, reads), in Redis in front of PostgreSQL.
+
+    the ids of a service, say of all posts, from the oldest to the newest
+    |------------- part "" ------------|------- part "redis://b" -------|   parts: ranges of ids, each on a server
+    |  cold  |  cold  :  hot  |  hot   |  hot   |  hot   |  hot   | hot |   buckets: neighbouring ids in one hash
+                      ^ floor
+
+    bucket  c{posts}:t300/1:4f2 = mark, name of an id -> record, name of an id -> record, ...
+    record  number of fields | revision | values
+
+What a read finds of an id (`CounterStore.answer`), and what becomes of it (`CounterService`):
+
+    a record                                 its counts
+    no record in a bucket that is complete   zeros: it was never counted
+    a bucket that is cold, or was lost       ASK_SOURCE: the whole bucket is loaded from PostgreSQL, by one process,
+                                             and stays until nobody has read it for a while
+    a store that is not whole                None: PostgreSQL answers, and a rebuild is asked for
+
+Hot buckets are those above the floor, which follows the clock: they are put together by a rebuild, kept by puts and
+increments, and dropped when they have become cold. A bucket has about a hundred records, in listpack form. With ten it
+costs some 12 bytes more for each record; beyond `hash-max-listpack-entries` (512) it becomes a hash table of 70 bytes a
+record, so a busy site sets shorter buckets, and below a second splits them by author.
+
+Most services have one part, at the address of the settings; what outgrows a server is split by the topology. Each part
+has its meta keys and its floor, and is built, evicted and moved by itself. While a part moves from server A to B:
+
+    topology    read at   put to   counted at   then
+    url also
+    A   -       A         A        A            `moves.prepare`: B is empty, and closed for increments
+    A   B       A         A, B     A            `moves.build` fills B, `moves.hand_over` closes A and opens B
+    B   A       B         A, B     B            every process knows; `moves.forget_left` empties A
+    B   -       B         B        B
+
+Modules: `buckets` (which bucket, which name), `records` (fields and bytes), `store` (what Redis has), `service` (Redis
+or PostgreSQL), `maintenance` (rebuild, write back, evict, compare), `moves`, and `lua` (keys and scripts).
+"""

@@ -13,18 +13,10 @@ from random import Random
 from typing import NamedTuple, cast
 
 from feedcache.structures.counters import lua
-from feedcache.structures.counters.service import (
-    IN_AUX,
-    LEASE_SECONDS,
-    NUMBER,
-    BucketLease,
-    CounterService,
-    CounterStore,
-    Row,
-    Values,
-    is_newer,
-    parse_places,
-)
+from feedcache.structures.counters.buckets import parse_buckets
+from feedcache.structures.counters.records import IN_AUX, NUMBER, Row, Values, is_newer
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import LEASE_SECONDS, BucketLease, CounterStore
 
 logger = logging.getLogger(__name__)
 
@@ -94,13 +86,13 @@ def rebuild_part(
 ) -> bool:
     """`rebuild` of a part."""
     until = time.monotonic() + seconds
-    _leave_former_places(service)
+    _leave_former_buckets(service)
     lease = begin_build(service.store, service.floor_now)
     if lease is None:
         return False
     cursor, store = lease.cursor, service.store
     if cursor is None:
-        cursor = store.places.span(max(lease.floor, store.first_bucket)).low - 1
+        cursor = store.buckets.span(max(lease.floor, store.first_bucket)).low - 1
     while rows := _rows_below(service, cursor, store.end_id):
         cursor = rows[-1].id
         if not service.store.put(rows, lease=lease, cursor=cursor):
@@ -133,15 +125,15 @@ def start_over(service: CounterService) -> None:
 def buckets_of(service: CounterService) -> tuple[int, int]:
     """The first bucket of a part that may have records, and the one after the last."""
     store = service.store
-    lowest, highest = (store.places.place(id_)[0] for id_ in service.source.ends())
+    lowest, highest = (store.bucket_of(id_) for id_ in service.source.ends())
     end = highest + 1 if store.end_bucket is None else min(highest + 1, store.end_bucket)
     return max(lowest, store.first_bucket), end
 
 
-def _leave_former_places(service: CounterService) -> None:
+def _leave_former_buckets(service: CounterService) -> None:
     former = adopt(service.store)
     if former is not None:
-        old = replace(service, store=replace(service.store, places=parse_places(former)))
+        old = replace(service, store=replace(service.store, buckets=parse_buckets(former)))
         start_over(old)
         forget(old.store)
 
@@ -240,7 +232,7 @@ def sample(service: CounterService, newest_id: int) -> Sample:
 def _sample(service: CounterService, newest_id: int) -> Sample:
     store = service.store
     floor = state(store).floor
-    end = store.places.place(newest_id)[0] + 1
+    end = store.bucket_of(newest_id) + 1
     if store.end_bucket is not None:
         end = min(end, store.end_bucket)
     if floor is None or end <= max(floor, store.first_bucket):
@@ -268,7 +260,7 @@ def waiting(service: CounterService) -> int:
 
 def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
     """The floor above which the buckets fit into a number of bytes."""
-    newest = service.store.places.at(int(time.time()))
+    newest = service.store.buckets.at(int(time.time()))
     excess = _sample(service, service.source.ends()[1]).size - max_bytes
     while excess > 0 and floor < newest:
         batch = range(floor, min(floor + BUCKETS, newest))
@@ -374,8 +366,8 @@ def invalidate(store: CounterStore) -> None:
 
 def adopt(store: CounterStore) -> str | None:
     """Record the layout in use; the name of the former one, if it was another."""
-    former = cast("bytes | None", store.client.set(store.places_key, store.places.name, get=True))
-    return former.decode() if former and former.decode() != store.places.name else None
+    former = cast("bytes | None", store.client.set(store.buckets_key, store.buckets.name, get=True))
+    return former.decode() if former and former.decode() != store.buckets.name else None
 
 
 def forget(store: CounterStore) -> None:
@@ -439,7 +431,7 @@ def _records(store: CounterStore, bucket: int, found: Mapping[bytes, bytes]) -> 
                 index: b"\0" + bytes([index + 1]) + name for index in range(record[0] & NUMBER)
             }
             aux = {index: int(found[one]) for index, one in named.items() if one in found}
-        values[store.places.id_at((bucket, name))] = store.schema.unpack(record, aux)
+        values[store.buckets.id_at((bucket, name))] = store.schema.unpack(record, aux)
     return values
 
 

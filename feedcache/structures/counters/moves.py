@@ -14,14 +14,15 @@ from feedcache.structures.counters.maintenance import (
     state,
     write_back,
 )
-from feedcache.structures.counters.service import CounterService, CounterStore, Part
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import CounterStore, Part
 
 BUILD_STEP_SECONDS = 5.0
 
 
 def boundary(store: CounterStore, id_: int) -> int:
     """The first id of the bucket of an id."""
-    return store.places.span(store.places.place(id_)[0]).low
+    return store.buckets.span(store.bucket_of(id_)).low
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
@@ -31,11 +32,11 @@ def prepare(service: CounterService, low: int, url: str) -> None:
     """
     [(parent, _ids)] = service.store.by_part([low])
     own = CounterStore(
-        service.store.schema, service.store.places, part=Part(low, url=parent.part.url)
+        service.store.schema, service.store.buckets, part=Part(low, url=parent.part.url)
     )
     if parent.part.low != low:
         own.client.copy(parent.meta_key, own.meta_key)
-        own.client.copy(parent.places_key, own.places_key)
+        own.client.copy(parent.buckets_key, own.buckets_key)
     other = _at(own, url)
     other.client.unlink(other.meta_key, other.dirty_key)
     other.client.hset(other.meta_key, "closed", 1)
@@ -73,7 +74,7 @@ def forget_left(service: CounterService, former: str) -> int:
     """Delete what a part has on a server that it has left; how many buckets. RedisError."""
     store = _at(service.store, former)
     first, end = buckets_of(service)
-    store.client.unlink(store.meta_key, store.dirty_key, store.places_key)
+    store.client.unlink(store.meta_key, store.dirty_key, store.buckets_key)
     dropped = 0
     for start in range(first, end, BUCKETS):
         pipeline = store.client.pipeline(transaction=False)
@@ -86,7 +87,7 @@ def forget_left(service: CounterService, former: str) -> int:
 def _at(store: CounterStore, url: str) -> CounterStore:
     return CounterStore(
         store.schema,
-        store.places,
+        store.buckets,
         store.cold_ttl_seconds,
         part=store.part._replace(url=url, also=None),
     )

@@ -7,7 +7,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.read_through import COMPRESS_FROM, pack, unpack
+from feedcache.read_through.envelope import COMPRESS_FROM, pack, unpack
 from tests.support.threads import together
 
 MOST = 100_000

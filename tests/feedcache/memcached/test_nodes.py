@@ -28,9 +28,9 @@ KEYS = [f"key:{number}" for number in range(40)]
 
 
 @pytest.fixture
-def quick(settings):
+def quick(cache_settings):
     """Time-outs as in production, or nearly: these tests wait for them."""
-    settings.MEMCACHED_TIMEOUT_SECONDS = 0.25
+    cache_settings.memcached_timeout_seconds = 0.25
 
 
 @pytest.fixture

@@ -217,6 +217,8 @@ def test_no_key_moves_before_during_and_after_a_failure(pools, cache):
 # -- writing ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("main_works", [True, False])
 @pytest.mark.parametrize("backup_works", [True, False])
 @pytest.mark.parametrize("what", ["set", "delete"])
@@ -323,8 +325,8 @@ def test_a_load_fills_main_backup_and_the_chosen_group(cache, chosen):
     assert all_of(cache) == expected(cache, main=b"v", backup=b"v", chosen=b"v")
 
 
-def test_a_load_fills_every_group_where_the_setting_says_so(pools, chosen, settings):
-    settings.CACHE_REFILL_ALL_L1 = True
+def test_a_load_fills_every_group_where_the_setting_says_so(pools, chosen, cache_settings):
+    cache_settings.refills_all_l1 = True
     cache = pools.client()
     assert cache.ping()
     read = cache.read([KEY])

@@ -374,7 +374,7 @@ def test_a_forgotten_script_is_sent_again():
     assert mark_many(ROWS, [(1, post(2))]) == {(1, post(2))}
 
 
-def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, settings):
+def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, cache_settings):
     """With an append-only file, also after a kill: every answered write was handed to the system."""
     sockets, log = tmp_path / "s", tmp_path / "l"
     sockets.mkdir()
@@ -382,7 +382,7 @@ def test_a_restart_keeps_the_answers(tmp_path, monkeypatch, settings):
     server = Redis(tmp_path / "d", sockets, log, persistence=PERSISTENCE)
     server.start()
     try:
-        settings.REDIS_EXISTENCE_URL = f"unix://{server.socket}?db=0"
+        cache_settings.existence_url = f"unix://{server.socket}?db=0"
         connections.forget_clients()
         is_fresh()
         mark_many(ROWS, [(1, post(1))])

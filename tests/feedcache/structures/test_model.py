@@ -107,7 +107,7 @@ class Model:
 setattr(Model, "return", lambda self, _cache, label: self.pools.bring_back(label))
 
 
-def test_never_an_old_value(pools, settings_):
+def test_never_an_old_value(pools, quick):
     @settings(
         max_examples=15,
         deadline=None,
@@ -133,6 +133,5 @@ def test_never_an_old_value(pools, settings_):
 
 
 @pytest.fixture
-def settings_(settings):
-    settings.MEMCACHED_TIMEOUT_SECONDS = 0.1
-    return settings
+def quick(cache_settings):
+    cache_settings.memcached_timeout_seconds = 0.1

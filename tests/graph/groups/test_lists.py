@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Source, explain
+from apps.audit.explain import explain
 from apps.audit.oracle import Oracle
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
@@ -22,6 +22,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
+from apps.timeline.pipeline.reasons import Reason
 from tests.support.factories import deliver, delivered, make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
@@ -194,7 +195,7 @@ def test_an_exclusive_list_keeps_its_people_off_the_home_page(alice, bob, dave, 
     assert shown(bob, tea) == [theirs.pk]
     assert explain(user_by_id(bob.pk), theirs.pk).item.id == shared.pk
     delete_post(shared.pk, by=dave)
-    assert explain(user_by_id(bob.pk), theirs.pk).source == Source.LISTED
+    assert explain(user_by_id(bob.pk), theirs.pk).reason == Reason.LISTED
     change_group(UserList, bob, tea.pk, is_exclusive=False)
     assert home(bob) == [mine.pk, theirs.pk]
 

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.accounts.queries import user_by_id
-from apps.audit.explain import Source, assembly, explain
+from apps.audit.explain import assembly, explain
 from apps.pagination import Cursor
 from apps.promotions.actions import state_trait
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.page import OTHERS_BETWEEN, spaced
+from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.sources.home_cache import HOME
 from tests.promotions.conftest import make_campaign, make_segment, start, trait
 from tests.support.factories import deliver, make_user, publish
@@ -57,9 +58,9 @@ def test_a_page_says_why_a_promoted_post_does_not_stand_on_it(alice):
     deliver()
     reader = user_by_id(alice.pk)
     reasons = {row.item.id: row.explanation for row in assembly(reader, Cursor()).rows}
-    assert (reasons[post.pk].on_home, reasons[post.pk].source) == (False, Source.SPACED)
+    assert (reasons[post.pk].on_home, reasons[post.pk].reason) == (False, Reason.SPACED)
     assert "at most one post in eight" in reasons[post.pk].text
-    assert explain(reader, post.pk).source == Source.PROMOTED  # wherever its place is
+    assert explain(reader, post.pk).reason == Reason.PROMOTED  # wherever its place is
 
 
 @pytest.mark.django_db
@@ -71,10 +72,10 @@ def test_a_promoted_post_that_the_home_cache_lost_is_not_said_to_be_promoted(ali
     post = publish(shop)
     deliver()
     reader = user_by_id(alice.pk)
-    assert explain(reader, post.pk).source == Source.PROMOTED
+    assert explain(reader, post.pk).reason == Reason.PROMOTED
     HOME.remove(alice.pk, [post.pk])
     found = explain(reader, post.pk)
-    assert (found.on_home, found.source) == (False, Source.LOST)
+    assert (found.on_home, found.reason) == (False, Reason.LOST)
 
 
 @pytest.mark.django_db

@@ -184,6 +184,8 @@ def test_it_is_what_scoring_everything_now_gives(alice, carol, reader):
     assert [entry.scored for entry in again.entries] == [entry.scored for entry in pieces.entries]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "loss",
     [

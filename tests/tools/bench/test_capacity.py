@@ -4,7 +4,18 @@ import json
 
 import pytest
 
-from tools.bench.capacity import GIB, Costs, MissingError, Population, checks, costs, needs
+from apps.timeline.sources.home_cache import HOME
+from feedcache.connections import timelines
+from tools.bench.capacity import (
+    GIB,
+    WINDOW_ENTRY,
+    Costs,
+    MissingError,
+    Population,
+    checks,
+    costs,
+    needs,
+)
 
 PEOPLE = Population(users=1_000_000, active=0.2, followees=200, posts=1, reads=86.4, peak=3)
 COST = Costs(page_web=1.2, page_stores=0.6, publish=12)
@@ -47,3 +58,11 @@ def test_costs_are_those_that_were_measured(tmp_path):
 def test_without_a_measurement_nothing_is_reckoned(tmp_path):
     with pytest.raises(MissingError):
         costs(tmp_path / "site.json")
+
+
+def test_an_entry_of_a_home_cache_takes_as_many_bytes_as_it_says():
+    ids = [(1 << 60) + (number << 36) + (number % 300 << 4) for number in range(HOME.length)][::-1]
+    HOME.swap(7, HOME.begin(7) or "", ids, complete=False)
+    size = timelines().memory_usage(HOME.key(7), samples=0) or 0
+    # jemalloc rounds up to its size classes, other allocators do not
+    assert size / HOME.length == pytest.approx(WINDOW_ENTRY, rel=0.1)

@@ -22,6 +22,8 @@ print(*breaks.APPLIED)
 """
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_every_break_finds_what_it_breaks():
     command = [sys.executable, "-P", "-c", IMPORT_ALL]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -30,6 +32,8 @@ def test_every_break_finds_what_it_breaks():
     assert sorted(done.stdout.split()) == sorted(BREAKS)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_process_is_broken_by_its_environment():
     environment = switched_on(os.environ, "no-lease")
     command = [sys.executable, "-P", "-c", "from apps.events import leases; print(leases.LEASE)"]

@@ -7,15 +7,10 @@ from typing import Any
 
 from feedcache.connections import counters
 from feedcache.ids import compose
+from feedcache.structures.counters.buckets import TimeBuckets
 from feedcache.structures.counters.maintenance import begin_build, end_build, sizes_of
-from feedcache.structures.counters.service import (
-    CounterStore,
-    Field,
-    Row,
-    Schema,
-    TimeBuckets,
-    read_stores,
-)
+from feedcache.structures.counters.records import Field, Row, Schema
+from feedcache.structures.counters.store import CounterStore, read_stores
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 
@@ -36,7 +31,7 @@ def run(_directory: Path) -> list[Line]:
     STORE.put(rows)
     if turn is None or not end_build(STORE, turn, complete=True):
         raise RuntimeError("the counters could not be built")
-    buckets = sorted({STORE.places.place(row.id)[0] for row in rows})
+    buckets = sorted({STORE.buckets.place(row.id)[0] for row in rows})
     size = sum(one.memory for one in sizes_of(STORE, buckets)) / len(rows)
     _plant(rows)
     page = [row.id for row in random.Random(3).sample(rows[:SAMPLE], PAGE)]

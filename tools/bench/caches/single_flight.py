@@ -17,9 +17,8 @@ from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes
 
 CLIENTS, LOAD_SECONDS, TTL_SECONDS = 200, 0.1, 3600
-PATIENCE_SECONDS = (
-    1.0  # threads of one interpreter wait for each other longer than the site waits for a node
-)
+# Threads of one interpreter wait for each other longer than the site waits for a node.
+PATIENCE_SECONDS = 1.0
 
 HOT: ReadThrough[int, bytes] = ReadThrough(
     name="bench",

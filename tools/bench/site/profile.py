@@ -56,7 +56,7 @@ PURPOSES = {
     "feedcache/memcached_tiers.py": _MEMCACHED,
     "feedcache/topology.py": _MEMCACHED,
     "feedcache/servers/": _MEMCACHED,
-    "feedcache/read_through.py": _BATCH,
+    "feedcache/read_through/": _BATCH,
     "feedcache/single_flight.py": _BATCH,
     "feedcache/local_cache.py": _BATCH,
     "feedcache/stats.py": "hit rates and calls, counted",

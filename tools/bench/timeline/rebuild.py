@@ -106,6 +106,7 @@ def _warm() -> Line:
 
 def _cold(reader: int) -> Line:
     number = _followed()[reader]
+    settings.TIMELINE_SHARDS = ["default"]
     while replica.newest(reader, [FIRST], Cursor(since_id=_present(days=DAYS)), 1) is None:
         replica.maintain()
     limits = outbox.MIN_AUTHORS

@@ -117,11 +117,11 @@ class Command(BaseCommand):
     def _explain(self, options: dict[str, Any]) -> int:
         sources, wrong = Counter[str](), 0
         for outcome in compare(options["pairs"], seed=options["seed"]):
-            sources[outcome.source] += 1
+            sources[outcome.reason] += 1
             if outcome.fault:
                 wrong += 1
                 pair = f"@{outcome.viewer.handle} {outcome.post_id}"
-                self.stdout.write(f"  {pair}: said {outcome.source}, but {outcome.fault}")
+                self.stdout.write(f"  {pair}: said {outcome.reason}, but {outcome.fault}")
         reasons = ", ".join(f"{source} {number}" for source, number in sources.most_common())
         self.stdout.write(f"{sources.total()} pairs, {wrong} wrong: {reasons}.")
         return wrong

@@ -1,1 +1,1 @@
-"""Commands of the topology app."""
+"""Commands for operators."""

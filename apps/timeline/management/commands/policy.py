@@ -25,13 +25,12 @@ examples:
   ./run manage policy set site online                 windows are rebuilt one by one, as readers come
   ./run manage policy set @alice auto
   ./run manage policy set @alice site                 as everybody else
-  ./run manage policy canary pull --percent 1         try it with 1 % of the authors, always the same ones
-  ./run manage policy canary off
-  ./run manage policy back site                       the policy before; or @alice. While a canary runs: ends it
-  ./run manage policy explain @alice                  what is in force, what it costs, what auto would choose, and why
+  ./run manage policy back site                       the policy before; or @alice
+  ./run manage policy explain @alice                  what is in force, what was measured, and what auto would choose
+  ./run manage policy explain site                    what is in force, and what was measured
   ./run manage policy auto                            measure now, not within five minutes
 """
-SITE, OFF = "site", "off"
+SITE = "site"
 
 
 class Command(BaseCommand):
@@ -48,14 +47,10 @@ class Command(BaseCommand):
         change.add_argument("target", metavar="WHOSE", help="site, or @handle")
         change.add_argument("policy", choices=list(Policy.values))
         change.add_argument("--reason", default="", help="stored in the history")
-        canary = verbs.add_parser("canary", help="try a policy with some of the authors")
-        canary.add_argument("policy", choices=[*Mode.values, Policy.AUTO.value, OFF])
-        canary.add_argument("--percent", type=int, default=1, help="of the authors (default: 1)")
-        canary.add_argument("--reason", default="", help="stored in the history")
         back = verbs.add_parser("back", help="choose the policy before the last change")
         back.add_argument("target", metavar="WHOSE", help="site, or @handle")
-        explain = verbs.add_parser("explain", help="why an author's posts go out as they do")
-        explain.add_argument("target", metavar="@HANDLE")
+        explain = verbs.add_parser("explain", help="why posts go out as they do, and what it takes")
+        explain.add_argument("target", metavar="WHOSE", help="site, or @handle")
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -63,7 +58,6 @@ class Command(BaseCommand):
         verbs = {
             "show": self._show,
             "set": self._set,
-            "canary": self._canary,
             "back": self._back,
             "explain": self._explain,
             "auto": self._auto,
@@ -80,18 +74,9 @@ class Command(BaseCommand):
                 raise CommandError(text) from None
 
     def _show(self, _options: dict[str, Any]) -> None:
-        site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
-        merged = ", merged at reading" if site.pulls_all else ""
-        self.stdout.write(
-            f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})"
-        )
-        members = AuthorPolicy.objects.filter(in_canary=True)
-        if site.canary_percent or members.exists():
-            self.stdout.write(
-                f"canary: {site.canary or 'off'} for {site.canary_percent} % of the authors, {members.count()} now"
-            )
-        others = AuthorPolicy.objects.filter(in_canary=False).select_related("author")
-        for row in others.order_by("author__handle"):
+        self._show_site()
+        rows = AuthorPolicy.objects.select_related("author")
+        for row in rows.order_by("author__handle"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
         for job in ledger.with_receipts(Backfill.objects.select_related("author")):
             left = ledger.delivery_progress(job).pending
@@ -99,6 +84,13 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"backfill of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left"
                 )
+
+    def _show_site(self) -> None:
+        site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
+        merged = ", merged at reading" if site.pulls_all else ""
+        self.stdout.write(
+            f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})"
+        )
 
     def _set(self, options: dict[str, Any]) -> None:
         policy, target = Policy(options["policy"]), options["target"]
@@ -116,33 +108,27 @@ class Command(BaseCommand):
             site = switch.set_site_policy(policy, by=_by(), reason=options["reason"])
             self.stdout.write(f"site: {site.policy} ({site.mode} now)")
 
-    def _canary(self, options: dict[str, Any]) -> None:
-        percent = 0 if options["policy"] == OFF else options["percent"]
-        if options["policy"] != OFF and not 1 <= percent <= switch.MAX_CANARY_PERCENT:
-            raise CommandError(f"A canary is 1 to {switch.MAX_CANARY_PERCENT} % of the authors.")
-        policy = Policy.ONLINE if options["policy"] == OFF else Policy(options["policy"])
-        switch.set_canary(policy, percent, by=_by(), reason=options["reason"])
-        number = AuthorPolicy.objects.filter(in_canary=True).count()
-        self.stdout.write(f"canary: {options['policy']} ({number} authors now)")
-
     def _back(self, options: dict[str, Any]) -> None:
         is_site = options["target"] == SITE
-        site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
-        if is_site and site.canary_percent:
-            self._canary({"policy": OFF, "reason": ""})
-            return
         before = switch.policy_before(None if is_site else _author(options).pk)
         if before is None:
             raise CommandError("There is no policy before: nobody has changed it.")
         self._set({**options, "policy": before.value, "reason": "Back to the policy before."})
 
     def _explain(self, options: dict[str, Any]) -> None:
-        author = _author(options)
-        row = AuthorPolicy.objects.filter(author=author).first()
-        self.stdout.write(_in_words(row) if row else "no policy of their own: as the whole site")
-        now = Mode(row.mode) if row and row.mode else None
-        choice = cost.choose(cost.measure(author.pk), now)
-        self.stdout.write(f"auto would choose {choice.mode}: {choice.reason}")
+        author = None if options["target"] == SITE else _author(options)
+        if author is None:
+            self._show_site()
+        else:
+            row = AuthorPolicy.objects.filter(author=author).first()
+            self.stdout.write(
+                _in_words(row) if row else "no policy of their own: as the whole site"
+            )
+            now = Mode(row.mode) if row and row.mode else None
+            choice = cost.choose(cost.measure(author.pk), now)
+            self.stdout.write(f"auto would choose {choice.mode}: {choice.reason}")
+        for label, value in cost.before_switch(author):
+            self.stdout.write(f"{label}: {value}")
 
     def _auto(self, _options: dict[str, Any]) -> None:
         number = cost.measure_all()

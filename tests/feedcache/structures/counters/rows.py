@@ -4,15 +4,11 @@ from dataclasses import dataclass, field
 from time import time
 
 from feedcache.ids import compose
+from feedcache.structures.counters.buckets import TimeBuckets
 from feedcache.structures.counters.maintenance import begin_build, end_build
-from feedcache.structures.counters.service import (
-    CounterService,
-    CounterStore,
-    Field,
-    Row,
-    Schema,
-    TimeBuckets,
-)
+from feedcache.structures.counters.records import Field, Row, Schema
+from feedcache.structures.counters.service import CounterService
+from feedcache.structures.counters.store import CounterStore
 
 FIELDS = (Field("likes"), Field("replies", width=2), Field("reads", counted=True))
 SCHEMA = Schema("test", FIELDS)
@@ -75,9 +71,9 @@ class Rows:
         return self.kept[id_].values[[one.name for one in FIELDS].index(name)]
 
 
-def make_service(*, places=None, schema=SCHEMA, hot_days=7, rows=None, cold_ttl_seconds=60):
+def make_service(*, buckets=None, schema=SCHEMA, hot_days=7, rows=None, cold_ttl_seconds=60):
     """A service whose store is lost."""
-    store = CounterStore(schema, places or TimeBuckets(100), cold_ttl_seconds=cold_ttl_seconds)
+    store = CounterStore(schema, buckets or TimeBuckets(100), cold_ttl_seconds=cold_ttl_seconds)
     return CounterService(store, rows or Rows(), hot_seconds=hot_days * DAY)
 
 

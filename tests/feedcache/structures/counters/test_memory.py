@@ -6,8 +6,10 @@ import pytest
 
 from feedcache.connections import counters
 from feedcache.ids import compose
+from feedcache.structures.counters.buckets import TimeBuckets
 from feedcache.structures.counters.maintenance import sizes_of
-from feedcache.structures.counters.service import Field, Row, Schema, TimeBuckets, read_stores
+from feedcache.structures.counters.records import Field, Row, Schema
+from feedcache.structures.counters.store import read_stores
 from tests.feedcache.structures.counters.rows import NOW, make_service, make_whole, post_id
 
 pytestmark = pytest.mark.long
@@ -17,10 +19,10 @@ RECORDS = 20_000
 BAR = 26  # bytes: the article's 8 of key, 16 of counts and 2 of overhead
 
 
-def load(rate, authors, places):
+def load(rate, authors, kind):
     """Records with a heavy tail of counts, of a site with `rate` counted posts a second."""
     rng = random.Random(5)
-    service = make_whole(make_service(places=places, schema=FOUR, hot_days=400))
+    service = make_whole(make_service(buckets=kind, schema=FOUR, hot_days=400))
     start = NOW - round(RECORDS / rate) - 10
     rows = {}
     for number in range(RECORDS):
@@ -32,7 +34,7 @@ def load(rate, authors, places):
 
 
 @pytest.mark.parametrize(
-    ("rate", "authors", "places"),
+    ("rate", "authors", "kind"),
     [
         (0.03, 20_000, TimeBuckets(3600)),
         (1, 1_000_000, TimeBuckets(100)),
@@ -40,9 +42,9 @@ def load(rate, authors, places):
     ],
     ids=["small", "medium", "large"],
 )
-def test_a_record_of_four_counts_takes_less_than_26_bytes_all_in(rate, authors, places):
-    service, rows = load(rate, authors, places)
-    buckets = {places.place(id_)[0] for id_ in rows}
+def test_a_record_of_four_counts_takes_less_than_26_bytes_all_in(rate, authors, kind):
+    service, rows = load(rate, authors, kind)
+    buckets = {kind.place(id_)[0] for id_ in rows}
     assert 60 < len(rows) / len(buckets) < 130
     assert {counters().object("encoding", service.store.key(bucket)) for bucket in buckets} == {
         b"listpack"

@@ -74,7 +74,7 @@ def test_each_count_is_on_its_server(split, other):
     }  # fmt: skip
     assert split.source.asked == []
     store = split.store
-    old, new = (store.key(store.places.place(id_)[0]) for id_ in (OLD, NEW))
+    old, new = (store.key(store.bucket_of(id_)) for id_ in (OLD, NEW))
     here, there = counters(), client_at("counters", other.url)
     assert [here.exists(old), here.exists(new)] == [1, 0]
     assert [there.exists(old), there.exists(new)] == [0, 1]
@@ -100,8 +100,8 @@ def test_without_ranges_one_command_goes_to_the_one_server(service):
     assert len(queued.commands) == 1
 
 
-def test_a_server_that_is_away_takes_its_own_counts_only(split, other, settings):
-    settings.REDIS_TIMEOUT_SECONDS = 0.3
+def test_a_server_that_is_away_takes_its_own_counts_only(split, other, cache_settings):
+    cache_settings.redis_timeout_seconds = 0.3
     connections.forget_clients()
     split.put_many([split.source.put(OLD, 1, 2, 3), split.source.put(NEW, 4, 5, 6)])
     other.freeze()
@@ -215,7 +215,7 @@ def test_a_range_moves_and_takes_along_what_was_only_counted(service, steps, oth
         assert service.source.value(NEW, "reads") == 10
         assert maintenance.is_complete(service)
     left = counters().keys("c{test}:*")
-    assert service.store.key(service.store.places.place(NEW)[0]).encode() not in left
+    assert service.store.key(service.store.bucket_of(NEW)).encode() not in left
 
 
 NEIGHBOURS = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 2), (3, 3)]
@@ -343,7 +343,7 @@ def test_what_is_no_range_is_refused(lows):
         Topology.from_json(text.replace('"counters":{}', f'"counters":{{"posts":[{rows}]}}'))
 
 
-def test_a_process_that_knows_no_topology_yet_asks_postgresql(service, settings):
+def test_a_process_that_knows_no_topology_yet_asks_postgresql(service, cache_settings):
     service.source.put(NEW, 4, 5, 6)
     with knowing(Range(0, Tenant("unix:///nowhere"))):
         assert service.get_many([NEW]) == {NEW: (4, 5, 6)}

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.structures.counters.service import (
+from feedcache.structures.counters.records import (
     HEADER,
     IN_AUX,
     MAX_COUNT,

@@ -7,7 +7,9 @@ import pytest
 from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
 from feedcache.structures.counters.maintenance import begin_build, end_build, invalidate
-from feedcache.structures.counters.service import Row, Schema, begin_load, get_in_batch
+from feedcache.structures.counters.records import Row, Schema
+from feedcache.structures.counters.service import get_in_batch
+from feedcache.structures.counters.store import begin_load
 from tests.feedcache.structures.counters.rows import DAY, make_service, make_whole, post_id
 from tests.support.faults import dead_redis
 from tests.support.threads import together
@@ -86,7 +88,7 @@ def test_a_page_of_very_many_cold_buckets_loads_some_and_answers_all(service):
 def test_what_was_loaded_cools_down_when_nobody_reads_it(service):
     id_ = post_id(COLD)
     service.get_many([id_])
-    key = service.store.key(service.store.places.place(id_)[0])
+    key = service.store.key(service.store.bucket_of(id_))
     assert 0 < counters().ttl(key) <= service.store.cold_ttl_seconds
     counters().expire(key, 5)
     service.get_many([id_])
@@ -99,7 +101,7 @@ def test_what_was_loaded_cools_down_when_nobody_reads_it(service):
 def test_a_put_to_a_cold_bucket_is_kept_only_when_it_is_loaded(service):
     id_ = post_id(COLD)
     service.put_many([service.source.put(id_, 5, 0, 0, revision=1)])
-    assert not counters().exists(service.store.key(service.store.places.place(id_)[0]))
+    assert not counters().exists(service.store.key(service.store.bucket_of(id_)))
     assert service.get_many([id_])[id_] == (5, 0, 0)
     service.put_many([service.source.put(id_, 6, 0, 0, revision=2)])
     assert service.get_many([id_])[id_] == (6, 0, 0)
@@ -139,7 +141,7 @@ def test_a_flush_while_a_cold_bucket_is_loaded_leaves_nothing_half(service):
 def test_a_bucket_that_somebody_else_loads_is_asked_of_the_database(service):
     id_ = post_id(COLD)
     service.source.put(id_, 1, 0, 0)
-    assert begin_load(service.store, [service.store.places.place(id_)[0]])
+    assert begin_load(service.store, [service.store.bucket_of(id_)])
     assert service.get_many([id_])[id_] == (1, 0, 0)
     assert service.source.asked == ["rows"]
 
@@ -165,7 +167,7 @@ def test_readers_of_one_cold_bucket_load_it_once(service):
 
 
 def lose(service, id_):
-    assert counters().delete(service.store.key(service.store.places.place(id_)[0]))
+    assert counters().delete(service.store.key(service.store.bucket_of(id_)))
 
 
 def test_a_lost_bucket_is_noticed_and_loaded_again(service):
@@ -175,7 +177,7 @@ def test_a_lost_bucket_is_noticed_and_loaded_again(service):
     assert list(service.get_many(ids).values()) == [(5, 6, 7), (1, 0, 0), (0, 0, 0)]
     assert list(service.get_many(ids).values()) == [(5, 6, 7), (1, 0, 0), (0, 0, 0)]
     assert service.source.asked == ["rows_in"]
-    assert counters().ttl(service.store.key(service.store.places.place(ids[0])[0])) == -1
+    assert counters().ttl(service.store.key(service.store.bucket_of(ids[0]))) == -1
 
 
 def test_a_put_into_a_lost_bucket_does_not_make_zeros_of_the_others(service):
@@ -217,7 +219,7 @@ def test_buckets_that_outlive_the_store_are_noticed_as_well(service):
 @pytest.mark.parametrize("garbage", [b"", b"\0", b"\1", b"\0\0\0", b"\x80\0\0", b"\x10ab"])
 def test_garbage_instead_of_a_record_is_the_databases_to_answer(service, garbage):
     service.put_many([service.source.put(post_id(), 5, 0, 0)])
-    bucket, name = service.store.places.place(post_id())
+    bucket, name = service.store.buckets.place(post_id())
     counters().hset(service.store.key(bucket), name, garbage)
     assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
 
@@ -226,7 +228,7 @@ def test_garbage_instead_of_a_record_is_the_databases_to_answer(service, garbage
 def test_garbage_instead_of_a_hash_is_the_databases_to_answer(service, which):
     row = service.source.put(post_id(), 5, 0, 0)
     service.put_many([row])
-    keys = {"bucket": service.store.key(service.store.places.place(post_id())[0]), "meta": service.store.meta_key,
+    keys = {"bucket": service.store.key(service.store.bucket_of(post_id())), "meta": service.store.meta_key,
             "dirty": service.store.dirty_key}  # fmt: skip
     counters().set(keys[which], "garbage")
     assert service.get_many([post_id()]) == {post_id(): (5, 0, 0)}
@@ -260,7 +262,7 @@ def test_counting_on_a_cold_id_is_not_lost(service):
     id_ = post_id(COLD)
     service.source.put(id_, 5, 6, 100)
     assert service.count("reads", {id_: 1}) == {id_: 101}
-    key = service.store.key(service.store.places.place(id_)[0])
+    key = service.store.key(service.store.bucket_of(id_))
     assert counters().ttl(key) == -1  # it does not end before the database knows
     maintenance.write_back(service)
     assert service.source.value(id_, "reads") == 101

@@ -6,16 +6,9 @@ from hypothesis import strategies as st
 from redis.crc import key_slot
 
 from feedcache.connections import counters
-from feedcache.structures.counters.service import (
-    MAX_IDS,
-    REVISIONS,
-    CounterStore,
-    Field,
-    IdBuckets,
-    Row,
-    Schema,
-    read_stores,
-)
+from feedcache.structures.counters.buckets import IdBuckets
+from feedcache.structures.counters.records import REVISIONS, Field, Row, Schema
+from feedcache.structures.counters.store import MAX_IDS, CounterStore, read_stores
 from tests.feedcache.structures.counters.rows import make_service, make_whole, post_id
 from tests.support.threads import together
 

@@ -6,8 +6,9 @@ import pytest
 
 from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
+from feedcache.structures.counters.buckets import TimeBuckets
 from feedcache.structures.counters.maintenance import invalidate
-from feedcache.structures.counters.service import Row, TimeBuckets
+from feedcache.structures.counters.records import Row
 from tests.feedcache.structures.counters.rows import (
     DAY,
     NOW,
@@ -46,7 +47,7 @@ def test_a_rebuild_makes_the_store_whole(rows):
 def test_a_rebuild_leaves_cold_rows_where_they_are(rows):
     service = make_service(rows=rows)
     maintenance.rebuild(service)
-    assert not counters().exists(service.store.key(service.store.places.place(post_id(COLD))[0]))
+    assert not counters().exists(service.store.key(service.store.bucket_of(post_id(COLD))))
 
 
 def test_a_store_that_is_sound_is_left_alone(rows):
@@ -155,7 +156,7 @@ def test_other_buckets_are_built_beside_and_the_former_ones_dropped(rows):
     service.count("reads", {post_id(50): 1})
     former = counters().keys("c{test}:t100/1:*")
     assert former
-    other = make_service(rows=rows, places=TimeBuckets(1000, 2))
+    other = make_service(rows=rows, buckets=TimeBuckets(1000, 2))
     assert other.get_many([post_id(50)])[post_id(50)] == (
         1,
         0,
@@ -251,7 +252,7 @@ def later(monkeypatch, days):
 
 
 def exists(service, id_):
-    return bool(counters().exists(service.store.key(service.store.places.place(id_)[0])))
+    return bool(counters().exists(service.store.key(service.store.bucket_of(id_))))
 
 
 def test_old_buckets_are_dropped_after_their_reads_are_written(rows, monkeypatch):
@@ -360,7 +361,7 @@ def test_what_redis_has_otherwise_is_found(rows, monkeypatch):
     maintenance.rebuild(service)
     every = list(rows.kept.values())
     assert maintenance.wrong(service, every) == []
-    bucket, name = service.store.places.place(post_id(500))
+    bucket, name = service.store.buckets.place(post_id(500))
     counters().hdel(service.store.key(bucket), name)
     service.put_many([Row(post_id(100), (99, 0, 0), 40_000 % 65536)])
     missed = rows.put(post_id(200), 70, 0, 0, revision=60)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
+from apps.aggregate.queries import Action, ActionCursor, aggregate_page
 from apps.http.requests import AuthenticatedRequest, login_required
-from apps.timeline.aggregate import Action, ActionCursor, aggregate_page
 
 MAX_FACES = 5
 
@@ -31,7 +32,7 @@ class Line:
 def aggregate(request: AuthenticatedRequest) -> HttpResponse:
     page = aggregate_page(request.user, ActionCursor.from_query(request.GET))
     context = {"page": page, "lines": grouped(page.items), "here": "home"}
-    template = "timeline/_aggregate_page.html" if request.htmx else "timeline/aggregate.html"
+    template = "aggregate/_page.html" if request.htmx else "aggregate/aggregate.html"
     return render(request, template, context)
 
 
@@ -41,3 +42,6 @@ def grouped(actions: Sequence[Action]) -> list[Line]:
     for action in actions:
         lines.setdefault(action.group_key, Line(action)).actors.append(action.actor)
     return list(lines.values())
+
+
+urlpatterns: list[URLPattern] = [path("aggregate", aggregate, name="aggregate")]

@@ -11,6 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from apps.accounts.actions import update_settings
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
+from apps.aggregate import queries as aggregate
+from apps.aggregate.queries import ActionCursor, Verb, aggregate_page
 from apps.engagement.actions import like_post, unlike_post
 from apps.engagement.models import Like
 from apps.errors import BadRequest
@@ -26,8 +28,7 @@ from apps.graph.models import Followee
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.models import Kind, Post
-from apps.timeline import aggregate, publishing
-from apps.timeline.aggregate import ActionCursor, Verb, aggregate_page
+from apps.timeline import publishing
 from apps.timeline.thread import likers
 from feedcache.ids import compose
 from tests.support.factories import deliver, make_user, publish, suspend

@@ -21,7 +21,8 @@ from apps.filters.models import FilterContext
 from apps.graph.queries import exact_relations
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
 from apps.sql import rows_of
-from apps.timeline.pipeline.page import FeedItem, hydrate
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import MAX_ID, first_id_at, second_of
 
@@ -90,11 +91,6 @@ class Verb(StrEnum):
     FOLLOW = "follow"
 
 
-def group_key(verb: Verb, object_id: int) -> str:
-    """The same for all actions with this verb and this object."""
-    return f"{verb}-{object_id}"
-
-
 class _Row(NamedTuple):
     verb: str
     id: int
@@ -117,7 +113,8 @@ class Action:
 
     @property
     def group_key(self) -> str:
-        return group_key(self.verb, self.object_id)
+        """The same for all actions with this verb and this object; that of reposts is `FeedItem.group_key`."""
+        return f"{self.verb}-{self.object_id}"
 
 
 _POSITIONS = re.compile(r"([0-9]{1,19})-([0-9]{1,19})-([0-9]{1,19})", re.ASCII)

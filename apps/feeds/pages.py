@@ -1,17 +1,18 @@
-"""Feeds by rules: the page of each, and the pages to make, change and delete them."""
+"""Feeds by rules: the page of each, also for feed readers, and the pages to make, change and delete them."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from apps.accounts.queries import user_by_handle
 from apps.errors import Invalid
 from apps.feeds.actions import MAX_PINNED, change_feed, create_feed, delete_feed, draft_feed
+from apps.feeds.forms import FeedForm
 from apps.feeds.models import Feed
 from apps.feeds.queries import feed_at, feeds_of, own_feed
 from apps.feeds.timeline import feed_timeline
@@ -26,9 +27,10 @@ from apps.http.requests import (
     viewer_of,
 )
 from apps.pagination import Cursor
+from apps.syndication.feeds import FORMS, Source
 from apps.web.feed import render_feed
 from apps.web.forms.accounts import add_errors, render_form
-from apps.web.forms.feeds import FeedForm
+from apps.web.syndication.feeds import feed_response
 
 PREVIEW_POSTS = 5
 
@@ -50,6 +52,24 @@ def feed_page(request: SiteRequest, handle: str, slug: str) -> HttpResponseBase:
         page,
         here="home" if viewer_id == owner.pk else "",
         **context,
+    )
+
+
+@require_safe
+def for_readers(request: SiteRequest, handle: str, slug: str, form: str) -> HttpResponseBase:
+    """A public feed as Atom, RSS or JSON."""
+    feed = feed_at(None, user_by_handle(handle), slug)
+    if feed.include_words:
+        limit_searches(request)
+    return feed_response(request, lambda: _source(feed), form)
+
+
+def _source(feed: Feed) -> Source:
+    return Source(
+        title=f"{feed.name} (@{feed.owner.handle})",
+        about=_("Public posts that @%(handle)s chose by rules") % {"handle": feed.owner.handle},
+        page=feed.url,
+        posts=lambda cursor: feed_timeline(feed, None, cursor),
     )
 
 
@@ -131,3 +151,15 @@ def _preview(request: AuthenticatedRequest, form: FeedForm) -> Any:
     except Invalid as error:
         add_errors(form, error)
         return None
+
+
+urlpatterns: list[URLPattern] = [
+    path("feeds", index, name="feeds"),
+    path("feeds/<int:feed_id>/edit", edit, name="feed_edit"),
+    path("feeds/<int:feed_id>/delete", delete, name="feed_delete"),
+    *[  # before the page, whose name in the address may have a dot
+        path(f"@<str:handle>/feeds/<str:slug>.{form}", for_readers, {"form": form})
+        for form in FORMS
+    ],
+    path("@<str:handle>/feeds/<str:slug>", feed_page, name="feed"),
+]

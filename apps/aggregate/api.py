@@ -1,0 +1,68 @@
+"""The aggregate feed in the API."""
+
+from typing import Annotated, TypedDict
+from urllib.parse import urlencode
+
+from django.urls import URLPattern, path
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.addresses import absolute
+from apps.aggregate.queries import Action, ActionCursor, Verb, aggregate_page
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.account import AccountJson, account_json
+from apps.api.entities.base import DateTime, timestamp
+from apps.api.entities.status import StatusJson, status_json
+from feedcache.stats import stage
+
+
+class ActionJson(TypedDict):
+    """What an account did, with whom or what."""
+
+    verb: Annotated[str, Verb]
+    group_key: Annotated[str, "Verb and object: show actions with the same key as one."]
+    created_at: DateTime
+    account: Annotated[AccountJson, "Who did it."]
+    status: Annotated[StatusJson | None, "What was liked or reposted."]
+    target_account: Annotated[AccountJson | None, "Who was followed."]
+
+
+def action_json(action: Action) -> ActionJson:
+    return {
+        "verb": action.verb.value,
+        "group_key": action.group_key,
+        "created_at": timestamp(action.created_at),
+        "account": account_json(action.actor),
+        "status": status_json(action.item) if action.item else None,
+        "target_account": account_json(action.target) if action.target else None,
+    }
+
+
+@operation(
+    "What the people you follow liked and reposted, and whom they followed",
+    list[ActionJson],
+    errors=[400, 401],
+    description="Single actions, newest first, each with a `group_key` for those who show `A, B and 3 "
+    "others liked ...`. Follow the `Link` header: no action is lost or comes twice.",
+    parameters=[
+        OpenApiParameter("after", str, description="From the `Link` header."),
+        OpenApiParameter("limit", int, description="How many at most; clamped."),
+    ],
+)
+@endpoint(GET="read:statuses")
+def aggregate(request: Request) -> Response:
+    """A page of the aggregate feed; who keeps out of it is not in it."""
+    cursor = ActionCursor.from_query(request.query_params)
+    page = aggregate_page(viewer_of(request), cursor)
+    with stage("present"):
+        body = [action_json(action) for action in page.items]
+    headers = None
+    if page.after is not None:
+        query = urlencode({"after": str(page.after), "limit": cursor.limit})
+        headers = {"Link": f'<{absolute(request.path)}?{query}>; rel="next"'}
+    return Response(body, headers=headers)
+
+
+urlpatterns: list[URLPattern] = [path("aggregate", aggregate)]

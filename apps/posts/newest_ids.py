@@ -1,0 +1,23 @@
+"""The newest ids of something that a member marked, and their bytes in a cache."""
+
+from dataclasses import dataclass
+
+from feedcache.read_through.envelope import pack_ids, unpack_ids
+
+
+@dataclass(frozen=True, slots=True)
+class NewestIds:
+    """The ids that somebody marked, complete from `floor` on."""
+
+    ids: frozenset[int] = frozenset()
+    floor: int = 0
+
+
+def pack_newest_ids(newest: NewestIds) -> bytes:
+    return pack_ids((newest.floor, *sorted(newest.ids)))
+
+
+def unpack_newest_ids(data: bytes) -> NewestIds:
+    """ValueError as for `unpack_ids`, and without a floor."""
+    floor, *ids = unpack_ids(data)
+    return NewestIds(frozenset(ids), floor)

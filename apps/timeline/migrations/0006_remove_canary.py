@@ -1,0 +1,33 @@
+"""Without canaries: their authors get the policy of the site, and the history says what a canary was.
+
+Authors whom readers pull stay pulled until `maintain_policies` has pushed what was not: as after any switch.
+"""
+
+from django.db import migrations
+
+_LEAVE = """
+UPDATE timeline_authorpolicy SET policy = 'site', mode = CASE WHEN mode = 'pull' THEN mode END WHERE in_canary
+"""
+# A row of the history without an author is a change of the site's policy, and a canary left that as it was.
+_TELL = """
+UPDATE timeline_policychange SET before = CASE WHEN percent > 0 THEN before ELSE after END,
+    after = CASE WHEN percent > 0 THEN before ELSE after END,
+    reason = concat_ws(': ', format('canary, %s %% of authors, %s', percent, after), nullif(reason, ''))
+WHERE percent IS NOT NULL
+"""
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ("timeline", "0005_times_of_postgresql"),
+    ]
+
+    operations = [
+        migrations.RunSQL(_LEAVE),
+        migrations.RunSQL(_TELL),
+        migrations.RemoveField(model_name="authorpolicy", name="in_canary"),
+        migrations.RemoveField(model_name="policychange", name="percent"),
+        migrations.RemoveField(model_name="sitepolicy", name="canary"),
+        migrations.RemoveField(model_name="sitepolicy", name="canary_percent"),
+    ]

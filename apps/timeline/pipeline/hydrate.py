@@ -1,0 +1,295 @@
+"""From ids to items: the posts that a viewer may see, with their authors, counts, and what the viewer did with them.
+
+Whether the viewer may see a post is decided in `apps.posts.queries`: blocks and suspensions by the caches, restricted
+posts by PostgreSQL at every read.
+"""
+
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from apps.accounts.queries import users_by_id
+from apps.engagement.queries import (
+    Engaged,
+    Existence,
+    PollResult,
+    ask_existence,
+    confirmed,
+    engaged,
+    poll_results,
+)
+from apps.graph.queries import Relations, relations
+from apps.posts.content.post import PostContent
+from apps.posts.queries import (
+    MAX_IDS,
+    HydratedPosts,
+    Preloaded,
+    ViewerContext,
+    ViewerMarks,
+    VisiblePosts,
+    ask_posts,
+    ask_viewer_marks,
+    muted_threads,
+    read_viewer_context,
+    reposted_ids,
+    visible_posts,
+)
+from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from feedcache.ids import authors_of, possible_ids
+from feedcache.read_through import Batch
+
+# The page; what its posts repost, quote and answer; what those do, where the cached entry of a post does not say it.
+MAX_READS = 3
+# With what its posts share it is not larger than what one batch reads.
+MAX_LINKED_PAGE = MAX_IDS // 2
+MAX_LINKED = 20_000  # posts whose links a process remembers
+
+_UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
+
+
+class Links(NamedTuple):
+    """The ids of the posts that a post reposts or quotes, and of those that it and its source answer."""
+
+    sources: AbstractSet[int]
+    parents: AbstractSet[int]
+
+
+_links: dict[int, Links] = {}  # by post id; only a hint: every post in it is checked at each read
+
+
+@dataclass(frozen=True, slots=True)
+class Hydrated:
+    """The items that the viewer may see, in the order asked for.
+
+    The relations are to all their authors, and to those whom they answer.
+    """
+
+    items: list[FeedItem]
+    relations: Relations
+
+
+@dataclass(slots=True)
+class _PageReads:
+    """Everything read for a page so far."""
+
+    viewer_id: int | None
+    page: Sequence[int]
+    visible: HydratedPosts = field(default_factory=HydratedPosts)
+    requested: set[int] = field(default_factory=set)  # posts
+    requested_parents: set[int] = field(default_factory=set)
+    existence: list[Existence] = field(default_factory=list)
+    engaged: Engaged = field(default_factory=Engaged)
+    reposted: AbstractSet[int] = frozenset()
+    touched: Collection[int] = ()  # posts that the viewer liked, bookmarked, read or reposted
+    muted: AbstractSet[int] = frozenset()  # threads
+    polls: dict[int, PollResult] = field(default_factory=dict)
+
+    def missing(self) -> tuple[set[int], set[int]]:
+        """The ids of sources and parents of the posts on the page that were not requested yet."""
+        post_ids, parent_ids = set[int](), set[int]()
+        for post in filter(None, map(self.visible.posts.get, self.page)):
+            if post.source_id or post.reply_to_id:
+                links = self._links_of(post)
+                post_ids |= links.sources
+                parent_ids |= links.parents
+        parent_ids -= post_ids
+        known = self.requested | self.requested_parents
+        return post_ids - self.requested, parent_ids - known
+
+    def _links_of(self, post: PostContent) -> "Links":
+        source_of_source, parent_of_source = self._of_source(post)
+        # a quote inside a quote is not shown
+        sources = (post.source_id, source_of_source if post.is_repost else None)
+        parents = (post.reply_to_id, parent_of_source)
+        return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
+
+    def remember_links(self) -> None:
+        """What a post reposts, quotes and answers stays the same, so the next page requests it with the post."""
+        for post in filter(None, map(self.visible.posts.get, self.page)):
+            if (post.source_id or post.reply_to_id) and post.id not in _links:
+                if len(_links) >= MAX_LINKED:
+                    _links.clear()
+                _links[post.id] = self._links_of(post)
+
+    def _of_source(self, post: PostContent) -> tuple[int | None, int | None]:
+        """The source and the parent of a post's source, from the post's cache entry while the source is not read."""
+        if source := self.visible.posts.get(post.source_id or 0):
+            return source.source_id, source.reply_to_id
+        entry = self.visible.entries.get(post.id)
+        return (entry.source_source_id, entry.source_reply_to_id) if entry else (None, None)
+
+    def parent_author_of(self, post: PostContent) -> int | None:
+        """The author of the post that a post replies to, when the viewer may see that one."""
+        parent = self.visible.posts.get(post.reply_to_id or 0)
+        return parent.author_id if parent else self.visible.parents.get(post.reply_to_id or 0)
+
+
+def hydrate(
+    viewer_id: int | None, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
+) -> Hydrated:
+    """Hydrate up to 200 ids; reads the viewer context first. See `hydrate_for`."""
+    return hydrate_for(read_viewer_context(viewer_id), post_ids, preloaded=preloaded)
+
+
+def hydrate_for(
+    context: ViewerContext,
+    post_ids: Sequence[int],
+    *,
+    preloaded: Preloaded | None = None,
+    batch: Batch | None = None,
+) -> Hydrated:
+    """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
+
+    One round trip for the posts, their counts and marks, with what `batch` holds already; up to two more for posts that
+    these share, quote and answer. A parent is named only to viewers who may see it.
+    """
+    post_ids, batch = possible_ids(post_ids), batch or Batch()
+    reads = _PageReads(context.viewer_id, post_ids)
+    if not post_ids:
+        return Hydrated([], reads.visible.relations)
+    if context.is_fresh:
+        _read_caches(reads, context, preloaded, batch)
+    else:
+        batch.execute()  # what the rule has queued goes alone
+        _read_exactly(reads, preloaded)
+    if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
+        reads.polls = poll_results(context.viewer_id, with_polls)
+    marked = reads.engaged
+    reads.touched = marked.liked.union(marked.bookmarked, marked.read, reads.reposted)
+    items = [_item(reads, post_id) for post_id in post_ids]
+    return Hydrated([item for item in items if item is not None], reads.visible.relations)
+
+
+def _read_caches(
+    reads: _PageReads, context: ViewerContext, preloaded: Preloaded | None, batch: Batch
+) -> None:
+    post_ids, parent_ids = _with_known_links(reads.page)
+    marks = ask_viewer_marks(batch, context.viewer_id)
+    for _read in range(MAX_READS):
+        existence = ask_existence(batch, context.viewer_id, post_ids)
+        found = ask_posts(batch, context, post_ids, parents=parent_ids, preloaded=preloaded)
+        batch.execute()
+        reads.visible = (reads.visible | found()) if reads.requested else found()
+        reads.requested |= post_ids
+        reads.requested_parents |= parent_ids
+        reads.existence.append(existence())
+        post_ids, parent_ids = reads.missing()
+        if not post_ids and not parent_ids:
+            break
+        batch = Batch()
+    reads.remember_links()
+    _read_marks(reads, marks())
+
+
+def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The posts of a page with the sources that earlier pages named, and the parents that these named."""
+    post_ids, parent_ids = set(page), set[int]()
+    if len(post_ids) <= MAX_LINKED_PAGE:
+        for post_id in page:
+            if links := _links.get(post_id):
+                post_ids |= links.sources
+                parent_ids |= links.parents
+    return post_ids, parent_ids - post_ids
+
+
+def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
+    """What the viewer did; from PostgreSQL what is older than the cached marks."""
+    reads.engaged = confirmed(reads.viewer_id, reads.existence)
+    reads.reposted, reads.muted = marks.reposted.ids, marks.muted.ids
+    if older := [pk for pk in reads.visible.posts if pk < marks.reposted.floor]:
+        reads.reposted = reads.reposted | reposted_ids(reads.viewer_id, older).keys()
+    threads = {post.thread_id for post in reads.visible.posts.values()}
+    if older_threads := {pk for pk in threads if pk < marks.muted.floor}:
+        reads.muted = reads.muted | muted_threads(reads.viewer_id, older_threads)
+
+
+def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
+    """PostgreSQL decides, while Memcached may be stale.
+
+    Counts, relations, likes, bookmarks and reads are still asked of Redis, and the contents of open posts of Memcached,
+    by the versions that PostgreSQL names.
+    """
+    visible = visible_posts(reads.viewer_id, reads.page, preloaded=preloaded)
+    reposted = [
+        visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
+    ]
+    quoted = {post.source_id for post in reposted if post and post.source_id}
+    if deeper := quoted - visible.posts.keys():  # quotes inside reposted quotes
+        visible |= visible_posts(reads.viewer_id, [post_id for post_id in deeper if post_id])
+    parents = _visible_parents(reads.viewer_id, visible)
+    answered = authors_of(post.reply_to_id for post in visible.posts.values() if post.reply_to_id)
+    people = {post.author_id for post in visible.posts.values()} | set(parents.values())
+    reads.visible = HydratedPosts(
+        visible.posts,
+        counts=visible.counts,
+        authors=users_by_id(people),
+        relations=visible.relations | relations(reads.viewer_id, answered),
+        circles=visible.circles,
+        parents=parents,
+    )
+    post_ids = list(visible.posts)
+    reads.engaged = engaged(reads.viewer_id, post_ids)
+    reads.reposted = reposted_ids(reads.viewer_id, post_ids).keys()
+    threads = {post.thread_id for post in visible.posts.values()}
+    reads.muted = muted_threads(reads.viewer_id, threads)
+
+
+def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, int]:
+    """The authors of the parents that the viewer may see, by the ids of these parents, without the posts themselves."""
+    parent_ids = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
+    ids, parents = sorted(parent_ids - visible.posts.keys()), dict[int, int]()
+    for start in range(0, len(ids), MAX_IDS):
+        some = ids[start : start + MAX_IDS]
+        posts = visible_posts(viewer_id, some).posts
+        parents |= {post_id: posts[post_id].author_id for post_id in some if post_id in posts}
+    return parents
+
+
+def _item(
+    reads: _PageReads, post_id: int, *, in_quote: bool = False, in_repost: bool = False
+) -> FeedItem | None:
+    """A post of the page, or inside another one. None: the viewer may not see it."""
+    post = reads.visible.posts.get(post_id)
+    author = reads.visible.authors.get(post.author_id) if post else None
+    if post is None or author is None:
+        return None
+    source = None
+    if post.source_id and not in_quote:
+        is_repost = post.is_repost
+        source = _item(
+            reads, post.source_id, in_quote=not is_repost, in_repost=in_repost or is_repost
+        )
+    if post.is_repost and source is None:
+        return None  # its source is deleted, or hidden from this viewer
+    # a quote inside a repost does not name its parent: reading that would be one more round trip
+    names_parent = post.reply_to_id and not (in_quote and in_repost)
+    parent_author_id = reads.parent_author_of(post) if names_parent else None
+    parent_author = reads.visible.authors.get(parent_author_id or 0) if not in_quote else None
+    return FeedItem(
+        post=post,
+        author=author,
+        counts=reads.visible.counts[post_id],
+        flags=_flags(reads, post),
+        source=source,
+        is_nested=in_quote,
+        reply_to_id=post.reply_to_id if parent_author_id else None,
+        reply_to_handle=parent_author.handle if parent_author else "",
+        poll=reads.polls.get(post_id) if post.poll else None,
+        follows_author=post.author_id in reads.visible.relations.following,
+        mutes_author=post.author_id in reads.visible.relations.muting,
+        circle_name=reads.visible.circles.get(post.circle_id, "") if post.circle_id else "",
+    )
+
+
+def _flags(reads: _PageReads, post: PostContent) -> ViewerFlags:
+    if post.id not in reads.touched and post.thread_id not in reads.muted:  # nearly all
+        return _OWN if post.author_id == reads.viewer_id else _UNTOUCHED
+    return ViewerFlags(
+        post.id in reads.engaged.liked,
+        post.id in reads.engaged.bookmarked,
+        post.id in reads.reposted,
+        post.author_id == reads.viewer_id,
+        post.thread_id in reads.muted,
+        post.id in reads.engaged.read and post.author_id != reads.viewer_id,
+    )

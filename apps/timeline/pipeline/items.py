@@ -1,0 +1,124 @@
+"""A post as a reader sees it on a page."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.engagement.queries import PollResult
+from apps.filters.matching import FilterMatch
+from apps.posts.content.post import PostContent
+from apps.posts.queries import Counts
+from apps.promotions.queries import Promotion
+from feedcache.ids import author_of, to_base36
+
+
+class ViewerFlags(NamedTuple):
+    """The viewer's own actions on a post."""
+
+    liked: bool = False
+    bookmarked: bool = False
+    reposted: bool = False
+    own: bool = False
+    muted: bool = False  # the thread it belongs to
+    read: bool = False  # from a Bloom filter: wrong once in a hundred times
+
+
+@dataclass(slots=True)
+class FeedItem:
+    """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it.
+
+    Treat it as immutable; it is not frozen, because a frozen dataclass is several times slower to create.
+    """
+
+    post: PostContent
+    author: User
+    counts: Counts = field(default_factory=Counts)
+    flags: ViewerFlags = field(default_factory=ViewerFlags)
+    source: "FeedItem | None" = None
+    is_nested: bool = False  # inside a quote: its own quote is left out
+    reply_to_id: int | None = None  # None when the viewer may not see that post
+    reply_to_handle: str = ""
+    filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
+    warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
+    poll: PollResult | None = None
+    follows_author: bool = False
+    mutes_author: bool = False
+    circle_name: str = ""  # empty for an author who has left the circle
+    # Why it is here: of an account that the viewer does not follow, ...
+    promotion: Promotion | None = None
+    # ... by these rules of a feed, ...
+    because: tuple[str, ...] = ()
+    # ... by a tag that the viewer follows, as the post spells it.
+    followed_tag: str = ""
+    # When the viewer followed the author, if that was after the post.
+    followed_at: datetime | None = None
+
+    @property
+    def id(self) -> int:
+        """The post's id, which also orders every timeline."""
+        return self.post.id
+
+    @property
+    def is_repost(self) -> bool:
+        return self.post.is_repost
+
+    @property
+    def shown(self) -> "FeedItem":
+        """The post on the card: the source of a repost, else the post itself."""
+        return self.source if self.is_repost and self.source else self
+
+    @property
+    def group_key(self) -> str | None:
+        """The same for all reposts of a post, so that they can be shown as one; None for what is no repost."""
+        return f"repost-{self.shown.id}" if self.is_repost else None
+
+    @property
+    def quoted(self) -> "FeedItem | None":
+        return None if self.is_repost else self.source
+
+    @property
+    def lost_quote(self) -> bool:
+        """Whether it quotes a post that the viewer may not see, or that is deleted."""
+        missing = self.post.source_id is not None and self.source is None
+        return missing and not self.is_repost and not self.is_nested
+
+    @property
+    def poll_is_over(self) -> bool:
+        poll = self.post.poll
+        return poll is not None and poll.expires_at <= timezone.now()
+
+    @property
+    def can_vote(self) -> bool:
+        return not (self.poll_is_over or self.flags.own or (self.poll and self.poll.own))
+
+    @property
+    def shows_votes(self) -> bool:
+        """Whether the numbers are public already: some polls hide them until they end."""
+        poll = self.post.poll
+        return poll is not None and (not poll.hide_totals or self.poll_is_over)
+
+    @property
+    def url(self) -> str:
+        return f"{self.author.url}/{self.post.id}"
+
+    @property
+    def short_url(self) -> str:
+        """An address that leads to `url`, with the id in the article's base-36 form."""
+        return f"/p/{to_base36(self.post.id)}"
+
+    @property
+    def can_repost(self) -> bool:
+        return self.post.is_open
+
+    @property
+    def can_quote(self) -> bool:
+        """Whether the viewer may quote it: public posts only, within the quote policy of the author."""
+        return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
+
+    @property
+    def reply_to_author_id(self) -> int | None:
+        """The author of the post it replies to, read from that post's id."""
+        return author_of(self.reply_to_id) if self.reply_to_id else None

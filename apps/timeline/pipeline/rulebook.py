@@ -1,0 +1,286 @@
+"""The rules of timelines: which of the posts that a reader may see belong on a page, and why the others do not.
+
+`decide` asks the rules of a book in order, then the reader's filters; the first that keeps a post away is the verdict.
+Home, lists, streams, ranked orders and pages of the past are filled by it, and `/explain` prints its verdicts: a page
+cannot do one thing and say another. Only the auditor's oracle has rules of its own, to find mistakes in these.
+
+Rules know nothing but an item and the `ReaderFacts` of its page. Whether the reader may see a post at all is decided
+before, in `apps.posts.queries`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.posts.models import Visibility
+from apps.timeline.pipeline.facts import ReaderFacts
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.promoted import promotion_of
+from apps.timeline.pipeline.reasons import Reason
+from apps.timeline.pipeline.word_filters import is_hidden, mark
+from feedcache.ids import answers_another, author_of
+
+
+def _author(item: FeedItem, _facts: ReaderFacts) -> str:
+    return item.author.handle
+
+
+def _never(_item: FeedItem, _facts: ReaderFacts) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What keeps a post away from a page. `applies`: whether it can keep away anything from this reader.
+
+    The rest is how people are told. `who` is the handle, the tag, or the titles of filters in the text of the `reason`.
+    The answer to `question` is `stays`, yes or no, for a post that it lets pass; `irrelevant` says why this post passes
+    whatever the answer. Pages that explain nothing have rules without words.
+    """
+
+    id: str
+    keeps_away: Callable[[FeedItem, ReaderFacts], bool]
+    applies: Callable[[ReaderFacts], bool] = lambda _facts: True
+    who: Callable[[FeedItem, ReaderFacts], str] = _author
+    question: Callable[[FeedItem], str] = lambda _item: ""
+    stays: bool = False
+    irrelevant: Callable[[FeedItem, ReaderFacts], str] = _never
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(self.id)
+
+
+class Verdict(NamedTuple):
+    """What a page decided about an item: the rule that keeps it away, and `who` for its reason; None: it belongs."""
+
+    item: FeedItem
+    rule: Rule | None = None
+    who: str = ""
+
+
+class RuleBook(NamedTuple):
+    """The rules of a page in their order. `label` adds to an item that passed why it did."""
+
+    rules: Sequence[Rule]
+    label: Callable[[FeedItem, ReaderFacts], FeedItem] = lambda item, _facts: item
+
+
+def decide(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> list[Verdict]:
+    """The verdict about each item, in the same order. Filters come last: they read whole texts."""
+    rules = [rule for rule in book.rules if rule.applies(facts)]
+    return [_verdict(item, facts, rules, book) for item in items]
+
+
+def passed(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> list[FeedItem]:
+    """Those of the items that belong on the page."""
+    return [verdict.item for verdict in decide(items, facts, book) if verdict.rule is None]
+
+
+def _verdict(item: FeedItem, facts: ReaderFacts, rules: Sequence[Rule], book: RuleBook) -> Verdict:
+    for rule in rules:
+        if rule.keeps_away(item, facts):
+            return Verdict(item, rule, rule.who(item, facts))
+    item = book.label(item, facts)
+    if facts.filters:
+        item = mark(item, facts.filters, facts.context)
+        if FILTERED.keeps_away(item, facts):
+            return Verdict(item, FILTERED, FILTERED.who(item, facts))
+    return Verdict(item)
+
+
+# Mutes, and reposts that the reader hides.
+
+
+def _muted(item: FeedItem, facts: ReaderFacts) -> list[User]:
+    """Whom the reader mutes: the author of a post, or of what a repost shares."""
+    return [user for user in (item.author, item.shown.author) if user.pk in facts.relations.muting]
+
+
+MUTED = Rule(
+    Reason.MUTED,
+    lambda item, facts: bool(_muted(item, facts)),
+    applies=lambda facts: bool(facts.relations.muting),
+    who=lambda item, facts: _muted(item, facts)[0].handle,
+    question=lambda item: (
+        _("Have you muted its author, or the person who reposted it?")
+        if item.is_repost
+        else _("Have you muted its author?")
+    ),
+)
+UNSHARED = Rule(
+    Reason.UNSHARED,
+    lambda item, facts: item.is_repost and item.post.author_id in facts.relations.hiding_reposts,
+    applies=lambda facts: bool(facts.relations.hiding_reposts),
+    question=lambda _item: _("Do you hide reposts by this person?"),
+    irrelevant=lambda item, _facts: "" if item.is_repost else _("it is not a repost"),
+)
+
+# What the reader of a home page has chosen to leave out.
+
+
+def is_unwanted_language(item: FeedItem, facts: ReaderFacts) -> bool:
+    """Whether the reader hides this language of the author. False for reposts and for posts without a language.
+
+    `pt` includes `pt-BR`.
+    """
+    chosen = facts.languages.get(item.post.author_id)
+    if not chosen or not item.post.language or item.is_repost:
+        return False
+    language = item.post.language.lower()
+    return language not in chosen and language.partition("-")[0] not in chosen
+
+
+def is_reply_to_stranger(item: FeedItem, facts: ReaderFacts) -> bool:
+    """Whether a post answers somebody whom its reader does not follow.
+
+    False for the reader's own posts, for reposts, and for replies of authors to themselves. The id of a deleted or
+    hidden parent still says whose it was.
+    """
+    parent_id = item.post.reply_to_id
+    if parent_id is None or item.flags.own or not answers_another(parent_id, item.post.author_id):
+        return False
+    return not facts.follows(author_of(parent_id))
+
+
+def _why_language_does_not_matter(item: FeedItem, _facts: ReaderFacts) -> str:
+    if item.is_repost:
+        return _("reposts come in every language")
+    return "" if item.post.language else _("it does not say in which language it is")
+
+
+LISTED = Rule(
+    Reason.LISTED,
+    lambda item, facts: item.post.author_id in facts.listed,
+    applies=lambda facts: bool(facts.listed),
+    question=lambda _item: _(
+        "Is its author in a list whose posts you leave out of your home page?"
+    ),
+)
+LANGUAGE = Rule(
+    Reason.LANGUAGE,
+    is_unwanted_language,
+    applies=lambda facts: bool(facts.languages),
+    question=lambda _item: _("Do you read its author in other languages only?"),
+    irrelevant=_why_language_does_not_matter,
+)
+REPLY = Rule(
+    Reason.REPLY,
+    is_reply_to_stranger,
+    applies=lambda facts: facts.viewer is not None and facts.viewer.hides_replies,
+    question=lambda _item: _(
+        "Is it a reply to somebody you do not follow, and do you hide such replies?"
+    ),
+    irrelevant=lambda item, _facts: (
+        "" if item.post.reply_to_id and not item.is_repost else _("it is not a reply")
+    ),
+)
+
+# What brings a post to a home page. Home caches may still hold former followees.
+
+
+def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
+    """Whether a follow, a friendship or a circle brings a post."""
+    post = item.post
+    if post.visibility == Visibility.CIRCLE and not item.flags.own:
+        return facts.circles is None or post.circle_id in facts.circles
+    if post.visibility == Visibility.FRIENDS and not item.flags.own and facts.friends is not None:
+        return post.author_id in facts.friends
+    return facts.follows(post.author_id)
+
+
+def _tag(item: FeedItem, facts: ReaderFacts) -> str:
+    """The first followed tag of a post, as the post spells it; else empty."""
+    if not facts.tags:
+        return ""
+    return next((spelled for name, spelled in item.post.tags.items() if name in facts.tags), "")
+
+
+def _has_public_tag(item: FeedItem, facts: ReaderFacts) -> bool:
+    return item.post.visibility == Visibility.PUBLIC and bool(_tag(item, facts))
+
+
+def _is_unwanted(item: FeedItem, facts: ReaderFacts) -> bool:
+    """Whether nothing brings a post. Only posts that nothing else brings ask for the promotions."""
+    if _is_followed(item, facts) or _has_public_tag(item, facts):
+        return False
+    return not item.post.is_open or promotion_of(item.post, facts.promotions()) is None
+
+
+def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
+    """An item with the reason why it is here, when that is not plain: a tag, a promotion, a follow after the post."""
+    if _is_followed(item, facts):
+        since = facts.followed_since.get(item.post.author_id)
+        if since and item.post.created_ms < since * 1000:
+            return replace(item, followed_at=datetime.fromtimestamp(since, UTC))
+        return item
+    if _has_public_tag(item, facts):
+        return replace(item, followed_tag=_tag(item, facts))
+    return replace(item, promotion=promotion_of(item.post, facts.promotions()))
+
+
+def _asks_for_follow(item: FeedItem) -> str:
+    if item.is_repost:
+        return _("Do you follow the person who reposted it?")
+    return _("Do you follow its author, or is it public with a tag that you follow?")
+
+
+def _why_no_follow_is_needed(item: FeedItem, facts: ReaderFacts) -> str:
+    if item.flags.own:
+        return _("it is your own")
+    if item.post.visibility == Visibility.CIRCLE:
+        return _("it is for a circle that you belong to")
+    if facts.follows(item.post.author_id) or _tag(item, facts):
+        return ""
+    return _("it is promoted to you")
+
+
+NOT_FOLLOWED = Rule(
+    Reason.NOT_FOLLOWED,
+    _is_unwanted,
+    question=_asks_for_follow,
+    stays=True,
+    irrelevant=_why_no_follow_is_needed,
+)
+TAG_NOT_PUBLIC = replace(
+    NOT_FOLLOWED,
+    id=Reason.TAG_NOT_PUBLIC,
+    keeps_away=lambda item, facts: bool(_tag(item, facts)) and _is_unwanted(item, facts),
+    applies=lambda facts: bool(facts.tags),
+    who=_tag,
+)
+READ = Rule(
+    Reason.READ,
+    lambda item, _facts: item.shown.flags.read,  # one unread post in a hundred counts as read
+    applies=lambda facts: facts.hides_read,
+    question=lambda _item: _("Have you read it?"),
+    irrelevant=lambda _item, facts: (
+        "" if facts.hides_read else _("you do not hide what you have read")
+    ),
+)
+FILTERED = Rule(
+    Reason.FILTERED,
+    lambda item, facts: is_hidden(item, facts.context),
+    who=lambda item, _facts: ", ".join(item.warnings),
+    question=lambda _item: _("Does one of your filters hide it?"),
+)
+# Decided by the place on the page, when the others are decided.
+SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts: False)
+
+EVERYTHING = RuleBook(())  # but for filters
+NOT_MUTED = RuleBook((MUTED,))
+LIST_RULES = RuleBook((MUTED, UNSHARED))
+HOME_RULES = RuleBook(
+    (MUTED, UNSHARED, LISTED, LANGUAGE, REPLY, TAG_NOT_PUBLIC, NOT_FOLLOWED, READ),
+    label=_what_brought,
+)
+
+
+def only(name: str, belongs: Callable[[FeedItem], bool], book: RuleBook = EVERYTHING) -> RuleBook:
+    """A rule book of posts that belong on a page by what they are, and break no rule of another book."""
+    rule = Rule(name, lambda item, _facts: not belongs(item))
+    return RuleBook((rule, *book.rules), label=book.label)

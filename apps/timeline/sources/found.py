@@ -1,0 +1,38 @@
+"""What a source of a timeline returns: ids of candidates, and how they came."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from apps.pagination import Cursor
+from apps.posts.queries import Preloaded
+
+
+class Via(Enum):
+    """How a candidate came to a page."""
+
+    CACHE = "cache"  # it was delivered to the reader's home cache, or the cache was built with it
+    PULLED = "pulled"  # from the outbox of an author whose posts are fetched by readers
+    TAG = "tag"
+    STORAGE = "storage"  # from the second level, or from PostgreSQL
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidate ids in reading order. `contents` are of open posts that the source has read anyway.
+
+    `ways`: how they came; the first that has an id counts, and none means from storage.
+    """
+
+    ids: Sequence[int] = ()
+    contents: Preloaded = field(default_factory=dict)
+    ways: Sequence[tuple[Via, Collection[int]]] = ()
+
+
+# The candidates inside a cursor's bounds, at most the given number.
+Candidates = Callable[[Cursor, int], Found]
+
+
+def stored(read: Callable[[Cursor, int], Sequence[int]]) -> Candidates:
+    """The candidates of a source that knows nothing but ids."""
+    return lambda cursor, count: Found(read(cursor, count))

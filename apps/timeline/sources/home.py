@@ -1,0 +1,153 @@
+"""The candidates of a home timeline.
+
+The reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt when missing, merged with the
+outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its oldest id:
+below the higher of the two, and when Redis does not answer, ids come from PostgreSQL (`older`). Posts with a followed
+tag are pulled at every read.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from django.db import OperationalError
+
+from apps import shards
+from apps.accounts.models import User
+from apps.pagination import Cursor
+from apps.posts.cache import load_open
+from apps.timeline import policy
+from apps.timeline.sources import merge, older, pulled_authors, sql
+from apps.timeline.sources.found import Candidates, Found, Via
+from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
+from feedcache.read_through import Batch, Future
+from feedcache.structures.home_window import (
+    WindowRange,
+    WindowReads,
+    WindowsQuery,
+    merge_down,
+    merge_up,
+    queue_windows,
+    read_windows,
+    read_windows_up,
+)
+
+MAX_POLICY_RELOADS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedRanges:
+    """The first read of a page's home cache, in the batch that reads the viewer's context."""
+
+    cursor: Cursor
+    count: int
+    policies: policy.PoliciesInForce
+    reads: Future[WindowReads]
+
+
+def queue_ranges(batch: Batch, reader_id: int, cursor: Cursor) -> QueuedRanges | None:
+    """None for pages that are read upwards: few are."""
+    if cursor.ascending:
+        return None
+    policies, count = policy.cached(), cursor.wanted
+    query = _query_under(policies, reader_id, cursor, count)
+    return QueuedRanges(cursor, count, policies, queue_windows(batch, query))
+
+
+def _query_under(
+    policies: policy.PoliciesInForce, reader_id: int, cursor: Cursor, count: int
+) -> WindowsQuery:
+    kinds = HOME.of(policies.generation), INBOX
+    return WindowsQuery(
+        kinds, reader_id, cursor.max_id, cursor.floor, count, version_key=policy.VERSION_KEY
+    )
+
+
+def candidates(viewer: User, *, queued: QueuedRanges | None = None) -> Candidates:
+    """Posts of the viewer's followees, circles and followed tags, of the viewer, and of virtual followees."""
+
+    def found(cursor: Cursor, count: int) -> Found:
+        followed = _of_followees(viewer, cursor, count, queued)
+        if not viewer.counts.followed_tags:
+            return followed
+        tagged = sql.followed_tag_ids(viewer.pk, cursor, count)
+        ids = merge.first_ids([followed.ids, tagged], count, ascending=cursor.ascending)
+        return Found(ids, followed.contents, (*followed.ways, (Via.TAG, tagged)))
+
+    return found
+
+
+def _of_followees(viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None) -> Found:
+    try:
+        return _cached_or_older(viewer, cursor, count, queued)
+    except OperationalError as error:  # nothing that is read in part may become a home cache
+        return Found(shards.partly(partial(sql.home_ids, viewer.pk, cursor, count), error))
+
+
+def _cached_or_older(
+    viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None
+) -> Found:
+    ranges, policies = cached_ranges(viewer.pk, cursor, count, queued)
+    if None in ranges and _rebuild_missing(viewer.pk, ranges):
+        ranges, policies = cached_ranges(viewer.pk, cursor, count)
+    present = [part for part in ranges if part is not None]
+    if len(present) < len(ranges):
+        return _older(viewer.pk, cursor, count)
+    ways = [(Via.CACHE, part.ids) for part in present]
+    if policies.pulls_all or policies.pulled:
+        pulled = pulled_authors.ids_within_deadline(
+            viewer.pk, policies, cursor, count, revision=viewer.counts.graph_revision
+        )
+        present.append(WindowRange(pulled, complete=True))
+        ways.append((Via.PULLED, pulled))
+    merged = (
+        merge_up(present, count=count)
+        if cursor.ascending
+        else merge_down(present, newest=cursor.max_id, count=count)
+    )
+    if merged is None:  # not all windows reach down to the start
+        return _older(viewer.pk, cursor, count)
+    if not merged.end:
+        return Found(merged.ids, ways=ways)
+    rest = _older(viewer.pk, cursor.beyond(merged.end), count - len(merged.ids))
+    return Found([*merged.ids, *rest.ids], rest.contents, [*ways, *rest.ways])
+
+
+def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
+    """Below the home cache, with the contents: cached, these rarely read posts would displace popular ones."""
+    ids = older.home_ids(reader_id, cursor, count)
+    is_below = cursor.max_id is not None and not cursor.ascending
+    contents = load_open(ids) if ids and is_below else {}
+    return Found(ids, contents, [(Via.STORAGE, ids)])
+
+
+def cached_ranges(
+    reader_id: int,
+    cursor: Cursor,
+    count: int,
+    queued: QueuedRanges | None = None,
+) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
+    """The range in the home window and in the inbox, None for a missing one; with the policies of the same moment.
+
+    While all authors are pulled the range of the home window is empty: it misses pushes.
+    """
+    read = read_windows_up if cursor.ascending else read_windows
+    if queued and (queued.cursor, queued.count) == (cursor, count):
+        policies, windows = queued.policies, queued.reads()
+    else:
+        policies = policy.cached()
+        windows = read(_query_under(policies, reader_id, cursor, count))
+    for _reload in range(MAX_POLICY_RELOADS):
+        if not windows.answered or policies.is_current(windows.version):
+            break
+        policies = policy.load()  # the windows must be at least as new as the policies
+        windows = read(_query_under(policies, reader_id, cursor, count))
+    if windows.answered and policies.pulls_all:
+        return [WindowRange([], complete=True), *windows.parts[1:]], policies
+    return windows.parts, policies
+
+
+def _rebuild_missing(reader_id: int, ranges: list[WindowRange | None]) -> bool:
+    home, inbox = ranges
+    return (home is not None or rebuild_home(reader_id)) and (
+        inbox is not None or rebuild_inbox(reader_id)
+    )

@@ -1,0 +1,21 @@
+"""Values read through Memcached (`kind`), several classes of data in one round trip (`batch`), bytes (`envelope`)."""
+
+from feedcache.read_through.batch import (
+    Batch,
+    Future,
+    QueuedCommands,
+    QueueWrites,
+    write_together,
+)
+from feedcache.read_through.kind import ReadThrough, append_to_each, name_of_pair
+
+__all__ = [
+    "Batch",
+    "Future",
+    "QueueWrites",
+    "QueuedCommands",
+    "ReadThrough",
+    "append_to_each",
+    "name_of_pair",
+    "write_together",
+]

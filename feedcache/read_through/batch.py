@@ -1,0 +1,198 @@
+"""Several classes of data in one round trip.
+
+Everything is sent before the first answer is read. So a page waits for the slowest of its servers instead of for one
+after the other (source 000: concurrent fetch and assembly), and needs no threads for it.
+
+**Revision check.** A write is acknowledged when every node has it, or when Redis knows that a node missed it. Other
+processes learn of the latter within a second: too late for a reader who must not see a post that was just deleted. So
+a page reads the generations of the nodes and the version of the topology in the same round trip as its ids; values of a
+node count only if what Redis returned after the request began still allows reading them.
+"""
+
+import json
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from time import perf_counter
+from typing import Any, TypeVar
+
+from feedcache import stats
+from feedcache.connections import Redis, RedisError, configuration, configured_topology
+from feedcache.memcached_node import GENERATIONS_KEY, parse_generations
+from feedcache.memcached_tiers import Read, TieredCache, tiers
+from feedcache.read_through.kind import ReadThrough, ReadThroughCall
+from feedcache.redis_clients import Command, PendingCommands, raise_first_error, server_of
+from feedcache.servers import topology_listener
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+T = TypeVar("T")
+
+Future = Callable[[], T]  # call it after `execute`
+
+
+@dataclass(slots=True)
+class _QueuedRead:
+    """Queued reads of one kind of value in Memcached."""
+
+    kind: ReadThrough[Any, Any]
+    names: dict[str, Any]
+    load: Callable[[list[Any]], dict[Any, Any]]
+    accept: Callable[[Any, Any], bool] | None
+    stage: str
+    values: dict[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class QueuedCommands:
+    """Queued commands of one class of data in Redis.
+
+    `Batch.execute` sets the answers, errors of refused commands among them, or the error of the server. `has_failed`:
+    no answer, or an error among them.
+    """
+
+    commands: Sequence[Command]
+    stages: Sequence[str]
+    answers: list[Any] = field(default_factory=list)
+    error: RedisError | None = None
+    has_failed: bool = False
+
+    def raise_error(self) -> None:
+        """RedisError when the server did not answer, or refused a command."""
+        if self.error is not None:
+            raise self.error
+        raise_first_error(self.answers)
+
+
+class Batch:
+    """One round trip: queue reads, call `execute`, then look at the results."""
+
+    def __init__(self) -> None:
+        self.cache: TieredCache = tiers()
+        self.read: Read | None = None
+        self.is_current = False  # as `execute` has checked
+        self._reads: list[_QueuedRead] = []
+        self._servers: dict[str, tuple[Redis, list[QueuedCommands]]] = {}
+        self._pending: list[tuple[PendingCommands, list[QueuedCommands]]] = []
+        self._collect_read: Callable[[], Read]
+        self._revision_check: QueuedCommands | None = None
+        self._began = 0.0
+
+    def get_many(
+        self,
+        kind: ReadThrough[K, V],
+        keys: Collection[K],
+        load: Callable[[list[K]], dict[K, V]],
+        *,
+        accept: Callable[[K, V], bool] | None = None,
+        stage: str = "",
+    ) -> Future[dict[K, V]]:
+        """Queue `kind.get_many`; missing values are loaded by `execute`."""
+        queued = _QueuedRead(kind, kind.names(keys, self.cache), load, accept, stage)
+        self._reads.append(queued)
+        return partial(getattr, queued, "values")
+
+    def get_checked(
+        self, kind: ReadThrough[K, V], key: K, load: Callable[[list[K]], dict[K, V]]
+    ) -> V | None:
+        """The value of a key if the revision check of the same round trip allows reading it, loading it when missing.
+
+        None when it does not exist, and without Memcached or Redis. Executes the batch, with what it holds already.
+        """
+        found = self.get_many(kind, [key], lambda keys: load(keys) if self.is_current else {})
+        self.execute(check_revisions=True)
+        return found().get(key) if self.is_current else None
+
+    def commands(
+        self, client: Redis, commands: Sequence[Command], *, stages: Sequence[str] = ()
+    ) -> QueuedCommands:
+        """Queue commands for a Redis; of refused commands the errors are among the answers."""
+        queued = QueuedCommands(commands, stages)
+        self._servers.setdefault(server_of(client), (client, []))[1].append(queued)
+        return queued
+
+    def execute(self, *, check_revisions: bool = False) -> None:
+        """Send everything, wait for all answers, and load values that Memcached did not have.
+
+        `check_revisions`: afterwards `is_current` says whether Memcached is current, including the values of this
+        batch: False where no Memcached is configured, or Redis does not answer. A node that is away has nothing stale.
+        """
+        self._send(check_revisions=check_revisions)
+        self._collect()
+
+    def _send(self, *, check_revisions: bool) -> None:
+        if check_revisions:
+            commands = [("HGETALL", GENERATIONS_KEY), ("GET", topology_listener.KEY)]
+            self._revision_check = self.commands(configuration(), commands)
+        self._began = perf_counter()
+        for client, queued in self._servers.values():
+            commands = [command for part in queued for command in part.commands]
+            self._pending.append((PendingCommands(client, commands), queued))
+        names = [name for queued in self._reads for name in queued.names]
+        self._collect_read = self.cache.ask(names)
+
+    def _collect(self) -> None:
+        try:
+            read = self.read = self._collect_read()
+            stats.spend([queued.stage for queued in self._reads], perf_counter() - self._began)
+            for pending, queued in self._pending:
+                self._assign(pending, queued)
+        except BaseException:
+            for pending, _queued in self._pending:
+                pending.discard()
+            raise
+        if self._revision_check is not None:
+            self.is_current = self._has_current(self._revision_check)
+        for each in self._reads:
+            call = ReadThroughCall(each.kind, self.cache, read, each.names, each.load, each.accept)
+            each.values = call.run(refill=each is self._reads[-1])
+
+    def _assign(self, pending: PendingCommands, queued: Sequence[QueuedCommands]) -> None:
+        try:
+            answers = pending.collect()
+        except RedisError as error:
+            for part in queued:
+                part.error, part.has_failed = error, True
+            return
+        for part in queued:
+            count = len(part.commands)
+            part.answers, answers = answers[:count], answers[count:]
+            part.has_failed = any(isinstance(answer, RedisError) for answer in part.answers)
+        stages = [name for part in queued for name in part.stages]
+        stats.spend(stages, perf_counter() - self._began)
+
+    def _has_current(self, check: QueuedCommands) -> bool:
+        """Whether the nodes of Memcached and their topology are those that Redis names."""
+        if check.has_failed:
+            return False
+        fields, text = check.answers
+        lowest = parse_generations(fields)
+        for node in self.cache.nodes():
+            node.health.learn(lowest.get(node.name, 0))
+        return (
+            self.cache.topology.version == _version_of(text)
+            and self.cache.is_configured
+            and (self.read is None or self.cache.is_current(self.read))
+        )
+
+
+# Queues writes to a batch; its result looks at their answers after `execute`, and handles errors.
+QueueWrites = Callable[[Batch], Callable[[], None]]
+
+
+def write_together(writes: Iterable[QueueWrites]) -> None:
+    """Send the writes of several owners in one round trip."""
+    batch = Batch()
+    checks = [queue(batch) for queue in writes]
+    batch.execute()
+    for check in checks:
+        check()
+
+
+@lru_cache(maxsize=4)
+def _version_of(text: bytes | None) -> int:
+    """The version of a published topology; that of the settings when none is published; -1 for garbage."""
+    try:
+        return int(json.loads(text)["version"]) if text else configured_topology().version
+    except (ValueError, KeyError, TypeError):
+        return -1

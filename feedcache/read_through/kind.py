@@ -1,0 +1,257 @@
+"""A kind of value in Memcached: get many, load the missing ones, store them; change and delete them after a commit."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from feedcache import stats
+from feedcache.memcached_node import Kind
+from feedcache.memcached_tiers import ABSENT, Items, Read, TieredCache, make, tiers
+from feedcache.single_flight import load_once
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+TTL_JITTER = 0.1  # entries written together do not expire together
+NEGATIVE_TTL_SECONDS = 5
+RENEW_TRIES = 2  # with more concurrent writers than that the value is deleted
+
+
+@dataclass(frozen=True)
+class ReadThrough(Generic[K, V]):
+    """One kind of value cached in Memcached.
+
+    `version` is that of the byte form: raise it when the codec changes, never flush. `key_of` must return ASCII without
+    blanks, made of typed ids only; a key that contains its value's version can never be stale.
+
+    `family` is the class of data of the topology: staff flush a whole class by its epoch. Missing values are cached as
+    such for `negative_ttl_seconds` (0: not at all); any stored value replaces that entry. `single_flight`: of many
+    callers that miss a key at once, one loads (see `single_flight`). `decode_many` is a faster `decode` of many
+    values; None for each value that `decode` would refuse.
+    """
+
+    name: str
+    version: int
+    ttl_seconds: int
+    key_of: Callable[[K], str]
+    encode: Callable[[V], bytes]
+    decode: Callable[[bytes], V]
+    family: str = ""
+    negative_ttl_seconds: int = NEGATIVE_TTL_SECONDS
+    single_flight: bool = True
+    decode_many: Callable[[Sequence[bytes]], Sequence[V | None]] | None = None
+
+    def get_many(
+        self,
+        keys: Collection[K],
+        load: Callable[[list[K]], dict[K, V]],
+        *,
+        accept: Callable[[K, V], bool] | None = None,
+    ) -> dict[K, V]:
+        """The values of all keys that exist. At most 1,000 keys.
+
+        `load` receives the missing keys; of those that another caller is loading, the ones it did not load in time:
+        then it is called more than once. A cached value that `accept` refuses, because its revision is outdated, is a
+        miss.
+        """
+        cache = tiers()
+        names = self.names(keys, cache)
+        if not names:
+            return {}
+        return ReadThroughCall(self, cache, cache.read(names), names, load, accept).run()
+
+    def set_many(self, values: dict[K, V]) -> bool:
+        """Store committed values; whether all are in Main or Backup."""
+        cache = tiers()
+        named = {name: self.encode(values[key]) for name, key in self.names(values, cache).items()}
+        return cache.set_many(named, ttl_seconds=self.jittered_ttl())
+
+    def delete_many(self, keys: Collection[K]) -> bool:
+        """Delete values after a committed change; nothing older will be read."""
+        cache = tiers()
+        return cache.delete_many(self.names(keys, cache))
+
+    def peek_many(self, keys: Collection[K]) -> dict[K, V]:
+        """The cached values, whatever their revision, without loading; garbage is left out. At most 1,000 keys."""
+        cache = tiers()
+        names = self.names(keys, cache)
+        values = {}
+        for name, data in cache.get_many(names).items():
+            with suppress(ValueError):
+                values[names[name]] = self.decode(data)
+        return values
+
+    def prepare(self, key: K) -> Callable[[V], None]:
+        """In the transaction of a new value: a callback for after the commit.
+
+        It stores the value, unless another change came first.
+        """
+        cache = tiers()
+        name = self._name(key, cache)
+        token = cache.before_change([name])
+
+        def store(value: V) -> None:
+            item = make(Kind.VALUE, self.encode(value), self.jittered_ttl())
+            cache.fill(token, {name.encode(): item})
+
+        return store
+
+    def renew(self, key: K, value: V, *, is_older: Callable[[V], bool]) -> bool:
+        """After a commit: replace an older cached value by this one, however many writers there are.
+
+        When that fails, nothing older is left to be read, and the next reader loads. Whether all processes will read
+        this value or a newer one.
+        """
+        cache, data = tiers(), self.encode(value)
+
+        def step(cached: bytes) -> bytes:
+            with suppress(ValueError):
+                return data if is_older(self.decode(cached)) else cached
+            return data
+
+        name, ttl_seconds = self._name(key, cache), self.jittered_ttl()
+        cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
+        return cache.announce_missed()
+
+    def forget(self, keys: Collection[K]) -> bool:
+        """After a commit: delete at most 1,000 values; whether all processes will miss them."""
+        self.delete_many(keys)
+        return tiers().announce_missed()
+
+    def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
+        """Keys by their names in Memcached."""
+        epoch = cache.topology.epochs.get(self.family or self.name, 0)
+        prefix = f"{self.name}:{self.version}.{epoch}:"
+        return {prefix + self.key_of(key): key for key in keys}
+
+    def jittered_ttl(self) -> int:
+        return max(round(self.ttl_seconds * random.uniform(1 - TTL_JITTER, 1)), 1)  # noqa: S311 -- not a secret
+
+    def _name(self, key: K, cache: TieredCache) -> str:
+        return next(iter(self.names([key], cache)))
+
+
+def name_of_pair(pair: tuple[object, object]) -> str:
+    """A `key_of` for an id with a revision or an epoch."""
+    return f"{pair[0]}.{pair[1]}"
+
+
+def append_to_each(kinds: Sequence[ReadThrough[K, Any]], key: K, data: bytes) -> None:
+    """Append bytes to the cached values of a key in several kinds, without waiting.
+
+    For values that tell whether something was appended that they have already, or something before it was lost.
+    """
+    cache = tiers()
+    cache.append_many({name: data for kind in kinds for name in kind.names([key], cache)})
+
+
+@dataclass
+class ReadThroughCall(Generic[K, V]):
+    """One call of `get_many`: picks the values of its kind from a read."""
+
+    kind: ReadThrough[K, V]
+    cache: TieredCache
+    read: Read
+    names: dict[str, K]
+    load: Callable[[list[K]], dict[K, V]]
+    accept: Callable[[K, V], bool] | None
+
+    def run(self, *, refill: bool = True) -> dict[K, V]:
+        """The values of all keys. `refill`: also store them in the layers above; once per read, by its last call."""
+        self.values: dict[K, V] = {}
+        names = self.read.names.items()
+        self.keys = {raw: self.names[name] for raw, name in names if name in self.names}
+        self.unusable: dict[bytes, str] = {}  # why the first item of a key was
+        self.absent: set[bytes] = set()
+        missing = self._accept_all()
+        self._count(missing)
+        if len(self.keys) < len(self.names):
+            accepted = set(self.read.names.values())
+            refused = [key for name, key in self.names.items() if name not in accepted]
+            self.values |= self.load(refused)  # Memcached does not take such keys
+        if missing and self.kind.single_flight:
+            load_once(self.cache, self.read, missing, load=self._load, accept=self._accept_item)
+        elif missing:
+            self.cache.fill(self.read, self._load(missing))
+        if refill:
+            self.cache.refill(self.read)
+        return self.values
+
+    def _accept_all(self) -> list[bytes]:
+        """Decode what was read, looking further down for unusable items; the keys that are missing."""
+        missing: list[bytes] = []
+        pending: Collection[bytes] = self.keys
+        while pending:
+            missing += [raw for raw in pending if raw not in self.read.items]
+            pending = self._decode_many([raw for raw in pending if raw in self.read.items])
+            if pending:
+                self.cache.read_below(self.read, pending)
+        return missing
+
+    def _decode_many(self, raws: list[bytes]) -> list[bytes]:
+        """Decode the items of keys; the keys whose items are unusable."""
+        decode_many, items = self.kind.decode_many, self.read.items
+        if decode_many is None:
+            return [raw for raw in raws if not self._accept_item(raw)]
+        values = decode_many([items[raw].data for raw in raws])
+        return [
+            raw
+            for raw, value in zip(raws, values, strict=True)
+            if not self._is_absent(raw) and not self._accept_value(raw, value)
+        ]
+
+    def _is_absent(self, raw: bytes) -> bool:
+        """Whether the item of a key is a negative entry; notes that."""
+        if not self.read.items[raw].flags & ABSENT:
+            return False
+        self.absent.add(raw)
+        return True
+
+    def _accept_item(self, raw: bytes) -> bool:
+        """Whether the item of a key is usable."""
+        item = self.read.items[raw]
+        if item.flags & ABSENT:
+            self.absent.add(raw)
+            return True
+        try:
+            value = self.kind.decode(item.data)
+        except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
+            value = None
+        if value is not None and self.accept is None:
+            self.values[self.keys[raw]] = value
+            return True
+        return self._accept_value(raw, value)
+
+    def _accept_value(self, raw: bytes, value: V | None) -> bool:
+        """Whether a value, None for garbage, is usable."""
+        if value is None:
+            self.unusable.setdefault(raw, stats.GARBAGE)
+            return False
+        key = self.keys[raw]
+        if self.accept is not None and not self.accept(key, value):
+            self.unusable.setdefault(raw, stats.STALE)
+            return False
+        self.values[key] = value
+        return True
+
+    def _load(self, missing: list[bytes]) -> Items:
+        """Load the missing keys; the items to store."""
+        loaded = self.load([self.keys[raw] for raw in missing])
+        self.values |= loaded
+        ttl_seconds, items = self.kind.jittered_ttl(), {}
+        for raw in missing:
+            key = self.keys[raw]
+            if key in loaded:
+                items[raw] = make(Kind.VALUE, self.kind.encode(loaded[key]), ttl_seconds)
+            elif self.kind.negative_ttl_seconds:
+                items[raw] = make(Kind.ABSENT, b"", self.kind.negative_ttl_seconds)
+        return items
+
+    def _count(self, missing: Collection[bytes]) -> None:
+        """Count each key once: by its final result, or by why it is missing."""
+        outcomes = Counter(self.unusable.get(raw, stats.MISS) for raw in missing)
+        outcomes |= {stats.HIT: len(self.values), stats.NEGATIVE: len(self.absent)}
+        stats.count(self.kind.name, outcomes)

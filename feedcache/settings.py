@@ -1,0 +1,50 @@
+"""Where the servers of this process are, and how they are used: said once, before anything else is called.
+
+configure(Settings(redis_url="redis://127.0.0.1:6379/0", topology=configured(["127.0.0.1:11211"])))
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from feedcache.topology import Topology
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """A class of data in Redis without an address of its own is at `redis_url`. Addresses: see `redis_clients`.
+
+    `topology`: the nodes of Memcached, until staff change them. `follows_topology`: they may do so while this process
+    runs, which learns of it from Redis. `key_prefix`: one for each site that shares a Memcached. `refills_all_l1`:
+    loaded values go to every group of L1, not only to the one that was read.
+    """
+
+    redis_url: str
+    graph_url: str = ""
+    graph_replica_urls: Sequence[str] = ()
+    counters_url: str = ""
+    existence_url: str = ""
+    limits_url: str = ""
+    cache_url: str = ""
+    broadcasts_url: str = ""
+    redis_timeout_seconds: float = 0.5
+    redis_tls_files: Mapping[str, str] = field(default_factory=dict)
+    topology: Topology = field(default_factory=Topology)
+    memcached_timeout_seconds: float = 0.05
+    follows_topology: bool = False
+    key_prefix: str = ""
+    refills_all_l1: bool = False
+
+
+_current: list[Settings] = []
+
+
+def configure(settings: Settings) -> None:
+    """Clients that were made before keep their addresses until `connections.forget_clients`."""
+    _current[:] = [settings]
+
+
+def current_settings() -> Settings:
+    """RuntimeError before `configure`."""
+    if not _current:
+        raise RuntimeError("feedcache does not know its servers: call feedcache.settings.configure")
+    return _current[0]

@@ -1,0 +1,99 @@
+"""The site without its optional apps: it starts, serves, and names nothing of them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from feedsite.environment import Environment
+from runner.checkout import ROOT
+
+# What a process with these apps says of itself.
+PROGRAM = """
+import django
+django.setup()
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.urls import NoReverseMatch, get_resolver, reverse
+from drf_spectacular.generators import SchemaGenerator
+from apps.privacy.archive import PARTS
+from apps.privacy.hooks import ARCHIVE, ERASURE
+from apps.web.templatetags.tabs import tabs_of
+from django.contrib import admin
+
+call_command("check", fail_level="ERROR")
+print("apps", *sorted(app.name for app in apps.get_app_configs() if app.name in {names!r}))
+print("tabs", *(tab.key for tab in tabs_of(None)))
+print("endpoints", *sorted(path for path in SchemaGenerator().get_schema(public=True)["paths"]))
+print("pages", *sorted(name for name in get_resolver().reverse_dict if isinstance(name, str)))
+print("archive", *(part.file for part in (*PARTS, *ARCHIVE)))
+print("erasure", *(step.__name__ for step in ERASURE))
+print("admin", *sorted(model._meta.label for model in admin.site._registry))
+"""
+
+
+def said_with(chosen):
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM.replace("{names!r}", repr(list(ALL)))],
+        cwd=ROOT, env={**os.environ, "OPTIONAL_APPS": ",".join(chosen), "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines() if line]
+    return {line[0]: line[1:] for line in lines}
+
+
+ALL = ("apps.aggregate", "apps.feeds")
+# What each adds.
+ADDED = {
+    "apps.aggregate": {
+        "tabs": ["aggregate"],
+        "endpoints": ["/api/x/aggregate"],
+        "pages": ["aggregate"],
+    },
+    "apps.feeds": {
+        "tabs": ["feeds"],
+        "endpoints": [
+            "/api/x/feeds",
+            "/api/x/feeds/{feed_id}",
+            "/api/x/feeds/{feed_id}/timeline",
+        ],
+        "pages": ["feed", "feed_delete", "feed_edit", "feeds"],
+        "archive": ["feeds.jsonl"],
+        "erasure": ["feeds"],
+        "admin": ["feeds.Feed"],
+    },
+}
+
+
+def test_every_optional_app_is_tried():
+    assert set(ALL) == set(settings.POSSIBLE_APPS) == ADDED.keys()
+
+
+@pytest.mark.long
+@pytest.mark.gate
+def test_an_app_that_is_left_out_adds_nothing_and_nothing_else_changes():
+    with_all = said_with(ALL)
+    for name in ALL:
+        left_out = said_with([other for other in ALL if other != name])
+        expected = {
+            what: [one for one in said if one not in ADDED[name].get(what, [name])]
+            for what, said in with_all.items()
+        }
+        assert left_out == expected, name
+    core = said_with([])
+    assert core["apps"] == []
+    assert core == {
+        what: [one for one in said if not any(one in ADDED[name].get(what, [name]) for name in ALL)]
+        for what, said in with_all.items()
+    }
+
+
+def test_a_name_of_nothing_is_refused(monkeypatch):
+    monkeypatch.setenv("OPTIONAL_APPS", "apps.feeds,apps.wonders")
+    with pytest.raises(ImproperlyConfigured, match=r"OPTIONAL_APPS names apps\.wonders"):
+        Environment().some_of("OPTIONAL_APPS", list(ALL))
