@@ -36,7 +36,7 @@ class Judged(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderFacts:
+class Standing:
     """What PostgreSQL says of a reader and the authors of some posts, their mentions of the reader, their circles.
 
     `circles` has the names of those to which the reader belongs.
@@ -52,7 +52,7 @@ class ReaderFacts:
 class Fact:
     """What may be true of a reader and a post."""
 
-    holds: Callable[[Judged, ReaderFacts], bool]
+    holds: Callable[[Judged, Standing], bool]
     sql: Callable[[str], str]  # for the posts of a table or alias; `%(reader)s` is the reader
 
 
@@ -143,14 +143,14 @@ def narrowest(*visibilities: str) -> str:
 # One post and one reader
 
 
-def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> ReaderFacts:
+def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
     """What decides whether a reader may see these posts; one query, and one each for mentions and circles."""
     restricted = [post for post in posts if post.visibility not in OPEN]
     if reader_id is None or not restricted:
-        return ReaderFacts(reader_id)
+        return Standing(reader_id)
     mentioning = [post.id for post in restricted if post.visibility in depending_on(MENTIONED)]
     mentions = Mention.objects.filter(user=reader_id, post__in=mentioning)
-    return ReaderFacts(
+    return Standing(
         reader_id,
         exact_relations(reader_id, {post.author_id for post in restricted}),
         set(mentions.values_list("post_id", flat=True)) if mentioning else (),
@@ -158,7 +158,7 @@ def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> ReaderFacts:
     )
 
 
-def may_see(post: Judged, reader: ReaderFacts) -> bool:
+def may_see(post: Judged, reader: Standing) -> bool:
     """By the post's visibility, and by blocks as far as the facts tell of its author."""
     if post.author_id == reader.reader_id:
         return True
