@@ -18,7 +18,6 @@ from apps.ranking.models import FactorWeight
 from apps.ranking.ordering import choose_algorithm, newest_scores, ranked_page
 from apps.ranking.scoring import heavy
 from apps.tags.actions import follow_tag
-from apps.timeline.fanout import dispatch
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from feedcache.connections import RedisError, timelines
@@ -120,7 +119,7 @@ def test_each_delivery_asks_for_it(alice, reader):
 
 def test_where_nobody_has_a_rank_timeline_no_delivery_asks_for_it(alice, reader, monkeypatch):
     asked = []
-    monkeypatch.setattr(dispatch, "enqueue", lambda *names, **_queue: asked.append(names[0]))
+    monkeypatch.setattr(rank_timeline, "enqueue", lambda *names, **_queue: asked.append(names[0]))
     home_timeline(reader, Cursor())
     delivered(alice)
     assert asked == []
