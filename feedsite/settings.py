@@ -37,7 +37,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
-POSSIBLE_APPS = ["apps.aggregate", "apps.feeds"]
+POSSIBLE_APPS = ["apps.aggregate", "apps.feeds", "apps.ranking"]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
@@ -72,7 +72,6 @@ INSTALLED_APPS = [
     "apps.filters",
     "apps.promotions",
     "apps.timeline",
-    "apps.timeline.ranking",
     "apps.notifications",
     "apps.moderation",
     "apps.search",
@@ -302,10 +301,10 @@ MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
 FEED_ALGORITHMS = env.list(
     "FEED_ALGORITHMS",
     default=[
-        "apps.timeline.ranking.scoring.light",
-        "apps.timeline.ranking.scoring.discussed",
-        "apps.timeline.ranking.scoring.heavy",
-        "apps.timeline.ranking.scoring.chronological",
+        "apps.ranking.scoring.light",
+        "apps.ranking.scoring.discussed",
+        "apps.ranking.scoring.heavy",
+        "apps.ranking.scoring.chronological",
     ],
 )
 RANK_CANDIDATES = env.int("RANK_CANDIDATES", 1000)  # newest posts of home that are scored when read
@@ -522,7 +521,7 @@ CELERY_TASK_ROUTES = {
     "apps.privacy.tasks.sweep": {"queue": "sweep"},
     "apps.posts.tasks.sweep_transcodes": {"queue": "sweep"},
     "apps.posts.tasks.transcode": {"queue": "media"},
-    "apps.timeline.ranking.tasks.score_delivered": {"queue": "fanout_bulk"},
+    "apps.ranking.tasks.score_delivered": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_backfill": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.deliver_backfill": {"queue": "fanout_bulk"},
@@ -568,7 +567,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
     "apps.promotions.tasks.purge_impressions": 3600,
-    "apps.timeline.ranking.tasks.purge": 3600,
+    "apps.ranking.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
 }
 CELERY_BEAT_SCHEDULE = {
@@ -579,6 +578,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"headers": {EVERY: seconds}},
     }
     for task, seconds in PERIODIC_TASKS.items()
+    if task.partition(".tasks.")[0] not in set(POSSIBLE_APPS) - set(OPTIONAL_APPS)
 }
 
 # --- accounts -------------------------------------------------------------------------------------

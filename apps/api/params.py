@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 
@@ -63,3 +64,15 @@ def offset_of(query: Mapping[str, str]) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadRequest("offset is not a number.", code="bad_offset")
     return min(int(text), MAX_OFFSET)
+
+
+PROMOTED = OpenApiParameter(
+    "promoted",
+    bool,
+    description="Also posts that are promoted to you. Ask only if you show `feedsite.promotion` with them.",
+)
+
+
+def wants_promoted(request: Request) -> bool:
+    """Programs that show the label say so: others would show promoted posts like those of people one follows."""
+    return is_true(request.query_params.get("promoted"))

@@ -19,7 +19,7 @@ from apps import sql
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.audit import checks, repairs
-from apps.audit.comparison.cached import CACHES
+from apps.audit.comparison.cached import caches
 from apps.audit.comparison.pages import (
     Difference,
     Sample,
@@ -176,7 +176,7 @@ def check_cached(audit_pass: AuditPass) -> None:
 def _compare_cached(audit_pass: AuditPass, subject: Subject, ids: list[int]) -> int:
     """The number of values that were compared."""
     total = 0
-    for name, cache in CACHES.items():
+    for name, cache in caches().items():
         if cache.subject == subject and ids:
             compared, wrong = cache.compare(ids)
             total += compared
@@ -208,7 +208,7 @@ def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
     """The suspected posts that differ still, by id."""
     posts = set(suspect.posts)
     if suspect.cache:
-        _compared, wrong = CACHES[suspect.cache].compare(suspect.posts)
+        _compared, wrong = caches()[suspect.cache].compare(suspect.posts)
         return {key: Difference(Kind.CACHED, key) for key in wrong}
     if suspect.sample is None:
         missing, _late = missing_in_windows(suspect.viewer)
@@ -260,7 +260,7 @@ def _report_window(audit_pass: AuditPass, reader_id: int, post_id: int) -> None:
 
 
 def _report_cached(audit_pass: AuditPass, name: str, key: int) -> None:
-    cache = CACHES[name]
+    cache = caches()[name]
 
     def repair() -> bool:
         cache.forget(key)

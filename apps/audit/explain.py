@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.models import User
+from apps.audit.hooks import NOTES
 from apps.audit.oracle import Row, rows
 from apps.dates import full_time
 from apps.deadline import missing
@@ -36,8 +37,6 @@ from apps.timeline.home import Look, assemble_home, home_timeline, look_up
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.rulebook import FILTERED, HOME_RULES, Rule, Verdict
-from apps.timeline.ranking.algorithms import Scored
-from apps.timeline.ranking.ordering import newest_scores
 from apps.timeline.sources.found import Via
 from apps.timeline.thread import visible_item
 from feedcache.ids import from_base36, parse_id
@@ -418,7 +417,7 @@ class AssemblyRow:
 
     explanation: Explanation
     place: int | None = None
-    scored: Scored | None = None
+    notes: tuple[str, ...] = ()  # of optional apps
 
     @property
     def is_on_page(self) -> bool:
@@ -471,9 +470,13 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
         made = assemble_home(viewer, cursor, exclude_read=viewer.hides_read)
     seconds = time.perf_counter() - began
     places = {item.id: place for place, item in enumerate(made.page.items, start=1)}
-    scores = newest_scores(viewer)
+    notes = [make(viewer) for make in NOTES]
     rows = [
-        AssemblyRow(reason, places.get(reason.item.id), scores.get(reason.item.id))
+        AssemblyRow(
+            reason,
+            places.get(reason.item.id),
+            tuple(some[reason.item.id] for some in notes if reason.item.id in some),
+        )
         for reason in explained(viewer, made.verdicts, made.via)
     ]
     rows.sort(key=lambda row: -row.item.id)

@@ -200,7 +200,7 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
 
 
 def _cached_texts() -> dict[str | None, str]:
-    """By the names of `apps.audit.comparison.cached.CACHES`."""
+    """By the names of `apps.audit.comparison.cached.caches`."""
     return {
         "post": _("The cached text of post %(post)s was not what the database says."),
         "card": _("The cached profile of %(who)s was not what the database says."),

@@ -13,9 +13,9 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
-from apps.audit.code_version import code_hash
 from apps.audit.models import FIGURES, AuditDay, AuditFinding, AuditRound, AuditRun, Kind
 from apps.audit.oracle import rows
+from apps.audit.own_page.code_version import code_hash
 from apps.operations.epoch import last_return
 from apps.operations.models import CacheEpoch
 from apps.sql import database_time

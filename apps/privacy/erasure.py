@@ -68,8 +68,6 @@ from apps.tags.models import PastTagFollow, TagFollow
 from apps.throttling import Origin
 from apps.timeline import publishing
 from apps.timeline.models import TimelineEntry, TimelineSpan
-from apps.timeline.ranking import rank_timeline
-from apps.timeline.ranking.models import RankingChoice, RankSession
 from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.second_level import ENTRIES
 
@@ -241,8 +239,6 @@ def mine(user: User, limit: int) -> int:
         PostEntry.objects.filter(author_id=user.pk),
         TimelineEntry.objects.filter(reader=user),
         TimelineSpan.objects.filter(reader=user),
-        RankSession.objects.filter(viewer=user),
-        RankingChoice.objects.filter(user=user),
     ):
         count += _rows(rows, limit - count)
     return count
@@ -255,9 +251,8 @@ def access(user: User, limit: int) -> int:
 
 
 def windows(user: User, limit: int) -> int:
-    """Home cache, inbox and rank timeline in Redis; the second level, which may be in Cassandra."""
+    """Home cache and inbox in Redis; the second level, which may be in Cassandra."""
     del limit
-    rank_timeline.drop(user.pk)
     ENTRIES.drop_many([user.pk])
     existing = [window for window in (HOME, INBOX) if window.exists(user.pk)]
     for window in existing:

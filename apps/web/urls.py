@@ -28,7 +28,6 @@ from apps.web.timelines import (
     home,
     lists,
     public,
-    ranked,
     search,
     tags,
 )
@@ -296,8 +295,5 @@ urlpatterns: list[URLPattern] = [
     ),
     path("settings/delete", personal_data.delete, name="delete_account"),
     path("account-deleted", personal_data.deleted, name="account_deleted"),
-    # ranking
-    path("ranked", ranked.ranked, name="ranked"),
-    path("ranked/algorithm", ranked.algorithm, name="ranking_algorithm"),
     *urlpatterns_of(PAGES),
 ]

@@ -19,7 +19,6 @@ from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.timeline.pipeline.reasons import Reason
-from apps.timeline.ranking.ordering import begin
 from feedcache.ids import to_base36
 from tests.support.factories import deliver, delivered, make_user, publish
 
@@ -122,15 +121,6 @@ def test_pages_of_the_explanation_are_those_of_the_home_page(alice, online):
     assert [row.item.id for made in (first, second) for row in made.rows] == [
         post.pk for post in posts[::-1]
     ]
-
-
-def test_the_score_of_the_ranked_timeline_is_told_when_there_is_one(alice, online):
-    post = delivered(alice)
-    assert assembly(online, Cursor()).rows[0].scored is None
-    begin(online)
-    scored = assembly(online, Cursor()).rows[0].scored
-    assert scored is not None
-    assert scored.post_id == post.pk
 
 
 def test_the_checklist_stops_at_the_first_no(alice, carol, online):

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from apps.audit import report
 from apps.audit.auditor import run_once
-from apps.audit.code_version import code_hash
 from apps.audit.models import AuditDay, AuditFinding, AuditRun, Kind
+from apps.audit.own_page.code_version import code_hash
 from apps.audit.report import KEEP_DAYS, audit_report, history, keep_days
 from apps.events.leases import State
 from apps.graph.actions import follow_user

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.accounts.queries import handles_of
-from apps.audit.comparison.cached import CACHES
+from apps.audit.comparison.cached import caches
 from apps.audit.models import AuditFinding, AuditRun, Kind, accounts_of, finding_text
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
@@ -44,7 +44,7 @@ def test_a_finding_is_a_sentence_about_somebody(chief, finding):
     ("kind", "cache"),
     [
         *((kind, "") for kind in Kind if kind != Kind.CACHED),
-        *((Kind.CACHED, name) for name in CACHES),
+        *((Kind.CACHED, name) for name in caches()),
     ],
 )
 def test_every_kind_has_its_words_and_names_somebody(alice, kind, cache):

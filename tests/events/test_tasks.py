@@ -26,6 +26,10 @@ from apps.privacy.erasure import delete_account
 from apps.privacy.export import request_export
 from apps.privacy.models import Erasure, Export
 from apps.promotions.actions import start_campaign, state_trait
+from apps.ranking import rank_timeline
+from apps.ranking.algorithms import weights_of
+from apps.ranking.ordering import choose_algorithm
+from apps.ranking.scoring import heavy
 from apps.timeline import tasks as fanout_tasks
 from apps.timeline.fanout import dispatch as fanout
 from apps.timeline.fanout.switch import set_author_policy
@@ -38,10 +42,6 @@ from apps.timeline.models import (
     FanoutJob,
     Policy,
 )
-from apps.timeline.ranking import rank_timeline
-from apps.timeline.ranking.algorithms import weights_of
-from apps.timeline.ranking.ordering import choose_algorithm
-from apps.timeline.ranking.scoring import heavy
 from feedcache.connections import timelines
 from feedcache.ids import MAX_ID
 from feedcache.structures.home_window import NO_MORE
@@ -271,8 +271,8 @@ TASKS = {
     "apps.timeline.tasks.repair_square": run_plain,
     "apps.timeline.tasks.purge_history": run_plain,
     "apps.graph.tasks.end_due_mutes": run_plain,
-    "apps.timeline.ranking.tasks.purge": run_plain,
-    "apps.timeline.ranking.tasks.score_delivered": run_scores,
+    "apps.ranking.tasks.purge": run_plain,
+    "apps.ranking.tasks.score_delivered": run_scores,
     "apps.search.tasks.index_newcomers": run_plain,
     "apps.search.tasks.index_older_posts": run_plain,
     "apps.search.tasks.index_older_people": run_plain,

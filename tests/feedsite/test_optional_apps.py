@@ -23,6 +23,9 @@ from drf_spectacular.generators import SchemaGenerator
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
 from apps.web.templatetags.tabs import tabs_of
+from apps.audit.comparison.cached import caches
+from apps.audit.hooks import NOTES, SECTIONS
+from apps.timeline.fanout.hooks import DELIVERED
 from django.contrib import admin
 
 call_command("check", fail_level="ERROR")
@@ -32,6 +35,10 @@ print("endpoints", *sorted(path for path in SchemaGenerator().get_schema(public=
 print("pages", *sorted(name for name in get_resolver().reverse_dict if isinstance(name, str)))
 print("archive", *(part.file for part in (*PARTS, *ARCHIVE)))
 print("erasure", *(step.__name__ for step in ERASURE))
+print("explain", *(make.__name__ for make in (*SECTIONS, *NOTES)))
+print("caches", *caches())
+print("delivered", *(follow_up.__name__ for follow_up in DELIVERED))
+print("periodic", *settings.CELERY_BEAT_SCHEDULE)
 print("admin", *sorted(model._meta.label for model in admin.site._registry))
 """
 
@@ -47,7 +54,7 @@ def said_with(chosen):
     return {line[0]: line[1:] for line in lines}
 
 
-ALL = ("apps.aggregate", "apps.feeds")
+ALL = ("apps.aggregate", "apps.feeds", "apps.ranking")
 # What each adds.
 ADDED = {
     "apps.aggregate": {
@@ -66,6 +73,17 @@ ADDED = {
         "archive": ["feeds.jsonl"],
         "erasure": ["feeds"],
         "admin": ["feeds.Feed"],
+    },
+    "apps.ranking": {
+        "tabs": ["ranked"],
+        "endpoints": ["/api/x/ranked", "/api/x/ranking/algorithm"],
+        "pages": ["ranked", "ranking_algorithm"],
+        "erasure": ["rankings"],
+        "explain": ["section", "notes"],
+        "caches": ["ranked"],
+        "delivered": ["follow_delivery"],
+        "periodic": ["apps.ranking.tasks.purge"],
+        "admin": ["ranking.FactorWeight"],
     },
 }
 

@@ -19,10 +19,10 @@ from apps.pagination import Cursor
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
+from apps.ranking.algorithms import Part, Scored
+from apps.ranking.ordering import Entry
+from apps.ranking.scoring import light
 from apps.timeline.home import home_timeline
-from apps.timeline.ranking.algorithms import Part, Scored
-from apps.timeline.ranking.ordering import Entry
-from apps.timeline.ranking.scoring import light
 from apps.timeline.thread import ReplyRow
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of

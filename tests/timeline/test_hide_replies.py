@@ -17,6 +17,7 @@ from apps.graph.models import Circle
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.queries import ViewerContext
+from apps.ranking.ordering import ranked_page
 from apps.streaming.queries import events_of_post
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
@@ -27,7 +28,6 @@ from apps.timeline.pipeline.facts import facts_now, facts_of_home
 from apps.timeline.pipeline.hydrate import hydrate_for
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.rulebook import HOME_RULES, passed
-from apps.timeline.ranking.ordering import ranked_page
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.faults import dead_redis
 from tests.support.pages import EMPTY

@@ -30,6 +30,7 @@ from apps.promotions.actions import (
 )
 from apps.promotions.models import Campaign, CampaignCount, ReaderImpressions, VirtualFollow
 from apps.promotions.tasks import apply_time
+from apps.ranking.ordering import ranked_page
 from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.handlers import update_promoted_posts, update_second_levels
@@ -39,7 +40,6 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
 from apps.timeline.pipeline import promoted
 from apps.timeline.pipeline.promoted import count_seen, count_shown
 from apps.timeline.pipeline.reasons import Reason
-from apps.timeline.ranking.ordering import ranked_page
 from apps.timeline.sources import older, second_level
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.home_cache import HOME

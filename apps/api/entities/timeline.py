@@ -2,10 +2,8 @@
 
 from typing import Annotated, Literal, TypedDict
 
-from rest_framework import serializers
-
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import DateTime, Input, optional_timestamp, timestamp
+from apps.api.entities.base import DateTime, optional_timestamp, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.audit.explain import Explanation
 from apps.audit.models import Kind
@@ -15,55 +13,6 @@ from apps.timeline.fanout.author_receipts import AuthorReceipt
 from apps.timeline.history.catch_up import CatchUp
 from apps.timeline.models import Mode
 from apps.timeline.pipeline.reasons import Reason
-from apps.timeline.ranking.algorithms import Algorithm, Scored, available
-from apps.timeline.ranking.models import NAME_MAX_CHARACTERS
-
-
-class FactorJson(TypedDict):
-    """A factor of a score."""
-
-    name: str
-    value: float
-    weight: float
-    adds: Annotated[float, "Value times weight."]
-
-
-class ReasonJson(TypedDict):
-    """Why a status stands where it stands."""
-
-    code: Annotated[str, "The name of the factor that adds most; `time` when none adds anything."]
-    text: Annotated[str, "The same as a sentence, in the reader's language."]
-    score: float
-    factors: list[FactorJson]
-    same_author_above: Annotated[
-        int, "Posts of the same author above; each makes the score a fifth smaller."
-    ]
-
-
-def reason_json(scored: Scored, handle: str) -> ReasonJson:
-    """`handle` is the author's."""
-    main = scored.main_part
-    return {
-        "code": main.factor.name if main else "time",
-        "text": scored.reason(handle),
-        "score": round(scored.score, 3),
-        "factors": [
-            {
-                "name": part.factor.name,
-                "value": round(part.value, 3),
-                "weight": part.weight,
-                "adds": round(part.adds, 3),
-            }
-            for part in scored.parts
-        ],
-        "same_author_above": scored.above,
-    }
-
-
-class RankedStatusJson(StatusJson):
-    """A status with the reason for its place."""
-
-    x_reason: ReasonJson
 
 
 class PageDifferenceJson(TypedDict):
@@ -92,32 +41,6 @@ def page_check_json(check: PageCheck) -> PageCheckJson:
             {"what": one.kind.value, "status_id": str(one.post_id)} for one in check.wrong
         ],
         "max_id": str(check.older) if check.older else None,
-    }
-
-
-class AlgorithmJson(TypedDict):
-    """An algorithm to choose."""
-
-    name: str
-    label: Annotated[str, "Of the button, in the reader's language."]
-    description: Annotated[str, "What it does, in the reader's language."]
-
-
-class RankingJson(TypedDict):
-    """How an order is made."""
-
-    algorithm: Annotated[str, "The name of the chosen one."]
-    algorithms: list[AlgorithmJson]
-
-
-def ranking_json(chosen: Algorithm) -> RankingJson:
-    """What is chosen, and what there is to choose."""
-    return {
-        "algorithm": chosen.name,
-        "algorithms": [
-            {"name": one.name, "label": str(one.label), "description": str(one.description)}
-            for one in available().values()
-        ],
     }
 
 
@@ -258,12 +181,6 @@ def conversation_json(conversation: ConversationItem) -> ConversationJson:
         "accounts": [account_json(person) for person in conversation.people],
         "last_status": status_json(conversation.item),
     }
-
-
-class RankingInput(Input):
-    """How an order is made."""
-
-    algorithm = serializers.CharField(max_length=NAME_MAX_CHARACTERS)
 
 
 class ActivityJson(TypedDict):

@@ -1,13 +1,10 @@
-"""Timelines: home, public, of an account, list or tag, likes, bookmarks, ranked; explanations; conversations."""
-
-from urllib.parse import urlencode
+"""Timelines: home, public, of an account, list or tag, likes, bookmarks; explanations; conversations."""
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.queries import user_by_id
-from apps.addresses import absolute
 from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.status import StatusJson, status_json, statuses_as_bytes
@@ -17,21 +14,22 @@ from apps.api.entities.timeline import (
     ConversationJson,
     ExplanationJson,
     PageCheckJson,
-    RankedStatusJson,
-    RankingInput,
-    RankingJson,
     ReceiptJson,
     catch_up_json,
     conversation_json,
     explanation_json,
     page_check_json,
-    ranking_json,
-    reason_json,
     receipt_json,
 )
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import CURSOR_PARAMETERS, POSTS_PARAMETERS, paged, posts_cursor
-from apps.api.params import is_true, optional_bool, shows_its_answer, validated
+from apps.api.params import (
+    PROMOTED,
+    is_true,
+    optional_bool,
+    shows_its_answer,
+    wants_promoted,
+)
 from apps.audit import explain as reasons
 from apps.audit.own_page.check import check_page
 from apps.errors import BadRequest
@@ -59,21 +57,10 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.promoted import count_shown
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import MAX_NAMES, TagQuery, public_timeline, tag_timeline
-from apps.timeline.ranking.ordering import (
-    RankCursor,
-    algorithm_of,
-    choose_algorithm,
-    ranked_page,
-)
 from feedcache.stats import stage
 
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
 TAG_MAX_CHARACTERS = 101  # with its #
-PROMOTED = OpenApiParameter(
-    "promoted",
-    bool,
-    description="Also posts that are promoted to you. Ask only if you show `feedsite.promotion` with them.",
-)
 REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: there are none.")
 
 
@@ -107,7 +94,7 @@ def home(request: Request) -> Response:
         viewer_of(request),
         posts_cursor(request),
         exclude_read=optional_bool(query, "exclude_read"),
-        promoted=_wants_promoted(request),
+        promoted=wants_promoted(request),
     )
     return statuses_page(request, page)
 
@@ -115,7 +102,7 @@ def home(request: Request) -> Response:
 def _home_as_of(request: Request) -> Response:
     check_rate_limit("past", str(viewer_of(request).pk))
     query = request.query_params.dict()
-    if optional_bool(query, "exclude_read") or _wants_promoted(request):
+    if optional_bool(query, "exclude_read") or wants_promoted(request):
         text = "What was read or promoted at a moment is not known: leave it out with as_of."
         raise BadRequest(text, code="bad_parameter")
     moment = parse_moment(query.pop("as_of"), "as_of")
@@ -217,7 +204,7 @@ def activity(request: Request) -> Response:
         viewer,
         query.get("last_id"),
         limit=Cursor.from_query(query).limit,
-        promoted=_wants_promoted(request),
+        promoted=wants_promoted(request),
     )
     if shows_its_answer(request):
         count_shown(viewer.pk, unread.items)
@@ -278,11 +265,6 @@ def _tag_names(request: Request, name: str) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))[:MAX_NAMES]
 
 
-def _wants_promoted(request: Request) -> bool:
-    """Programs that show the label say so: others would show promoted posts like those of people one follows."""
-    return is_true(request.query_params.get("promoted"))
-
-
 def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
     """A page of statuses with its `Link` header."""
     with stage("present"):
@@ -290,68 +272,6 @@ def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
         if viewer is not None and shows_its_answer(request):
             count_shown(viewer.pk, page.items)
         return paged(request, page, statuses_as_bytes(page.items))
-
-
-@operation(
-    "The newest posts of your home timeline in the order of an algorithm, each with its reason",
-    list[RankedStatusJson],
-    errors=[400, 401, 404],
-    description="The order is made with the first page and kept for a day: follow the `Link` header, "
-    "and no status comes twice.",
-    parameters=[
-        OpenApiParameter("session", str, description="The order, from the `Link` header."),
-        OpenApiParameter("after", str, description="The last status of the page before."),
-        OpenApiParameter("limit", int, description="How many at most; clamped."),
-        PROMOTED,
-    ],
-)
-@endpoint(GET="read:statuses")
-def ranked_timeline(request: Request) -> Response:
-    """A page of the viewer's order."""
-    viewer, cursor = viewer_of(request), RankCursor.from_query(request.query_params)
-    promoted = _wants_promoted(request)
-    page = ranked_page(
-        viewer,
-        session_id=cursor.session,
-        after=cursor.after,
-        limit=cursor.limit,
-        promoted=promoted,
-    )
-    with stage("present"):
-        if shows_its_answer(request):
-            count_shown(viewer.pk, page.items)
-        body: list[RankedStatusJson] = [
-            {
-                **status_json(entry.item),
-                "x_reason": reason_json(entry.scored, entry.item.shown.author.handle),
-            }
-            for entry in page.entries
-        ]
-    headers = None
-    if page.after is not None:
-        params = {"session": page.session, "after": page.after, "limit": cursor.limit}
-        query = urlencode(params | ({"promoted": "true"} if promoted else {}))
-        headers = {"Link": f'<{absolute(request.path)}?{query}>; rel="next"'}
-    return Response(body, headers=headers)
-
-
-@operation("How your ranked timeline is made", RankingJson, method="GET", errors=[401])
-@operation(
-    "Choose how your ranked timeline is made",
-    RankingJson,
-    method="PUT",
-    name="choose_ranking_algorithm",
-    request=RankingInput,
-    errors=[401, 422],
-)
-@endpoint(GET="read:accounts", PUT="write:accounts")
-def ranking_algorithm(request: Request) -> Response:
-    """The algorithm of the viewer's choice."""
-    viewer = viewer_of(request)
-    if request.method == "PUT":
-        fields = validated(RankingInput(data=request.data))
-        return Response(ranking_json(choose_algorithm(viewer, fields["algorithm"])))
-    return Response(ranking_json(algorithm_of(viewer)))
 
 
 @operation("Why a status is on your home timeline, or why not", ExplanationJson, tags=["explain"])

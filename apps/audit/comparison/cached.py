@@ -4,20 +4,20 @@ A value that its readers would refuse, because its revision is behind, is no mis
 cache first, so that a change in between makes the cached value the older one; the auditor looks three times.
 """
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 
 from apps.accounts.cache import CARDS, forget_cards, load_cards
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import users_by_id
+from apps.audit.hooks import CACHES, Cache, Compared
 from apps.audit.models import Subject
 from apps.pagination import Cursor
 from apps.posts.cache import CACHED_POSTS, GONE, RECENT, load_cached_posts, load_contents
 from apps.posts.content.post import decode
 from apps.posts.recent import open_posts_in, weeks_read
-from apps.timeline.ranking.rank_timeline import drop, is_consistent, online
 from apps.timeline.sources import outbox, second_level, sql
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from apps.timeline.sources.second_level import ENTRIES
@@ -25,16 +25,6 @@ from feedcache.structures.id_vector import IdVector
 from feedcache.structures.week_bucket import Bucket, Week
 
 SPAN_IDS = 200  # of the second level, from its newest one down
-Compared = tuple[int, set[int]]  # the number of cached values, and the keys of those that differ
-
-
-@dataclass(frozen=True, slots=True)
-class Cache:
-    """`compare` takes ids of posts or accounts, `forget` one of them whose value differs."""
-
-    subject: Subject
-    compare: Callable[[Collection[int]], Compared]
-    forget: Callable[[int], object]
 
 
 def _compare_posts(post_ids: Collection[int]) -> Compared:
@@ -123,12 +113,6 @@ def _compare_second_level(reader_ids: Collection[int]) -> Compared:
     return total, wrong
 
 
-def _compare_ranked(reader_ids: Collection[int]) -> Compared:
-    answers = {reader_id: is_consistent(reader_id) for reader_id in online(list(reader_ids))}
-    wrong = {reader_id for reader_id, is_right in answers.items() if is_right is False}
-    return sum(is_right is not None for is_right in answers.values()), wrong
-
-
 def _forget_outboxes(author_id: int) -> None:
     for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
         outboxes.delete_many([author_id])
@@ -139,15 +123,25 @@ def _forget_weeks(author_id: int) -> None:
         RECENT.drop(author_id, weeks_read(author.counts))
 
 
-CACHES = {
-    "post": Cache(
-        Subject.POSTS, _compare_posts, lambda post_id: CACHED_POSTS.delete_many([post_id])
+_CACHES = (
+    Cache(
+        "post",
+        Subject.POSTS,
+        _compare_posts,
+        lambda post_id: CACHED_POSTS.delete_many([post_id]),
     ),
-    "card": Cache(Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
-    "outbox": Cache(Subject.ACCOUNTS, _compare_outboxes, _forget_outboxes),
-    "week": Cache(Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
-    "second level": Cache(
-        Subject.ACCOUNTS, _compare_second_level, lambda reader_id: ENTRIES.drop_many([reader_id])
+    Cache("card", Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
+    Cache("outbox", Subject.ACCOUNTS, _compare_outboxes, _forget_outboxes),
+    Cache("week", Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
+    Cache(
+        "second level",
+        Subject.ACCOUNTS,
+        _compare_second_level,
+        lambda reader_id: ENTRIES.drop_many([reader_id]),
     ),
-    "ranked": Cache(Subject.ACCOUNTS, _compare_ranked, drop),
-}
+)
+
+
+def caches() -> dict[str, Cache]:
+    """All that are compared, by name; a suspect keeps the name."""
+    return {cache.name: cache for cache in (*_CACHES, *CACHES)}

@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.addresses import absolute
-from apps.audit.code_version import code_version
 from apps.audit.comparison.pages import Sample, read_posts
 from apps.audit.oracle import OPEN, Oracle, Row
 from apps.audit.own_page import verify
 from apps.audit.own_page.check import LOOK_AGAIN_SECONDS, home_sample
+from apps.audit.own_page.code_version import code_version
 from apps.audit.own_page.signing import public_key, sign
 from apps.pagination import Cursor
 from apps.throttling import check_rate_limit

@@ -24,10 +24,11 @@ from apps.posts.models import OPEN, Post
 from apps.posts.visibility import ADDRESSED, Audience, addressees, delivered_to
 from apps.timeline import policy
 from apps.timeline.fanout import ledger, receipts, split, switch
+from apps.timeline.fanout.hooks import DELIVERED
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources import second_level, square
 from apps.timeline.sources.home_cache import HOME, INBOX
-from feedcache.connections import RedisError, timelines, written
+from feedcache.connections import RedisError, written
 from feedcache.read_through import Batch, QueueWrites
 from feedcache.structures.home_window import HomeWindows
 
@@ -35,7 +36,6 @@ logger = logging.getLogger(__name__)
 
 NOW = timedelta()  # claim rows as soon as they are due
 BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
-SCORED = "scored:1"  # in Redis while somebody may have a rank timeline, which deliveries bring up to date
 NOTHING_OWED: leases.Receipt = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
@@ -177,8 +177,9 @@ def _deliver_post(
     if not readers or online is None:  # or the post was deleted, perhaps meanwhile
         return NOTHING_OWED
     receipt = receipts.receipt_of(readers, online)
-    if online and timelines().exists(SCORED):
-        enqueue("apps.timeline.ranking.tasks.score_delivered", chunk.pk)
+    if online:
+        for follow_up in DELIVERED:
+            follow_up(chunk.pk)
     if mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
         with transaction.atomic():  # no receipt without the rows of dormant readers
             edges = (chunk.first_edge, chunk.last_edge)

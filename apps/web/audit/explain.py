@@ -15,6 +15,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.accounts.staff import is_permitted, log_action
 from apps.audit.explain import Assembly, assembly, checklist, explain, post_id_in
+from apps.audit.hooks import SECTIONS
 from apps.audit.models import AuditRound, Kind, Subject
 from apps.audit.report import KEEP_DAYS, audit_report, history
 from apps.errors import NotFound
@@ -23,7 +24,6 @@ from apps.http.verification import may_act_as_staff, redirect_to_second_factor
 from apps.pagination import Cursor
 from apps.timeline.fanout.author_receipts import duration
 from apps.timeline.pipeline.reasons import Reason
-from apps.timeline.ranking.ordering import newest_scores
 from apps.web.plots import bars
 from apps.web.templatetags.amounts import exact
 
@@ -36,7 +36,7 @@ EXAMPLE_ID = 1611570114275049488
 def post(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     explanation = explain(request.user, post_id)
     context: dict[str, Any] = {"explanation": explanation, "here": "home"}
-    context["scored"] = newest_scores(request.user).get(post_id)
+    context["sections"] = [part for make in SECTIONS if (part := make(request.user, post_id))]
     return render(request, "audit/explain.html", context)
 
 

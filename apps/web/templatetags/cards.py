@@ -22,7 +22,6 @@ from apps.languages import html_language
 from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.ranking.ordering import Entry
 from apps.timeline.thread import ReplyRow
 from apps.web.fragments import render_fragment
 from apps.web.post_card import CardItem, PostCard, Viewer, card_of, circle_label, reposter_of
@@ -236,7 +235,7 @@ def feed_cards(
     On pages that set `groups_reposts` the reposts of one post are one card, in the place of the first. The line where
     the reader left off is above the first post up to their `line_id`.
     """
-    viewer = _viewer(context)
+    viewer = viewer_in(context)
     reposts = _reposts_by_source(items) if context.get("groups_reposts") else {}
     repeated = {item.id for group in reposts.values() for item in group[1:]}
 
@@ -252,7 +251,7 @@ def feed_cards(
     shown = [item for item in items if item.id not in repeated]
     line_id = context.get("line_id")
     below = next((item.id for item in shown if item.id <= line_id), None) if line_id else None
-    return _placed(
+    return placed(
         PlacedCard(card(item, place), place, left_off=item.id == below)
         for place, item in enumerate(shown, start=above + 1)
     )
@@ -282,8 +281,8 @@ def older_link(context: Context) -> SafeString:
 @register.simple_tag(takes_context=True)
 def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> SafeString:
     """The replies of a thread; `above` is how many cards precede them."""
-    viewer = _viewer(context)
-    return _placed(
+    viewer = viewer_in(context)
+    return placed(
         PlacedCard(_card_of_row(row, viewer, place), place, row.joined)
         for place, row in enumerate(rows, start=above + 1)
     )
@@ -291,36 +290,18 @@ def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> 
 
 @register.simple_tag(takes_context=True)
 def ancestor_card(context: Context, item: FeedItem, place: int) -> SafeString:
-    card = card_of(item, _viewer(context), place)._replace(in_thread=True)
-    return _placed([PlacedCard(card, place, joined=True)])
+    card = card_of(item, viewer_in(context), place)._replace(in_thread=True)
+    return placed([PlacedCard(card, place, joined=True)])
 
 
 @register.simple_tag(takes_context=True)
 def focused_card(context: Context, item: FeedItem, place: int) -> SafeString:
     """The post that a thread is about."""
-    card = card_of(item, _viewer(context), place)._replace(is_focused=True)
+    card = card_of(item, viewer_in(context), place)._replace(is_focused=True)
     if receipt := context.get("receipt"):
         below = get_template("timeline/_receipt.html").render({"receipt": receipt, "url": item.url})
         card = card._replace(below=SafeString(below))
-    return _placed([PlacedCard(card, place)])
-
-
-@register.simple_tag(takes_context=True)
-def ranked_cards(context: Context, entries: Iterable[Entry]) -> SafeString:
-    """On pages that set `why` each card has the factors of its score below it."""
-    viewer, why = _viewer(context), context.get("why")
-
-    def card(entry: Entry) -> PostCard:
-        below = _factors(entry) if why else SafeString()
-        return card_of(entry.item, viewer, entry.place)._replace(below=below)
-
-    return _placed(PlacedCard(card(entry), entry.place) for entry in entries)
-
-
-def _factors(entry: Entry) -> SafeString:
-    reason = entry.scored.reason(entry.item.shown.author.handle)
-    context = {"scored": entry.scored, "reason": reason}
-    return SafeString(get_template("ranking/_reasons.html").render(context))
+    return placed([PlacedCard(card, place)])
 
 
 def _card_of_row(row: ReplyRow, viewer: Viewer, place: int) -> PostCard:
@@ -329,9 +310,11 @@ def _card_of_row(row: ReplyRow, viewer: Viewer, place: int) -> PostCard:
     )
 
 
-def _viewer(context: Context) -> Viewer:
+def viewer_in(context: Context) -> Viewer:
+    """Who reads the page."""
     return Viewer.of(context.get("viewer"), context.get("csrf_token"))
 
 
-def _placed(cards: Iterable[PlacedCard]) -> SafeString:
+def placed(cards: Iterable[PlacedCard]) -> SafeString:
+    """The HTML of cards, one after the other."""
     return SafeString("".join([card.html for card in cards]))

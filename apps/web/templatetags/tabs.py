@@ -16,7 +16,6 @@ register = template.Library()
 def _core_tabs() -> Iterator[Tab]:
     yield Tab(10, "following", "/", pgettext("tab", "Following"))
     yield Tab(20, "public", reverse("public"), _("Square"))
-    yield Tab(30, "ranked", reverse("ranked"), _("Ranked"))
     yield Tab(60, "lists", reverse("lists"), _("Lists"))
     yield Tab(70, "tags", reverse("tags"), _("Tags"))
 

@@ -9,7 +9,7 @@ from apps.accounts.cache import CARDS, load_cards
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id, users_by_id
 from apps.audit import auditor
-from apps.audit.comparison.cached import CACHES
+from apps.audit.comparison.cached import caches
 from apps.audit.models import AuditFinding, Kind, Subject, finding_text
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
@@ -17,9 +17,9 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.cache import CACHED_POSTS, RECENT, load_cached_posts
 from apps.posts.models import Post
 from apps.posts.recent import recent_posts, weeks_read
+from apps.ranking import rank_timeline
+from apps.ranking.algorithms import available, weights_of
 from apps.timeline.models import TimelineEntry
-from apps.timeline.ranking import rank_timeline
-from apps.timeline.ranking.algorithms import available, weights_of
 from apps.timeline.sources import older, outbox
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
 from feedcache.connections import timelines
@@ -55,7 +55,7 @@ def load_everything(alice, bob):
 
 
 def compared(name, *keys):
-    return CACHES[name].compare(keys)
+    return caches()[name].compare(keys)
 
 
 def test_what_is_right_is_compared_and_nothing_is_found(posts, alice, bob):
@@ -64,9 +64,9 @@ def test_what_is_right_is_compared_and_nothing_is_found(posts, alice, bob):
     deliver()
     load_everything(alice, bob)
     run, *_others = [auditor.run_once() for _ in range(4)]
-    assert run.cached >= len(posts) + len(CACHES) - 1
+    assert run.cached >= len(posts) + len(caches()) - 1
     assert not AuditFinding.objects.exists()
-    for name, cache in CACHES.items():
+    for name, cache in caches().items():
         keys = [post.pk for post in posts] if cache.subject == Subject.POSTS else [alice.pk, bob.pk]
         number, wrong = cache.compare(keys)
         assert number, name

@@ -13,14 +13,14 @@ from apps.accounts.tasks import maintain_counts as maintain_user_counts
 from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft
 from apps.posts.tasks import maintain_counts
+from apps.ranking import rank_timeline
+from apps.ranking.algorithms import weights_of
+from apps.ranking.ordering import choose_algorithm, ranked_page
+from apps.ranking.scoring import heavy
 from apps.timeline.fanout import dispatch
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.timeline.publishing import publish
-from apps.timeline.ranking import rank_timeline
-from apps.timeline.ranking.algorithms import weights_of
-from apps.timeline.ranking.ordering import choose_algorithm, ranked_page
-from apps.timeline.ranking.scoring import heavy
 from feedcache.connections import timelines
 from tools.bench.measure import Spread, compare
 from tools.bench.population import make_reader, write_posts

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
-from apps.audit.code_version import code_version
 from apps.audit.comparison.replay import replay
 from apps.audit.explain import explain
 from apps.audit.management.commands.explain import rule
+from apps.audit.own_page.code_version import code_version
 from apps.errors import DomainError, NotFound
 from apps.pagination import parse_moment
 from apps.timeline import policy

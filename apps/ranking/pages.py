@@ -3,19 +3,20 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
-from apps.search.trends import recommended_posts
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.ranking.algorithms import available
-from apps.timeline.ranking.ordering import (
+from apps.ranking.algorithms import available
+from apps.ranking.ordering import (
     RankCursor,
     algorithm_of,
     choose_algorithm,
     ranked_page,
 )
+from apps.search.trends import recommended_posts
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.stats import stage
 
 MAX_RECOMMENDED = 3  # posts below the last page of a ranking
@@ -54,3 +55,9 @@ def algorithm(request: AuthenticatedRequest) -> HttpResponseBase:
     if choose_algorithm(request.user, request.POST.get("algorithm", "")).name != old:
         messages.success(request, _("Saved."))
     return SeeOther(next_url(request, default="/ranked"))
+
+
+urlpatterns: list[URLPattern] = [
+    path("ranked", ranked, name="ranked"),
+    path("ranked/algorithm", algorithm, name="ranking_algorithm"),
+]

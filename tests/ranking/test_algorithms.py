@@ -10,10 +10,10 @@ from django.conf import settings as site_settings
 
 from apps.graph.actions import follow_user, mute_user
 from apps.posts.actions.publish import repost
-from apps.timeline.ranking.algorithms import available, check_setting, run, weights_of
-from apps.timeline.ranking.models import FactorWeight
-from apps.timeline.ranking.ordering import choose_algorithm, newest_scores, ranked_page
-from apps.timeline.ranking.scoring import explain_light, light
+from apps.ranking.algorithms import available, check_setting, run, weights_of
+from apps.ranking.models import FactorWeight
+from apps.ranking.ordering import choose_algorithm, newest_scores, ranked_page
+from apps.ranking.scoring import explain_light, light
 from tests.support.factories import deliver, delivered, make_user, moderator, publish
 
 pytestmark = pytest.mark.django_db
@@ -123,8 +123,8 @@ def test_staff_change_a_weight_and_the_next_order_has_it(alice, bob, client):
 @pytest.mark.parametrize(
     ("paths", "message"),
     [([], "names no algorithm"), (["no.such.path"], "no.such.path"),
-     (["apps.timeline.ranking.scoring.HALF_LIFE_HOURS"], "is not an algorithm"),
-     (["apps.timeline.ranking.scoring.light"] * 2, "twice")],
+     (["apps.ranking.scoring.HALF_LIFE_HOURS"], "is not an algorithm"),
+     (["apps.ranking.scoring.light"] * 2, "twice")],
 )  # fmt: skip
 def test_a_wrong_setting_is_named_before_the_site_starts(settings, paths, message):
     settings.FEED_ALGORITHMS = paths

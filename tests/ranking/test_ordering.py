@@ -10,16 +10,16 @@ from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
-from apps.timeline.home import home_timeline
-from apps.timeline.ranking import algorithms, ordering
-from apps.timeline.ranking.models import RankSession
-from apps.timeline.ranking.ordering import (
+from apps.ranking import algorithms, ordering
+from apps.ranking.models import RankSession
+from apps.ranking.ordering import (
     algorithm_of,
     choose_algorithm,
     newest_scores,
     ranked_page,
 )
-from apps.timeline.ranking.scoring import discussed, light, reactions_of
+from apps.ranking.scoring import discussed, light, reactions_of
+from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -149,7 +149,7 @@ def test_the_choice_and_what_the_site_has_no_more(bob, posts, settings):
     with pytest.raises(Invalid):
         choose_algorithm(bob, "best")
     page = ranked_page(bob, limit=1)
-    settings.FEED_ALGORITHMS = ["apps.timeline.ranking.scoring.light"]
+    settings.FEED_ALGORITHMS = ["apps.ranking.scoring.light"]
     assert algorithm_of(bob) is light
     with pytest.raises(NotFound):
         ranked_page(bob, session_id=page.session, limit=1)

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from apps.timeline.ranking import ordering, rank_timeline
+from apps.ranking import ordering, rank_timeline
 
 
 @shared_task

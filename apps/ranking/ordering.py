@@ -17,10 +17,8 @@ from apps import sql
 from apps.accounts.models import User
 from apps.errors import BadRequest, Invalid, NotFound
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
-from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import spaced
-from apps.timeline.ranking import rank_timeline
-from apps.timeline.ranking.algorithms import (
+from apps.ranking import rank_timeline
+from apps.ranking.algorithms import (
     Algorithm,
     Part,
     Scored,
@@ -29,7 +27,9 @@ from apps.timeline.ranking.algorithms import (
     run,
     weights_of,
 )
-from apps.timeline.ranking.models import RankingChoice, RankSession
+from apps.ranking.models import RankingChoice, RankSession
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.page import spaced
 from feedcache.connections import RedisError
 from feedcache.ids import parse_id
 from feedcache.stats import stage

@@ -12,9 +12,9 @@ from apps.accounts.models import User
 from apps.engagement.models import Like
 from apps.posts.models import Post
 from apps.posts.queries import Counts
+from apps.ranking.algorithms import Algorithm, Explanation, Factor, Scored, best_first
 from apps.tags.queries import followed_names
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.ranking.algorithms import Algorithm, Explanation, Factor, Scored, best_first
 from feedcache.ids import author_of, second_of
 
 HALF_LIFE_HOURS = 12.0

@@ -18,9 +18,7 @@ from django.conf import settings
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.events.actions import enqueue
-from apps.timeline.fanout import dispatch
-from apps.timeline.models import FanoutChunk
-from apps.timeline.ranking.algorithms import (
+from apps.ranking.algorithms import (
     Algorithm,
     Part,
     Scored,
@@ -31,13 +29,16 @@ from apps.timeline.ranking.algorithms import (
     weights_of,
     without_read,
 )
-from apps.timeline.ranking.models import RankingChoice
+from apps.ranking.models import RankingChoice
+from apps.timeline.fanout import dispatch
+from apps.timeline.models import FanoutChunk
 from feedcache.connections import RedisError, timelines
 from feedcache.redis_clients import Command, execute, is_cluster
 
 logger = logging.getLogger(__name__)
 
 VERSION = "version"  # a field of the hash
+SCORED = "scored:1"  # in Redis while somebody may have a rank timeline, which deliveries bring up to date
 
 Weights = Mapping[str, float]
 
@@ -87,6 +88,12 @@ def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
     _write(algorithm, viewer.pk, weights, added, removed=(), replaces=False)
 
 
+def follow_delivery(chunk_id: int) -> None:
+    """Score what a chunk has delivered, in a task, if anybody may have a rank timeline."""
+    if timelines().exists(SCORED):
+        enqueue("apps.ranking.tasks.score_delivered", chunk_id)
+
+
 def score_delivered(chunk_id: int, *, after: int = 0) -> int:
     """Score what a chunk has delivered, for its online readers whose algorithm is prepared; the number of them.
 
@@ -108,7 +115,7 @@ def score_delivered(chunk_id: int, *, after: int = 0) -> int:
         name = chosen[viewer.pk]
         add_newest(algorithms[name], viewer, weights[name])
     if len(chosen) == settings.RANK_READERS_PER_TASK:
-        enqueue("apps.timeline.ranking.tasks.score_delivered", chunk_id, max(chosen))
+        enqueue("apps.ranking.tasks.score_delivered", chunk_id, max(chosen))
     return len(viewers)
 
 
@@ -187,7 +194,7 @@ def _write(
     if replaces:
         pipeline.delete(by_position, reasons)
         pipeline.hset(reasons, VERSION, _version(algorithm, weights))
-        pipeline.set(dispatch.SCORED, 1, ex=settings.RANK_TIMELINE_SECONDS)  # as long as these keys
+        pipeline.set(SCORED, 1, ex=settings.RANK_TIMELINE_SECONDS)  # as long as these keys
     if removed:
         pipeline.zrem(by_position, *removed)
         pipeline.hdel(reasons, *removed)

@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 
-from apps.timeline.ranking.algorithms import available
-from apps.timeline.ranking.models import FactorWeight
+from apps.ranking.algorithms import available
+from apps.ranking.models import FactorWeight
 
 
 class WeightForm(forms.ModelForm):

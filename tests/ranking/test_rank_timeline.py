@@ -12,15 +12,14 @@ from apps.graph.groups.actions import add_members, create_group, remove_members
 from apps.graph.models import Circle
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post, repost
+from apps.ranking import ordering, rank_timeline, tasks
+from apps.ranking.algorithms import run, select, weights_of
+from apps.ranking.models import FactorWeight
+from apps.ranking.ordering import choose_algorithm, newest_scores, ranked_page
+from apps.ranking.scoring import heavy
 from apps.tags.actions import follow_tag
-from apps.timeline.fanout import dispatch
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
-from apps.timeline.ranking import ordering, rank_timeline, tasks
-from apps.timeline.ranking.algorithms import run, select, weights_of
-from apps.timeline.ranking.models import FactorWeight
-from apps.timeline.ranking.ordering import choose_algorithm, newest_scores, ranked_page
-from apps.timeline.ranking.scoring import heavy
 from feedcache.connections import RedisError, timelines
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import ids
@@ -111,7 +110,7 @@ def test_each_delivery_asks_for_it(alice, reader):
     finally:
         before_task_publish.disconnect(on_sent)
     chunks = FanoutChunk.objects.values_list("pk", flat=True)
-    name = "apps.timeline.ranking.tasks.score_delivered"
+    name = "apps.ranking.tasks.score_delivered"
     assert sorted(args for task, args, _queue in sent if task == name) == sorted(
         (pk,) for pk in chunks
     )
@@ -120,16 +119,18 @@ def test_each_delivery_asks_for_it(alice, reader):
 
 def test_where_nobody_has_a_rank_timeline_no_delivery_asks_for_it(alice, reader, monkeypatch):
     asked = []
-    monkeypatch.setattr(dispatch, "enqueue", lambda *names, **_queue: asked.append(names[0]))
+    monkeypatch.setattr(rank_timeline, "enqueue", lambda *names, **_queue: asked.append(names[0]))
     home_timeline(reader, Cursor())
     delivered(alice)
     assert asked == []
     ranked_page(reader, limit=1)
-    lives = [timelines().ttl(key) for key in (dispatch.SCORED, *rank_timeline.keys_of(reader.pk))]
+    lives = [
+        timelines().ttl(key) for key in (rank_timeline.SCORED, *rank_timeline.keys_of(reader.pk))
+    ]
     assert max(lives) - min(lives) <= 1
     assert min(lives) > 0
     delivered(alice)
-    assert asked == ["apps.timeline.ranking.tasks.score_delivered"]
+    assert asked == ["apps.ranking.tasks.score_delivered"]
 
 
 def test_only_who_is_online_and_reads_it_is_scored(alice, bob, carol, reader):

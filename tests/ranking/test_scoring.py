@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.posts.queries import Counts
-from apps.timeline.ranking.algorithms import Part, Scored, best_first, by_score, select, varied
-from apps.timeline.ranking.scoring import (
+from apps.ranking.algorithms import Part, Scored, best_first, by_score, select, varied
+from apps.ranking.scoring import (
     affinity,
     chronological,
     discussed,

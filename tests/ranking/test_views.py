@@ -5,8 +5,8 @@ import re
 import pytest
 
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
-from apps.timeline.ranking.ordering import algorithm_of
-from apps.timeline.ranking.scoring import discussed
+from apps.ranking.ordering import algorithm_of
+from apps.ranking.scoring import discussed
 from tests.support.factories import deliver, publish
 from tests.support.pages import END
 

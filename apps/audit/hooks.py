@@ -1,0 +1,37 @@
+"""What optional apps add to explanations, and to what the auditor compares."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.utils.safestring import SafeString
+
+from apps.accounts.models import User
+from apps.audit.models import Subject
+from apps.events.hooks import Hook
+
+Compared = tuple[int, set[int]]  # the number of cached values, and the keys of those that differ
+
+
+class Section(NamedTuple):
+    """A part of the page that explains one post."""
+
+    title: str
+    html: SafeString
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """`compare` takes ids of posts or accounts, `forget` one of them whose value differs."""
+
+    name: str
+    subject: Subject
+    compare: Callable[[Collection[int]], Compared]
+    forget: Callable[[int], object]
+
+
+SECTIONS = Hook[Callable[[User, int], Section | None]]()  # about a post, for a viewer
+NOTES = Hook[
+    Callable[[User], Mapping[int, str]]
+]()  # a few words about posts of the home page, by id
+CACHES = Hook[Cache]()

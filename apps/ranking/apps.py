@@ -1,0 +1,34 @@
+"""Ranked orders of the home page. Optional."""
+
+from collections.abc import Iterable
+
+from django.apps import AppConfig
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+
+class RankingConfig(AppConfig):
+    name = "apps.ranking"
+    verbose_name = gettext_lazy("Ranking")
+
+    def ready(self) -> None:
+        """Adds a page with a tab, endpoints, a part of explanations, what the auditor compares, a step of erasures."""
+        from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
+        from apps.audit.hooks import CACHES, NOTES, SECTIONS  # noqa: PLC0415 -- needs the models
+        from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models
+        from apps.ranking import explain, privacy, rank_timeline  # noqa: PLC0415 -- and registers a check
+        from apps.timeline.fanout.hooks import DELIVERED  # noqa: PLC0415 -- needs the models
+        from apps.web.hooks import PAGES, TABS, Tab  # noqa: PLC0415 -- needs the models
+
+        def tabs(_viewer: object) -> Iterable[Tab]:
+            yield Tab(30, "ranked", reverse("ranked"), _("Ranked"))
+
+        PAGES.add("apps.ranking.pages")
+        TABS.add(tabs)
+        ENDPOINTS.add("apps.ranking.api")
+        SECTIONS.add(explain.section)
+        NOTES.add(explain.notes)
+        CACHES.add(explain.CACHE)
+        DELIVERED.add(rank_timeline.follow_delivery)
+        ERASURE.add(privacy.rankings)

@@ -1,0 +1,13 @@
+"""What becomes of an account's orders when it is deleted. Archives have none: an order lives for a day."""
+
+from apps.accounts.models import User
+from apps.ranking import rank_timeline
+from apps.ranking.models import RankingChoice, RankSession
+
+
+def rankings(user: User, limit: int) -> int:
+    """Orders, the choice of an algorithm, and the rank timeline in Redis."""
+    rank_timeline.drop(user.pk)
+    orders = RankSession.objects.filter(viewer=user).values("pk")[:limit]
+    count, _by_model = RankSession.objects.filter(pk__in=orders).delete()
+    return count + RankingChoice.objects.filter(user=user).delete()[0]
