@@ -24,13 +24,13 @@ from apps.graph.groups.queries import exclusive_member_ids
 from apps.graph.past import PastRelations, followers_before, relations_before
 from apps.graph.queries import Relations
 from apps.pagination import Cursor, Page, id_after
-from apps.posts.models import Visibility
 from apps.tags.models import Tag
 from apps.tags.queries import tags_followed_before
 from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.facts import AddFacts, ReaderFacts
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, assemble
+from apps.timeline.pipeline.rulebook import OF_FRIENDS
 from apps.timeline.sources import sql
 from apps.timeline.sources.found import stored
 
@@ -97,9 +97,7 @@ def _facts_before(viewer: User, past: PastRelations, tags: set[str], before: dat
 
     def add(facts: ReaderFacts, items: Sequence[FeedItem]) -> ReaderFacts:
         authors = {item.post.author_id for item in items}
-        for_friends = {
-            item.post.author_id for item in items if item.post.visibility == Visibility.FRIENDS
-        }
+        for_friends = {item.post.author_id for item in items if item.post.visibility in OF_FRIENDS}
         return replace(
             facts,
             relations=relations,

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.posts.models import Visibility
+from apps.posts.visibility import FOLLOWED_BACK, Audience, delivered_to, depending_on
 from apps.timeline.pipeline.facts import ReaderFacts
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.promoted import promotion_of
@@ -182,13 +183,16 @@ REPLY = Rule(
 
 # What brings a post to a home page. Home caches may still hold former followees.
 
+OF_CIRCLES = delivered_to(Audience.CIRCLE)
+OF_FRIENDS = depending_on(FOLLOWED_BACK)
+
 
 def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
     """Whether a follow, a friendship or a circle brings a post."""
     post = item.post
-    if post.visibility == Visibility.CIRCLE and not item.flags.own:
+    if post.visibility in OF_CIRCLES and not item.flags.own:
         return facts.circles is None or post.circle_id in facts.circles
-    if post.visibility == Visibility.FRIENDS and not item.flags.own and facts.friends is not None:
+    if post.visibility in OF_FRIENDS and not item.flags.own and facts.friends is not None:
         return post.author_id in facts.friends
     return facts.follows(post.author_id)
 
@@ -232,7 +236,7 @@ def _asks_for_follow(item: FeedItem) -> str:
 def _why_no_follow_is_needed(item: FeedItem, facts: ReaderFacts) -> str:
     if item.flags.own:
         return _("it is your own")
-    if item.post.visibility == Visibility.CIRCLE:
+    if item.post.visibility in OF_CIRCLES:
         return _("it is for a circle that you belong to")
     if facts.follows(item.post.author_id) or _tag(item, facts):
         return ""
