@@ -51,13 +51,14 @@ def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
         if failed := lint.run([step]):
             _end(tests)
             return failed
-    core = lint.Step(
-        "core without options",
-        [*testing.module("pytest"), "-q", "-n", "0", *CORE],
-        environment={"OPTIONAL_APPS": ""},
-    )
+    core = lint.Step("core alone", _core_tests(), environment={"OPTIONAL_APPS": ""})
     forms = [lint.Step(f"run {' '.join(form)}", _run(*form)) for form in SHORT_FORMS]
     return lint.run([core, *forms], side_by_side=1)
+
+
+def _core_tests() -> list[str]:
+    """The command."""
+    return [*testing.module("pytest"), "-q", "-n", "0", *CORE]
 
 
 @contextmanager

@@ -49,12 +49,13 @@ class Pytest:
 def gate(monkeypatch):
     """`gate(quick, slow, forms, tests)`: what failed, and the commands of pytest that were begun."""
 
-    def run(*, quick=WORKS, slow=WORKS, form=WORKS, tests):
+    def run(*, quick=WORKS, slow=WORKS, form=WORKS, core=WORKS, tests):
         begun = []
         steps = {lint.QUICK: [step("quick", quick)], lint.SLOW: [step("slow", slow)]}
         monkeypatch.setattr(lint, "steps", lambda names: steps[names])
         monkeypatch.setattr(checks, "SHORT_FORMS", (("verb", "--short"),))
         monkeypatch.setattr(checks, "_run", lambda *_form: form)
+        monkeypatch.setattr(checks, "_core_tests", lambda: core)
 
         def begin(command, **_options):
             begun.append(command)
@@ -95,6 +96,11 @@ def test_a_test_that_fails_is_red_without_a_second_turn(gate):
 def test_a_broken_tool_is_named(gate):
     failed, _begun = gate(form=FAILS, tests=Pytest(0))
     assert failed == ["run verb --short"]
+
+
+def test_a_core_that_needs_an_optional_app_is_named(gate):
+    failed, _begun = gate(core=FAILS, tests=Pytest(0))
+    assert failed == ["core alone"]
 
 
 def test_the_night_goes_on_after_a_failure_and_shows_how_its_log_ends(

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from apps.timeline.fanout.cost import ONLINE_MICROSECONDS
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import timelines
 from tools.bench.capacity import (
+    DELIVERED,
     GIB,
     WINDOW_ENTRY,
     Costs,
@@ -66,3 +68,7 @@ def test_an_entry_of_a_home_cache_takes_as_many_bytes_as_it_says():
     size = timelines().memory_usage(HOME.key(7), samples=0) or 0
     # jemalloc rounds up to its size classes, other allocators do not
     assert size / HOME.length == pytest.approx(WINDOW_ENTRY, rel=0.1)
+
+
+def test_a_delivery_costs_what_policies_reckon_with():
+    assert round(1e6 / ONLINE_MICROSECONDS) == DELIVERED
