@@ -1,7 +1,7 @@
 """The events that an announcement means for each listener, by the visibility and rules of their pages."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import orjson
 
@@ -143,11 +143,11 @@ def _belongs(stream: Stream, item: FeedItem, facts: ReaderFacts) -> bool:
     if stream.is_media_only and not item.shown.post.pictures:
         return False
     if stream == USER and facts.viewer:
-        home = facts_of_home(facts.viewer)(replace(facts, context=FilterContext.HOME), [item])
+        home = facts_of_home(facts.viewer)(facts._replace(context=FilterContext.HOME), [item])
         return bool(passed([item], home, HOME_RULES))
     if stream.name == "list":
-        return bool(passed([item], replace(facts, context=FilterContext.HOME), LIST_RULES))
-    return bool(passed([item], replace(facts, context=FilterContext.PUBLIC), NOT_MUTED))
+        return bool(passed([item], facts._replace(context=FilterContext.HOME), LIST_RULES))
+    return bool(passed([item], facts._replace(context=FilterContext.PUBLIC), NOT_MUTED))
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:

@@ -98,8 +98,7 @@ def _facts_before(viewer: User, past: PastRelations, tags: set[str], before: dat
     def add(facts: ReaderFacts, items: Sequence[FeedItem]) -> ReaderFacts:
         authors = {item.post.author_id for item in items}
         for_friends = {item.post.author_id for item in items if item.post.visibility in OF_FRIENDS}
-        return replace(
-            facts,
+        return facts._replace(
             relations=relations,
             listed=exclusive_member_ids(viewer, among=authors),
             languages=past.languages,

@@ -1,7 +1,8 @@
 """What the rules of a page know of its reader, now or at a moment."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from apps.accounts.models import User
 from apps.filters.matching import Filters
@@ -15,8 +16,7 @@ from apps.timeline.pipeline.promoted import Promotions, no_promotions
 from feedcache.read_through import Future
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderFacts:
+class ReaderFacts(NamedTuple):
     """What the rules know of a reader, None for a visitor: of the present, or of a moment in the past.
 
     `relations` are those to the authors of the posts and to those whom these answer. The rest matters on home only.
@@ -24,17 +24,13 @@ class ReaderFacts:
 
     viewer: User | None = None
     context: FilterContext | None = None  # filters hide in some contexts only, and nothing in None
-    filters: Filters = field(default_factory=Filters)
-    relations: Relations = field(default_factory=Relations)
+    filters: Filters = Filters()
+    relations: Relations = Relations()
     listed: Collection[int] = ()  # members of lists whose posts home leaves out
-    languages: Mapping[int, Collection[str]] = field(
-        default_factory=dict
-    )  # chosen, by followed account
+    languages: Mapping[int, Collection[str]] = MappingProxyType({})  # chosen, by followed account
     tags: Collection[str] = ()  # followed
     promotions: Promotions = no_promotions
-    followed_since: Mapping[int, float] = field(
-        default_factory=dict
-    )  # Unix seconds, of recent follows
+    followed_since: Mapping[int, float] = MappingProxyType({})  # Unix seconds, of recent follows
     hides_read: bool = False
     # Of a moment: the circles that the reader belonged to, and who was a friend. Of the present hydration knows it.
     circles: Collection[int] | None = None
@@ -82,8 +78,7 @@ def facts_of_home(
             known.update(new)
             listed.update(exclusive_member_ids(viewer, among=new) if counts.exclusive_lists else ())
             languages.update(chosen_languages(viewer, among=new) if counts.choosy_follows else {})
-        return replace(
-            facts,
+        return facts._replace(
             listed=listed,
             languages=languages,
             tags=tags,

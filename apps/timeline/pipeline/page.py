@@ -28,7 +28,7 @@ exclusive lists, followed tags and chosen languages of those who have any.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
@@ -147,7 +147,7 @@ def assemble(
         hydrated = hydrate_for(context, found.ids, preloaded=found.contents, batch=second)
         second = Batch()  # the rules have their answers from the first one, and ask once
         with stage("rules"):
-            facts = add_facts(replace(facts, relations=hydrated.relations), hydrated.items)
+            facts = add_facts(facts._replace(relations=hydrated.relations), hydrated.items)
             verdicts = decide(hydrated.items, facts, book)
         passed = [verdict.item for verdict in verdicts if verdict.rule is None]
         items = spaced([*items, *passed], attrgetter("promotion"))

@@ -190,11 +190,13 @@ OF_FRIENDS = depending_on(FOLLOWED_BACK)
 def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
     """Whether a follow, a friendship or a circle brings a post."""
     post = item.post
-    if post.visibility in OF_CIRCLES and not item.flags.own:
+    if item.flags.own:
+        return True
+    if post.visibility in OF_CIRCLES:
         return facts.circles is None or post.circle_id in facts.circles
-    if post.visibility in OF_FRIENDS and not item.flags.own and facts.friends is not None:
+    if post.visibility in OF_FRIENDS and facts.friends is not None:
         return post.author_id in facts.friends
-    return facts.follows(post.author_id)
+    return post.author_id in facts.relations.following
 
 
 def _tag(item: FeedItem, facts: ReaderFacts) -> str:
