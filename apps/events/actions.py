@@ -105,6 +105,11 @@ def subscribers(name: str) -> list[str]:
     return [one for one in _handlers[name] if one not in _conditions or _conditions[one]()]
 
 
+def handlers_of(name: str) -> dict[str, Handler]:
+    """All handlers of an event by their dotted names, in the order in which they run."""
+    return dict(_handlers[name])
+
+
 def record(name: str, **payload: Any) -> None:
     """Record an event for every subscriber, in the caller's transaction, and enqueue its dispatch on commit."""
     values = recording(name, **payload)

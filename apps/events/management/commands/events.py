@@ -1,0 +1,52 @@
+"""`manage events`: each event, its payload, and its subscribers in the order in which they run."""
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterator
+from inspect import getdoc
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.events.actions import EVENTS, Handler, handlers_of
+
+HEAD = """# Events
+
+What a change in one app means to the apps above it: an event is recorded in the transaction of the change, with a row
+for each subscriber, and each row is worked off until it is done ([architecture.md](architecture.md)). Subscribers run
+in this order; each may run more than once.
+
+`./run manage events > docs/events.md` writes this page; a test fails when it is out of date.
+"""
+EXAMPLES = """
+examples:
+  ./run manage events                        all of them
+  ./run manage events > docs/events.md       write the page of the documentation
+"""
+
+
+class Command(BaseCommand):
+    help = "Print each event with its payload and its subscribers, as Markdown."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = EXAMPLES
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        self.stdout.write("\n".join(document()))
+
+
+def document() -> Iterator[str]:
+    """The lines of docs/events.md."""
+    yield HEAD
+    yield "| event | payload | subscribers |"
+    yield "|---|---|---|"
+    for name, payload in EVENTS.items():
+        told = "<br>".join(_described(*one) for one in handlers_of(name).items())
+        yield f"| `{name}` | {payload} | {told or 'none'} |"
+
+
+def _described(subscriber: str, handler: Handler) -> str:
+    """The dotted name, and the first line of what it says of itself."""
+    said = (getdoc(handler) or "").partition("\n")[0]
+    return f"`{subscriber.removeprefix('apps.')}`{': ' if said else ''}{said}"
