@@ -1,6 +1,6 @@
 """Posts, their counts, mentions, revisions, polls and attachments; muted threads; schedules."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -203,6 +203,17 @@ class PostCounts(models.Model):
 
     def __str__(self) -> str:
         return f"{self.replies} / {self.reposts} / {self.likes}"
+
+
+class Counts(NamedTuple):
+    """The columns of `PostCounts` as pages get them, in the order of the records in Redis: new ones at the end."""
+
+    replies: int = 0
+    reposts: int = 0
+    likes: int = 0
+    bookmarks: int = 0
+    reads: int = 0
+    quotes: int = 0
 
 
 class Mention(models.Model):

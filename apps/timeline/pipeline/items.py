@@ -10,7 +10,7 @@ from apps.accounts.models import User
 from apps.engagement.queries import PollResult
 from apps.filters.matching import FilterMatch
 from apps.posts.content.post import PostContent
-from apps.posts.queries import Counts
+from apps.posts.models import Counts
 from apps.promotions.queries import Promotion
 from feedcache.ids import author_of, to_base36
 
