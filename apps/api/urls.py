@@ -47,12 +47,12 @@ v1: list[URLPattern] = [
     path("statuses/<int:status_id>/unpin", statuses.unpin),
     path("statuses/<int:status_id>/mute", statuses.mute),
     path("statuses/<int:status_id>/unmute", statuses.unmute),
-    path("statuses/<int:status_id>/favourite", statuses.favourite),
-    path("statuses/<int:status_id>/unfavourite", statuses.unfavourite),
+    *(
+        path(f"statuses/<int:status_id>/{verb}", view)
+        for verb, view in statuses.MARK_ACTIONS.items()
+    ),
     path("statuses/<int:status_id>/reblog", statuses.reblog_status),
     path("statuses/<int:status_id>/unreblog", statuses.unreblog),
-    path("statuses/<int:status_id>/bookmark", statuses.bookmark),
-    path("statuses/<int:status_id>/unbookmark", statuses.unbookmark),
     # media
     path("media", media.upload_v1),
     path("media/<int:media_id>", media.media),

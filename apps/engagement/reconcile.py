@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from apps import shards
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable, put_after_commit
+from apps.engagement.marks import ROW_MARKS
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import Poll
 from feedcache.ids import EPOCH, first_id_at
@@ -116,10 +117,11 @@ POSTS = Subject(
             WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL
             AND visibility IN ('public', 'unlisted') GROUP BY 1
         """,
-        "likes": "SELECT post_id, count(*) FROM engagement_like WHERE post_id = ANY(%(ids)s) GROUP BY 1",
-        "bookmarks": """
-            SELECT post_id, count(*) FROM engagement_bookmark WHERE post_id = ANY(%(ids)s) GROUP BY 1
-        """,
+        **{
+            column: f"SELECT post_id, count(*) FROM {mark.table} WHERE post_id = ANY(%(ids)s) GROUP BY 1"  # noqa: S608 -- names of ours
+            for mark in ROW_MARKS
+            for column in mark.counts
+        },
     },
 )
 USERS = Subject(

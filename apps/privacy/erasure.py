@@ -21,8 +21,9 @@ from oauth2_provider.models import AccessToken, DeviceGrant, Grant, IDToken, Ref
 from apps.accounts.actions import close_account
 from apps.accounts.authentication.second_factor import erase_second_factor
 from apps.accounts.models import Login, User
-from apps.engagement.actions import unbookmark_post, unlike_post, withdraw_vote
-from apps.engagement.models import Bookmark, Like, Vote
+from apps.engagement.actions import remove_mark, withdraw_vote
+from apps.engagement.marks import ROW_MARKS, RowMark
+from apps.engagement.models import Vote
 from apps.errors import NotFound
 from apps.events import leases
 from apps.events.actions import enqueue
@@ -165,14 +166,6 @@ def pictures(user: User, limit: int) -> int:
     return len(rows)
 
 
-def likes(user: User, limit: int) -> int:
-    return _marks(Like, unlike_post, user, limit)
-
-
-def bookmarks(user: User, limit: int) -> int:
-    return _marks(Bookmark, unbookmark_post, user, limit)
-
-
 def votes(user: User, limit: int) -> int:
     polls = Vote.objects.filter(user=user).values_list("poll", flat=True).distinct()
     return _each(polls[:limit], lambda poll: withdraw_vote(user, poll))
@@ -276,14 +269,21 @@ def windows(user: User, limit: int) -> int:
     return len(existing)
 
 
+def _unmark(mark: RowMark, user: User, limit: int) -> int:
+    ids = mark.model._default_manager.filter(user=user).values_list("post", flat=True)[:limit]
+    return _each(ids, lambda post_id: remove_mark(mark, user, post_id))
+
+
+def _named(*steps: Step) -> dict[str, Step]:
+    return {step.__name__: step for step in steps}
+
+
 # First what gives access, then what others see.
 STEPS: dict[str, Step] = {
-    step.__name__: step
-    for step in (
-        access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
-        blocks_and_mutes, circles, lists, feed_rules, mine, windows,
-    )
-}  # fmt: skip
+    **_named(access, sessions, second_factor, posts, tombstones, pictures),
+    **{mark.erasure: partial(_unmark, mark) for mark in ROW_MARKS},
+    **_named(votes, follows, blocks_and_mutes, circles, lists, feed_rules, mine, windows),
+}
 
 
 def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
@@ -293,11 +293,6 @@ def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
             end(item)
         count += 1
     return count
-
-
-def _marks(model: Any, undo: Callable[[User, int], None], user: User, limit: int) -> int:
-    ids = model.objects.filter(user=user).values_list("post", flat=True)[:limit]
-    return _each(ids, lambda post_id: undo(user, post_id))
 
 
 def _relations(user: User, limit: int, ends: Iterable[Any]) -> int:

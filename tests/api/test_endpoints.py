@@ -457,9 +457,9 @@ def test_the_head_of_a_post_reads_nothing_and_deletes_nothing(alice, bob, api_of
     number = publish(alice).pk
     for client in (api_of(alice), api_of(bob)):
         assert call(client, "HEAD", "statuses/<int:status_id>", number).status_code == 200
-    assert number not in engaged(bob.pk, [number]).read
+    assert number not in engaged(bob.pk, [number]).posts("read")
     assert call(api_of(bob), "GET", "statuses/<int:status_id>", number).status_code == 200
-    assert number in engaged(bob.pk, [number]).read
+    assert number in engaged(bob.pk, [number]).posts("read")
 
 
 def asker_and_subject(method, address, alice, bob, api_of):

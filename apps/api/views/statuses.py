@@ -3,6 +3,7 @@ or reposted them; polls, which have the id of their status; scheduled statuses.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -45,6 +46,7 @@ from apps.api.throttling import counted_action
 from apps.api.views.timelines import statuses_page
 from apps.engagement import actions as engagement
 from apps.engagement.actions import vote
+from apps.engagement.marks import ROW_MARKS, RowMark
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.http import requests
@@ -280,16 +282,17 @@ def _action(
     return view
 
 
-favourite = _action("favourite", "Like a post", engagement.like_post, scope="write:favourites")
-unfavourite = _action(
-    "unfavourite", "Take back a like", engagement.unlike_post, scope="write:favourites"
-)
-bookmark = _action(
-    "bookmark", "Keep a post for later", engagement.bookmark_post, scope="write:bookmarks"
-)
-unbookmark = _action(
-    "unbookmark", "Drop a bookmark", engagement.unbookmark_post, scope="write:bookmarks"
-)
+def _mark_actions(mark: RowMark) -> dict[str, Callable[..., Response]]:
+    verb, scope, summary, undo_summary = mark.endpoint
+    undo = f"un{verb}"
+    return {
+        verb: _action(verb, summary, partial(engagement.add_mark, mark), scope=scope),
+        undo: _action(undo, undo_summary, partial(engagement.remove_mark, mark), scope=scope),
+    }
+
+
+# By verb: favourite, unfavourite, bookmark, ...
+MARK_ACTIONS = {verb: view for mark in ROW_MARKS for verb, view in _mark_actions(mark).items()}
 unreblog = _action(
     "unreblog",
     "Take back a repost, by the id of the post it shares",

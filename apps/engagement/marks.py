@@ -1,0 +1,119 @@
+"""What readers do with posts. A mark is declared here, once; everything that has to know of all marks reads it here.
+
+These are: actions with their events, existence filters and their rebuilds, what a page reads of its reader, the
+comparison of counts, notifications, archives and erasures, verbs of pages and of the API. What a mark does in a way
+of its own, because it is more than a row (a vote, a repost, a read), stays where it was and is only declared; that
+nothing was forgotten is checked when the site starts (`checks`) and by `tests/engagement/test_marks.py`.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Model
+
+from apps.engagement.cache import BOOKMARKS, LIKES, READS, RECOMMENDED
+from apps.engagement.models import Bookmark, Like, Vote
+from apps.posts.models import Post
+from feedcache.structures.bloom import Marks
+
+
+class ViewerFlags(NamedTuple):
+    """The viewer's own actions on a post."""
+
+    liked: bool = False
+    bookmarked: bool = False
+    reposted: bool = False
+    own: bool = False
+    muted: bool = False  # the thread it belongs to
+    read: bool = False  # from a Bloom filter: wrong once in a hundred times
+
+
+class Endpoint(NamedTuple):
+    """How the API makes and takes back a mark: `POST /api/v1/statuses/:id/VERB`."""
+
+    verb: str
+    scope: str
+    summary: str
+    undo_summary: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a reader can do with a post.
+
+    `counts` are columns of `PostCounts`, `flag` is a field of `ViewerFlags`, `status` are the fields of the API's
+    statuses that say them. `exists` answers whether a reader may have made the mark. `archive` is the file of
+    a member's archive, `erasure` the step of an erasure: empty where nothing is kept about a member.
+    """
+
+    kind: str
+    model: type[Model] | None
+    counts: tuple[str, ...] = ()
+    flag: str = ""
+    exists: Marks | None = None
+    status: tuple[str, ...] = ()
+    archive: str = ""
+    erasure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowMark(Mark):
+    """A mark that is a row of `user` and `post`. With `is_told` the author gets a notification of this kind."""
+
+    model: type[Like] | type[Bookmark]
+    exists: Marks
+    endpoint: Endpoint
+    is_told: bool = False
+
+    @property
+    def table(self) -> str:
+        return self.model._meta.db_table
+
+
+LIKE = RowMark(
+    kind="like",
+    model=Like,
+    counts=("likes",),
+    flag="liked",
+    exists=LIKES,
+    is_told=True,
+    status=("favourites_count", "favourited"),
+    endpoint=Endpoint("favourite", "write:favourites", "Like a post", "Take back a like"),
+    archive="likes.csv",
+    erasure="likes",
+)
+BOOKMARK = RowMark(
+    kind="bookmark",
+    model=Bookmark,
+    counts=("bookmarks",),
+    flag="bookmarked",
+    exists=BOOKMARKS,
+    status=("bookmarked",),  # how many there are is told to nobody
+    endpoint=Endpoint("bookmark", "write:bookmarks", "Keep a post for later", "Drop a bookmark"),
+    archive="bookmarks.csv",
+    erasure="bookmarks",
+)
+# The filter is their only record.
+READ = Mark(
+    kind="read", model=None, counts=("reads",), flag="read", exists=READS, status=("reads_count",)
+)
+# A post of its own: published, cached and told as one.
+REPOST = Mark(
+    kind="repost",
+    model=Post,
+    counts=("reposts",),
+    flag="reposted",
+    status=("reblogs_count", "reblogged"),
+    archive="posts.jsonl",
+    erasure="posts",
+)
+# Of a poll, which counts its votes itself.
+VOTE = Mark(kind="vote", model=Vote, status=("poll",), archive="votes.csv", erasure="votes")
+
+MARKS: tuple[Mark, ...] = (LIKE, BOOKMARK, READ, REPOST, VOTE)
+ROW_MARKS = tuple(mark for mark in MARKS if isinstance(mark, RowMark))
+
+# What a page asks of its reader and posts, by the flag that the answer sets.
+ON_PAGES = {mark.flag: mark.exists for mark in MARKS if mark.exists is not None}
+# All existence filters, by kind. What was recommended is seen on no page.
+FILTERS = {marks.kind: marks for marks in (*ON_PAGES.values(), RECOMMENDED)}
