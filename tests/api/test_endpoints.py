@@ -20,7 +20,8 @@ from apps.graph.actions import block_user
 from apps.graph.groups.actions import create_group
 from apps.graph.models import FollowRequest, UserList
 from apps.notifications.actions import change_policy
-from apps.notifications.models import Announcement, Conversation, Notification, NotificationKind
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import Announcement, Conversation, Notification
 from apps.oauth.actions import register_application
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.publish import delete_post

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from django.db.models import TextChoices
 from rest_framework import serializers
 
 from apps.accounts.models import User
@@ -10,33 +11,15 @@ from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import ID, DateTime, Input, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.notifications.grouping import GROUP_KEY_PREFIXES, NotificationGroup, group_key
+from apps.notifications.kinds import TOLD
 from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
 from apps.notifications.queries import FilteredNotifications, NotificationItem
 
-NotificationType = Literal[
-    "favourite",
-    "follow",
-    "follow_request",
-    "mention",
-    "poll",
-    "quote",
-    "reblog",
-    "status",
-    "update",
-]
 # Mastodon's types of our kinds; a reply is a mention.
-TYPES: dict[str, NotificationType] = {
-    "follow": "follow",
-    "like": "favourite",
-    "repost": "reblog",
-    "reply": "mention",
-    "mention": "mention",
-    "quote": "quote",
-    "request": "follow_request",
-    "post": "status",
-    "edit": "update",
-    "poll": "poll",
-}
+TYPES = {str(kind): told.type for kind, told in TOLD.items()}
+NotificationTypes = TextChoices(
+    "NotificationTypes", sorted((one, one) for one in {*TYPES.values()})
+)
 
 
 class NotificationJson(TypedDict):
@@ -44,7 +27,7 @@ class NotificationJson(TypedDict):
 
     id: str
     group_key: str
-    type: NotificationType
+    type: Annotated[str, NotificationTypes]
     created_at: DateTime
     account: AccountJson
     status: NotRequired[StatusJson]
@@ -94,7 +77,7 @@ class NotificationGroupJson(TypedDict):
 
     group_key: str
     notifications_count: Annotated[int, "As far as they are on this page."]
-    type: NotificationType
+    type: Annotated[str, NotificationTypes]
     most_recent_notification_id: Annotated[
         int, "A number, unlike all other ids: so it is in Mastodon."
     ]

@@ -10,7 +10,7 @@ from typing import Any
 from apps.demo.seeding.world import Entry, Member, World, batches, moment_of
 from apps.engagement.models import Bookmark, Like
 from apps.engagement.rebuild import invalidate_all
-from apps.notifications.models import NotificationKind
+from apps.notifications.kinds import NotificationKind
 from apps.posts.models import OPEN
 
 MAX_LIKES = 400

@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from apps.demo.content.loader import Content, Person, Picture
-from apps.notifications.models import NotificationKind
+from apps.notifications.kinds import NotificationKind
 
 DAY = 86_400
 SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
