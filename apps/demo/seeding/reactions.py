@@ -23,12 +23,12 @@ def make_reactions(world: World) -> None:
     likes, bookmarks = _planned(world)
     for batch in _insert(Like, likes):
         for second, member, entry in batch:
-            entry.likes += 1
+            entry.counts["likes"] += 1
             world.notify(second, entry.author, NotificationKind.LIKE, member, entry.pk)
         world.advance("likes", len(batch))
     for batch in _insert(Bookmark, bookmarks):
         for _second, _member, entry in batch:
-            entry.bookmarks += 1
+            entry.counts["bookmarks"] += 1
     world.likes = len(likes)
     invalidate_all()
 

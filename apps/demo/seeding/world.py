@@ -1,5 +1,6 @@
 """The plan of the demo: users and posts before they become rows."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -68,11 +69,7 @@ class Entry:
     is_new: bool = True
     pk: int = 0
     thread_pk: int = 0
-    replies: int = 0
-    reposts: int = 0
-    quotes: int = 0
-    likes: int = 0
-    bookmarks: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  # by the columns of `PostCounts`
 
     @property
     def is_repost(self) -> bool:

@@ -36,12 +36,6 @@ WIDE_COLUMNS, NARROW_COLUMNS = (
     38,
 )  # half an ideograph each: of a card on a desktop, and on a phone of 390 px
 MAX_DESCRIPTION_CHARACTERS = 200  # of the text in meta elements
-# The CSS class and the icon of each button.
-_LOOKS = {
-    "like": ("like", "heart"),
-    "repost": ("boost", "repeat-2"),
-    "bookmark": ("mark", "bookmark"),
-}
 
 
 @register.filter
@@ -162,8 +156,8 @@ def menu_pattern() -> dict[str, Any]:
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
 def toggle(context: Context, verb: str) -> dict[str, Any]:
     """A like, repost or bookmark button; for visitors a link to the login page."""
-    item, (look, symbol) = context["item"], _LOOKS[verb]
-    pressed, number, label = _STATES[verb](item)
+    item, button = context["item"], BUTTONS[verb]
+    pressed, number, label = button.state(item)
     return {
         "is_member": context["is_member"],
         "address": f"/posts/{item.post.id}/{'un' if pressed else ''}{verb}",
@@ -174,8 +168,8 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "label": label,
         "number": str(number),
         "shown_number": compact(number) if number else "",
-        "look": look,
-        "symbol": symbol,
+        "look": button.look,
+        "symbol": button.symbol,
     }
 
 
@@ -195,10 +189,19 @@ def _bookmark_state(item: CardItem) -> tuple[bool, int, str]:
     return item.flags.bookmarked, 0, gettext("Bookmark")
 
 
-_STATES: dict[str, Callable[[CardItem], tuple[bool, int, str]]] = {
-    "like": _like_state,
-    "repost": _repost_state,
-    "bookmark": _bookmark_state,
+class Button(NamedTuple):
+    """The CSS class and the icon of a button; `state`: whether it is pressed, its number, its label."""
+
+    look: str
+    symbol: str
+    state: Callable[[CardItem], tuple[bool, int, str]]
+
+
+# By verb.
+BUTTONS = {
+    "like": Button("like", "heart", _like_state),
+    "repost": Button("boost", "repeat-2", _repost_state),
+    "bookmark": Button("mark", "bookmark", _bookmark_state),
 }
 
 
