@@ -47,10 +47,7 @@ v1: list[URLPattern] = [
     path("statuses/<int:status_id>/unpin", statuses.unpin),
     path("statuses/<int:status_id>/mute", statuses.mute),
     path("statuses/<int:status_id>/unmute", statuses.unmute),
-    *(
-        path(f"statuses/<int:status_id>/{verb}", view)
-        for verb, view in statuses.MARK_ACTIONS.items()
-    ),
+    *statuses.mark_paths("v1"),
     path("statuses/<int:status_id>/reblog", statuses.reblog_status),
     path("statuses/<int:status_id>/unreblog", statuses.unreblog),
     # media
@@ -164,6 +161,7 @@ extensions: list[URLPattern] = [
     path("explain/home", timelines.explain_home),
     path("explain/statuses/<int:status_id>", timelines.explain_status),
     path("statuses/<int:status_id>/receipt", timelines.receipt),
+    *statuses.mark_paths("x"),
     path("aggregate", timelines.aggregate),
     path("catch_up", timelines.catch_up),
     path("ranked", timelines.ranked_timeline),

@@ -45,19 +45,26 @@ def unbookmark_post(user: User, post_id: int) -> None:
     remove_mark(BOOKMARK, user, post_id)
 
 
-def add_mark(mark: RowMark, user: User, post_id: int) -> None:
-    """Mark a post, or the source of a repost. NotFound."""
+def add_mark(mark: RowMark, user: User, post_id: int, choice: str = "") -> None:
+    """Mark a post, or the source of a repost; another `choice` takes the place of an earlier one. NotFound, Invalid."""
+    if mark.choice and choice not in mark.counts:
+        raise invalid("name", _("There is no such option."), "unknown")
+    chosen = {mark.choice: choice} if mark.choice else {}
     target = visible_source(user.pk, post_id).id
+    rows = mark.model._default_manager.filter(user=user, post=target)
     with transaction.atomic():
         # the counts row is the lock: the second of two equal requests finds the row of the first
         POST_COUNTS_TABLE.locked(target)
-        if mark.model._default_manager.filter(user=user, post=target).exists():
-            return
-        mark.model._default_manager.create(user=user, post_id=target)
-        _note(mark.exists, user.pk, target)
-        POST_COUNTS.change(target, dict.fromkeys(mark.counts, +1))
-        if mark.is_told:
-            record("post_marked", kind=mark.kind, user_id=user.pk, post_id=target)
+        earlier = rows.first()
+        if earlier is None:
+            mark.model._default_manager.create(user=user, post_id=target, **chosen)
+            _note(mark.exists, user.pk, target)
+            POST_COUNTS.change(target, dict.fromkeys(_counted(mark, choice), +1))
+            if mark.is_told:
+                record("post_marked", kind=mark.kind, user_id=user.pk, post_id=target)
+        elif chosen and (before := getattr(earlier, mark.choice)) != choice:
+            rows.update(**chosen)
+            POST_COUNTS.change(target, {before: -1, choice: +1})
 
 
 def remove_mark(mark: RowMark, user: User, post_id: int) -> None:
@@ -66,16 +73,27 @@ def remove_mark(mark: RowMark, user: User, post_id: int) -> None:
     target = source.first() or post_id
     with transaction.atomic():
         POST_COUNTS_TABLE.locked(target)
-        deleted, _by_model = mark.model._default_manager.filter(user=user, post=target).delete()
-        if deleted:
-            POST_COUNTS.change(target, dict.fromkeys(mark.counts, -1))
-            if mark.is_told:
-                record("post_unmarked", kind=mark.kind, user_id=user.pk, post_id=target)
+        row = mark.model._default_manager.filter(user=user, post=target).first()
+        if row is None:
+            return
+        row.delete()
+        choice = getattr(row, mark.choice) if mark.choice else ""
+        POST_COUNTS.change(target, dict.fromkeys(_counted(mark, choice), -1))
+        if mark.is_told:
+            record("post_unmarked", kind=mark.kind, user_id=user.pk, post_id=target)
+
+
+def _counted(mark: RowMark, choice: str) -> Collection[str]:
+    return [choice] if choice else mark.counts
 
 
 # By the verb in the addresses of pages.
 MARK_VERBS: dict[str, Callable[[User, int], None]] = {
-    **{mark.kind: partial(add_mark, mark) for mark in ROW_MARKS},
+    **{
+        verb: partial(add_mark, mark, choice=choice)
+        for mark in ROW_MARKS
+        for verb, choice in mark.verbs.items()
+    },
     **{f"un{mark.kind}": partial(remove_mark, mark) for mark in ROW_MARKS},
 }
 

@@ -29,8 +29,12 @@ class ViewerFlags(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """How the API makes and takes back a mark: `POST /api/v1/statuses/:id/VERB`."""
+    """How the API makes and takes back a mark: `POST /api/:api/statuses/:id/:verb`, and `unverb`.
 
+    A mark with a choice has its name behind the verb.
+    """
+
+    api: str
     verb: str
     scope: str
     summary: str
@@ -58,16 +62,48 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class RowMark(Mark):
-    """A mark that is a row of `user` and `post`. With `is_told` the author gets a notification of this kind."""
+    """A mark that is a row of `user` and `post`. With `is_told` the author gets a notification of this kind.
+
+    `choice` is a field of the row: which of `counts` it adds to. A reader has one row for each post, and may choose
+    again.
+    """
 
     model: type[Like] | type[Bookmark]
     exists: Marks
     endpoint: Endpoint
     is_told: bool = False
+    choice: str = ""
 
     @property
     def table(self) -> str:
         return self.model._meta.db_table
+
+    @property
+    def value_sql(self) -> str:
+        """What a row sets the flag to."""
+        return self.choice or "NULL"
+
+    def counted_sql(self, column: str) -> str:
+        """How many rows add to a count, by post."""
+        only = f" AND {self.choice} = '{column}'" if self.choice else ""
+        return f"SELECT post_id, count(*) FROM {self.table} WHERE post_id = ANY(%(ids)s){only} GROUP BY 1"  # noqa: S608 -- names of ours
+
+    @property
+    def verbs(self) -> dict[str, str]:
+        """The verbs that pages have for it, with what each chooses."""
+        return (
+            {f"{self.kind}_{one}": one for one in self.counts} if self.choice else {self.kind: ""}
+        )
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What can be chosen, by the names that people and the API have for it."""
+        if not self.choice:
+            return {}
+        return {
+            str(label): value
+            for value, label in self.model._meta.get_field(self.choice).flatchoices
+        }
 
 
 LIKE = RowMark(
@@ -78,7 +114,7 @@ LIKE = RowMark(
     exists=LIKES,
     is_told=True,
     status=("favourites_count", "favourited"),
-    endpoint=Endpoint("favourite", "write:favourites", "Like a post", "Take back a like"),
+    endpoint=Endpoint("v1", "favourite", "write:favourites", "Like a post", "Take back a like"),
     archive="likes.csv",
     erasure="likes",
 )
@@ -89,7 +125,9 @@ BOOKMARK = RowMark(
     flag="bookmarked",
     exists=BOOKMARKS,
     status=("bookmarked",),  # how many there are is told to nobody
-    endpoint=Endpoint("bookmark", "write:bookmarks", "Keep a post for later", "Drop a bookmark"),
+    endpoint=Endpoint(
+        "v1", "bookmark", "write:bookmarks", "Keep a post for later", "Drop a bookmark"
+    ),
     archive="bookmarks.csv",
     erasure="bookmarks",
 )

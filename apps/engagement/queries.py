@@ -21,7 +21,7 @@ from feedcache.structures.bloom import Answer, Marks, check_many, queue_many
 Existence = Mapping[Marks, Answer]
 
 _ENGAGED = " UNION ALL ".join(
-    f"SELECT '{mark.flag}', post_id FROM {mark.table}"  # noqa: S608 -- names of ours
+    f"SELECT '{mark.flag}', post_id, {mark.value_sql} FROM {mark.table}"  # noqa: S608 -- names of ours
     f" WHERE user_id = %(viewer)s AND post_id = ANY(%({mark.flag})s)"
     for mark in ROW_MARKS
 )
@@ -39,9 +39,9 @@ class Engaged:
 
     flags: defaultdict[int, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
 
-    def add(self, flag: str, post_ids: Iterable[int]) -> None:
+    def add(self, flag: str, post_ids: Iterable[int], *, value: Any = True) -> None:
         for post_id in post_ids:
-            self.flags[post_id][flag] = True
+            self.flags[post_id][flag] = value
 
     def posts(self, flag: str) -> set[int]:
         """Those with a flag."""
@@ -80,8 +80,8 @@ def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
             else:
                 result.add(flag, answer[marks].perhaps)
     if any(doubtful.values()):
-        for flag, post_id in rows_of(_ENGAGED, {"viewer": viewer_id, **doubtful}):
-            result.add(flag, [post_id])
+        for flag, post_id, chosen in rows_of(_ENGAGED, {"viewer": viewer_id, **doubtful}):
+            result.add(flag, [post_id], value=chosen or True)
     return result
 
 

@@ -117,11 +117,7 @@ POSTS = Subject(
             WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL
             AND visibility IN ('public', 'unlisted') GROUP BY 1
         """,
-        **{
-            column: f"SELECT post_id, count(*) FROM {mark.table} WHERE post_id = ANY(%(ids)s) GROUP BY 1"  # noqa: S608 -- names of ours
-            for mark in ROW_MARKS
-            for column in mark.counts
-        },
+        **{column: mark.counted_sql(column) for mark in ROW_MARKS for column in mark.counts},
     },
 )
 USERS = Subject(
