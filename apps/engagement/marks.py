@@ -79,6 +79,11 @@ class RowMark(Mark):
         return self.model._meta.db_table
 
     @property
+    def refers_to_posts(self) -> bool:
+        """Whether PostgreSQL holds its rows to posts: not for new marks, because posts may be on other servers."""
+        return bool(self.model._meta.get_field("post").db_constraint)
+
+    @property
     def value_sql(self) -> str:
         """What a row sets the flag to."""
         return self.choice or "NULL"

@@ -36,6 +36,7 @@ DISTRIBUTED = {
     "notifications_notificationpermission": "user_id",
     "notifications_readmarker": "user_id",
     "search_dismissal": "owner_id",
+    **{mark.table: "user_id" for mark in ROW_MARKS if not mark.refers_to_posts},
 }
 # What stands in the way of the tables that would have to follow.
 _OF_A_POST = "refers to posts_post, and does not name the author by whom posts would be spread"
@@ -48,7 +49,7 @@ NOT_YET = {
     "posts_revision": _OF_A_POST,
     "posts_poll": _OF_A_POST,
     "posts_attachment": _OF_A_POST,
-    **{mark.table: _TO_POSTS for mark in ROW_MARKS},
+    **{mark.table: _TO_POSTS for mark in ROW_MARKS if mark.refers_to_posts},
     "engagement_vote": "refers to polls of other people",
     "notifications_notification": _TO_POSTS,
     "notifications_conversation": _TO_POSTS,
