@@ -739,7 +739,7 @@ SPECTACULAR_SETTINGS = {
             "cached",
         ],
         "MediaTypeEnum": ["image", "video", "audio"],
-        "NotificationTypeEnum": "apps.api.entities.notification.NotificationTypes",
+        "NotificationTypeEnum": "apps.api.entities.notification.TYPE_NAMES",
         "VerdictEnum": ["accept", "filter", "drop"],
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],
         "WritableVisibilityEnum": ["public", "unlisted", "private", "friends", "direct", "circle"],

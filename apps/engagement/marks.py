@@ -7,7 +7,7 @@ nothing was forgotten is checked when the site starts (`checks`) and by `tests/e
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Model
 
@@ -81,7 +81,8 @@ class RowMark(Mark):
     @property
     def refers_to_posts(self) -> bool:
         """Whether PostgreSQL holds its rows to posts: not for new marks, because posts may be on other servers."""
-        return bool(self.model._meta.get_field("post").db_constraint)
+        post: Any = self.model._meta.get_field("post")
+        return bool(post.db_constraint)
 
     @property
     def value_sql(self) -> str:
@@ -105,10 +106,8 @@ class RowMark(Mark):
         """What can be chosen, by the names that people and the API have for it."""
         if not self.choice:
             return {}
-        return {
-            str(label): value
-            for value, label in self.model._meta.get_field(self.choice).flatchoices
-        }
+        field: Any = self.model._meta.get_field(self.choice)
+        return {str(label): value for value, label in field.flatchoices}
 
 
 LIKE = RowMark(

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from django.db.models import TextChoices
 from rest_framework import serializers
 
 from apps.accounts.models import User
@@ -17,9 +16,7 @@ from apps.notifications.queries import FilteredNotifications, NotificationItem
 
 # Mastodon's types of our kinds; a reply is a mention.
 TYPES = {str(kind): told.type for kind, told in TOLD.items()}
-NotificationTypes = TextChoices(
-    "NotificationTypes", sorted((one, one) for one in {*TYPES.values()})
-)
+TYPE_NAMES = sorted({*TYPES.values()})
 
 
 class NotificationJson(TypedDict):
@@ -27,7 +24,7 @@ class NotificationJson(TypedDict):
 
     id: str
     group_key: str
-    type: Annotated[str, NotificationTypes]
+    type: Annotated[str, TYPE_NAMES]
     created_at: DateTime
     account: AccountJson
     status: NotRequired[StatusJson]
@@ -77,7 +74,7 @@ class NotificationGroupJson(TypedDict):
 
     group_key: str
     notifications_count: Annotated[int, "As far as they are on this page."]
-    type: Annotated[str, NotificationTypes]
+    type: Annotated[str, TYPE_NAMES]
     most_recent_notification_id: Annotated[
         int, "A number, unlike all other ids: so it is in Mastodon."
     ]
