@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import Model
 
-from apps.engagement.cache import BOOKMARKS, LIKES, READS, RECOMMENDED
-from apps.engagement.models import Bookmark, Like, Vote
+from apps.engagement.cache import BOOKMARKS, LIKES, READS, RECOMMENDED, of_rows
+from apps.engagement.models import Bookmark, Like, Reaction, ReactionName, Vote
 from apps.posts.models import Post
 from feedcache.structures.bloom import Marks
 
@@ -26,6 +26,7 @@ class ViewerFlags(NamedTuple):
     own: bool = False
     muted: bool = False  # the thread it belongs to
     read: bool = False  # from a Bloom filter: wrong once in a hundred times
+    reaction: str = ""  # its name
 
 
 class Endpoint(NamedTuple):
@@ -68,7 +69,7 @@ class RowMark(Mark):
     again.
     """
 
-    model: type[Like] | type[Bookmark]
+    model: type[Like] | type[Bookmark] | type[Reaction]
     exists: Marks
     endpoint: Endpoint
     is_told: bool = False
@@ -135,6 +136,21 @@ BOOKMARK = RowMark(
     archive="bookmarks.csv",
     erasure="bookmarks",
 )
+REACTION = RowMark(
+    kind="react",
+    model=Reaction,
+    counts=tuple(ReactionName.values),
+    choice="name",
+    flag="reaction",
+    exists=of_rows("react"),
+    is_told=True,
+    status=("reactions",),
+    endpoint=Endpoint(
+        "x", "react", "write:favourites", "React to a post with an emoji", "Take back a reaction"
+    ),
+    archive="reactions.csv",
+    erasure="reactions",
+)
 # The filter is their only record.
 READ = Mark(
     kind="read", model=None, counts=("reads",), flag="read", exists=READS, status=("reads_count",)
@@ -152,7 +168,7 @@ REPOST = Mark(
 # Of a poll, which counts its votes itself.
 VOTE = Mark(kind="vote", model=Vote, status=("poll",), archive="votes.csv", erasure="votes")
 
-MARKS: tuple[Mark, ...] = (LIKE, BOOKMARK, READ, REPOST, VOTE)
+MARKS: tuple[Mark, ...] = (LIKE, BOOKMARK, REACTION, READ, REPOST, VOTE)
 ROW_MARKS = tuple(mark for mark in MARKS if isinstance(mark, RowMark))
 
 # What a page asks of its reader and posts, by the flag that the answer sets.

@@ -15,6 +15,7 @@ class NotificationKind(models.TextChoices):
     FOLLOW = "follow", _("follow")
     LIKE = "like", _("like")
     REPOST = "repost", _("repost")
+    REACT = "react", _("reaction")
     REPLY = "reply", _("reply")
     MENTION = "mention", _("mention")
     QUOTE = "quote", _("quote")
@@ -83,6 +84,16 @@ TOLD: dict[str, Told] = {
         _("liked your post"),
         ngettext_lazy("and %(n)s other liked your post", "and %(n)s others liked your post", "n"),
         group="favourite",
+    ),
+    NotificationKind.REACT: Told(
+        "reaction",
+        _("Somebody reacts to your post"),
+        "heart",
+        _("reacted to your post"),
+        ngettext_lazy(
+            "and %(n)s other reacted to your post", "and %(n)s others reacted to your post", "n"
+        ),
+        group="reaction",
     ),
     NotificationKind.POST: Told(
         "status",

@@ -196,6 +196,13 @@ class PostCounts(models.Model):
     bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
     reads = models.PositiveBigIntegerField(_("reads"), default=0, db_default=0)
     quotes = models.PositiveIntegerField(_("quotes"), default=0, db_default=0)
+    # of each reaction
+    thumbs = models.PositiveIntegerField(default=0, db_default=0)
+    hearts = models.PositiveIntegerField(default=0, db_default=0)
+    laughs = models.PositiveIntegerField(default=0, db_default=0)
+    wows = models.PositiveIntegerField(default=0, db_default=0)
+    tears = models.PositiveIntegerField(default=0, db_default=0)
+    cheers = models.PositiveIntegerField(default=0, db_default=0)
     revision = models.PositiveIntegerField(default=0, db_default=0)  # not of `reads`
 
     class Meta:
@@ -214,6 +221,12 @@ class Counts(NamedTuple):
     bookmarks: int = 0
     reads: int = 0
     quotes: int = 0
+    thumbs: int = 0
+    hearts: int = 0
+    laughs: int = 0
+    wows: int = 0
+    tears: int = 0
+    cheers: int = 0
 
 
 class Mention(models.Model):

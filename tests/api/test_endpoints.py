@@ -136,6 +136,8 @@ ENDPOINTS = [
     *(("POST", f"statuses/<int:status_id>/{act}", True)
       for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark", "pin", "unpin", "mute",
                   "unmute")),
+    ("POST", "x/statuses/<int:status_id>/react/<str:name>", True),
+    ("POST", "x/statuses/<int:status_id>/unreact", True),
     *(("GET", f"statuses/<int:status_id>/{what}", False) for what in ("history", "favourited_by", "reblogged_by",
                                                                       "quotes")),
     ("GET", "statuses/<int:status_id>/source", True),
@@ -266,7 +268,7 @@ def call(client, method, address, number=0, *, slash="", **more):
         .replace("<int:feed_id>", str(number))
         .replace("<int:notification_id>", str(number))
         .replace("<str:group_key>", f"ungrouped-{number}")
-        .replace("<str:name>", "tea")
+        .replace("<str:name>", "🎉" if "/react/" in address else "tea")
         .replace("<int:filter_id>", str(number))
         .replace("<int:keyword_id>", str(number))
         .replace("<int:row_id>", str(number))

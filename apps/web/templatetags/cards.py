@@ -17,6 +17,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
 
 from apps.audit.explain import Explanation
+from apps.engagement.models import ReactionName
 from apps.engagement.queries import PollResult
 from apps.languages import html_language
 from apps.posts.content.post import Picture
@@ -203,6 +204,33 @@ BUTTONS = {
     "repost": Button("boost", "repeat-2", _repost_state),
     "bookmark": Button("mark", "bookmark", _bookmark_state),
 }
+
+
+class ReactionChip(NamedTuple):
+    """A reaction below a post. A click chooses it, or takes it back."""
+
+    name: str
+    emoji: str
+    number: int
+    pressed: bool
+    verb: str
+
+
+@register.filter
+def reactions(item: CardItem) -> list[ReactionChip]:
+    """Those that anybody chose."""
+    return [
+        ReactionChip(name, emoji, number, pressed, "unreact" if pressed else f"react_{name}")
+        for name, emoji in ReactionName.choices
+        if (number := getattr(item.counts, name))
+        for pressed in [item.flags.reaction == name]
+    ]
+
+
+@register.simple_tag
+def all_reactions() -> list[tuple[str, str]]:
+    """The verb and the emoji of each."""
+    return [(f"react_{name}", emoji) for name, emoji in ReactionName.choices]
 
 
 class PlacedCard(NamedTuple):
