@@ -182,7 +182,7 @@ TABLES_OF_OTHERS = {
     "demo": (
         "loads many rows at once, and counts what it has loaded",
         """
-        accounts_user accounts_usercounts engagement_bookmark engagement_like graph_followee graph_follower
+        accounts_user accounts_usercounts graph_followee graph_follower
         notifications_notification posts_attachment posts_mention posts_post posts_postcounts
         timeline_fanoutchunk timeline_fanoutjob
         """,

@@ -100,6 +100,8 @@ def _annotated(schema: Object, notes: tuple[Any, ...]) -> Object:
             schema["format"] = note.name
         elif isinstance(note, str):
             schema["description"] = note
+        elif isinstance(note, list):
+            schema["enum"] = note
         elif issubclass(note, Choices):
             schema["enum"] = note.values
     return schema

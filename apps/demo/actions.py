@@ -20,6 +20,7 @@ from apps.demo.seeding.posts import make_posts
 from apps.demo.seeding.promotions import make_promotions
 from apps.demo.seeding.reactions import make_reactions
 from apps.demo.seeding.world import SIZES, World, batches
+from apps.engagement.marks import ROW_MARKS
 from apps.events.actions import record
 from apps.search.indexing import BATCH, index_people, index_posts
 from apps.search.trends import rank_posts
@@ -29,8 +30,8 @@ LOCK = 7_239_501  # of PostgreSQL: two seedings wait for each other
 _PREPARE = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 _TABLES = (
     "accounts_user, accounts_usercounts, graph_followee, graph_follower, posts_post, posts_postcounts, "
-    "posts_mention, posts_attachment, engagement_like, engagement_bookmark, notifications_notification, "
-    "timeline_fanoutjob, timeline_fanoutchunk"
+    "posts_mention, posts_attachment, notifications_notification, timeline_fanoutjob, timeline_fanoutchunk, "
+    + ", ".join(mark.table for mark in ROW_MARKS)
 )
 Advance = Callable[[str, int], None]
 

@@ -3,16 +3,18 @@
 The existence filter is marked before the commit, so it never lacks a row that can be read.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.engagement.cache import BOOKMARKS, LIKES, READS, RECOMMENDED
-from apps.engagement.models import Bookmark, Like, Vote
+from apps.engagement.cache import READS, RECOMMENDED
+from apps.engagement.marks import BOOKMARK, LIKE, ROW_MARKS, RowMark
+from apps.engagement.models import Vote
 from apps.errors import NotFound, invalid
 from apps.events.actions import record
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE, count_reads
@@ -25,22 +27,75 @@ from feedcache.structures.bloom import Marks, mark_many
 
 def like_post(user: User, post_id: int) -> None:
     """Like a post, or the source of a repost. NotFound."""
-    _add(Like, "likes", user, post_id)
+    add_mark(LIKE, user, post_id)
 
 
 def unlike_post(user: User, post_id: int) -> None:
     """Also for posts that are no longer visible."""
-    _remove(Like, "likes", user, post_id)
+    remove_mark(LIKE, user, post_id)
 
 
 def bookmark_post(user: User, post_id: int) -> None:
     """Bookmark a post, or the source of a repost. NotFound."""
-    _add(Bookmark, "bookmarks", user, post_id)
+    add_mark(BOOKMARK, user, post_id)
 
 
 def unbookmark_post(user: User, post_id: int) -> None:
     """Also for posts that are no longer visible."""
-    _remove(Bookmark, "bookmarks", user, post_id)
+    remove_mark(BOOKMARK, user, post_id)
+
+
+def add_mark(mark: RowMark, user: User, post_id: int, choice: str = "") -> None:
+    """Mark a post, or the source of a repost; another `choice` takes the place of an earlier one. NotFound, Invalid."""
+    if mark.choice and choice not in mark.counts:
+        raise invalid("name", _("There is no such option."), "unknown")
+    chosen = {mark.choice: choice} if mark.choice else {}
+    target = visible_source(user.pk, post_id).id
+    rows = mark.model._default_manager.filter(user=user, post=target)
+    with transaction.atomic():
+        # the counts row is the lock: the second of two equal requests finds the row of the first
+        POST_COUNTS_TABLE.locked(target)
+        earlier = rows.first()
+        if earlier is None:
+            mark.model._default_manager.create(user=user, post_id=target, **chosen)
+            _note(mark.exists, user.pk, target)
+            POST_COUNTS.change(target, dict.fromkeys(_counted(mark, choice), +1))
+            if mark.is_told:
+                record("post_marked", kind=mark.kind, user_id=user.pk, post_id=target)
+        elif chosen and (before := getattr(earlier, mark.choice)) != choice:
+            rows.update(**chosen)
+            POST_COUNTS.change(target, {before: -1, choice: +1})
+
+
+def remove_mark(mark: RowMark, user: User, post_id: int) -> None:
+    """Also for posts that are no longer visible."""
+    source = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
+    target = source.first() or post_id
+    with transaction.atomic():
+        POST_COUNTS_TABLE.locked(target)
+        row = mark.model._default_manager.filter(user=user, post=target).first()
+        if row is None:
+            return
+        row.delete()
+        choice = getattr(row, mark.choice) if mark.choice else ""
+        POST_COUNTS.change(target, dict.fromkeys(_counted(mark, choice), -1))
+        if mark.is_told:
+            record("post_unmarked", kind=mark.kind, user_id=user.pk, post_id=target)
+
+
+def _counted(mark: RowMark, choice: str) -> Collection[str]:
+    return [choice] if choice else mark.counts
+
+
+# By the verb in the addresses of pages.
+MARK_VERBS: dict[str, Callable[[User, int], None]] = {
+    **{
+        verb: partial(add_mark, mark, choice=choice)
+        for mark in ROW_MARKS
+        for verb, choice in mark.verbs.items()
+    },
+    **{f"un{mark.kind}": partial(remove_mark, mark) for mark in ROW_MARKS},
+}
 
 
 def mark_post_read(user: User, post_id: int) -> None:
@@ -98,33 +153,7 @@ def withdraw_vote(user: User, post_id: int) -> None:
     poll.save(update_fields=["votes", "voters"])
 
 
-def _add(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
-    target = visible_source(user.pk, post_id).id
-    with transaction.atomic():
-        # the counts row is the lock: the second of two equal requests finds the row of the first
-        POST_COUNTS_TABLE.locked(target)
-        if model.objects.filter(user=user, post=target).exists():
-            return
-        model.objects.create(user=user, post_id=target)
-        _mark(LIKES if model is Like else BOOKMARKS, user.pk, target)
-        POST_COUNTS.change(target, {column: +1})
-        if model is Like:
-            record("post_liked", user_id=user.pk, post_id=target)
-
-
-def _remove(model: type[Like] | type[Bookmark], column: str, user: User, post_id: int) -> None:
-    source = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
-    target = source.first() or post_id
-    with transaction.atomic():
-        POST_COUNTS_TABLE.locked(target)
-        deleted, _by_model = model.objects.filter(user=user, post=target).delete()
-        if deleted:
-            POST_COUNTS.change(target, {column: -1})
-            if model is Like:
-                record("post_unliked", user_id=user.pk, post_id=target)
-
-
-def _mark(marks: Marks, user_id: int, post_id: int) -> None:
+def _note(marks: Marks, user_id: int, post_id: int) -> None:
     """Call it after the insertion: a rebuild of the filter waits for earlier transactions."""
     try:
         mark_many(marks, [(user_id, post_id)])

@@ -1,5 +1,7 @@
 """The engagement app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
@@ -7,3 +9,7 @@ from django.utils.translation import gettext_lazy as _
 class EngagementConfig(AppConfig):
     name = "apps.engagement"
     verbose_name = _("engagement")
+
+    def ready(self) -> None:
+        """Register the check of marks."""
+        import_module("apps.engagement.checks")

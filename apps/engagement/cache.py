@@ -15,11 +15,14 @@ _SIZING = Sizing(
     segment_seconds=settings.EXISTENCE_SEGMENT_SECONDS,
 )
 
-LIKES = Marks("like", settings.EXISTENCE_HORIZON_DAYS, has_rows=True, sizing=_SIZING)
-BOOKMARKS = Marks("bookmark", settings.EXISTENCE_HORIZON_DAYS, has_rows=True, sizing=_SIZING)
-READS = Marks("read", settings.EXISTENCE_READ_HORIZON_DAYS, has_rows=False, sizing=_SIZING)
-RECOMMENDED = Marks(
-    "recommended", settings.EXISTENCE_READ_HORIZON_DAYS, has_rows=False, sizing=_SIZING
-)
 
-KINDS = {marks.kind: marks for marks in (LIKES, BOOKMARKS, READS, RECOMMENDED)}
+def of_rows(kind: str) -> Marks:
+    return Marks(kind, settings.EXISTENCE_HORIZON_DAYS, has_rows=True, sizing=_SIZING)
+
+
+def without_rows(kind: str) -> Marks:
+    return Marks(kind, settings.EXISTENCE_READ_HORIZON_DAYS, has_rows=False, sizing=_SIZING)
+
+
+LIKES, BOOKMARKS = of_rows("like"), of_rows("bookmark")
+READS, RECOMMENDED = without_rows("read"), without_rows("recommended")

@@ -1,6 +1,6 @@
 """Event handlers of engagement."""
 
-from apps.engagement.cache import KINDS
+from apps.engagement.marks import FILTERS
 from apps.engagement.rebuild import invalidate
 from apps.engagement.reconcile import recount_poll
 from apps.events.actions import Payload, handles
@@ -11,7 +11,7 @@ from feedcache.structures.bloom import mark_many
 @handles("mark_missed")
 def mark_again(payload: Payload) -> None:
     """Repeat a failed mark. A store that rejects marks must not keep answering "no"."""
-    marks = KINDS[payload["kind"]]
+    marks = FILTERS[payload["kind"]]
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])
     except RedisError:
@@ -22,7 +22,7 @@ def mark_again(payload: Payload) -> None:
 @handles("filter_outdated")
 def invalidate_filters(payload: Payload) -> None:
     """Rows bypassed a filter while its store was down."""
-    invalidate(KINDS[payload["kind"]])
+    invalidate(FILTERS[payload["kind"]])
 
 
 @handles("poll_ended")

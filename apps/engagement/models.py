@@ -1,4 +1,4 @@
-"""Likes, bookmarks and votes: unique rows whose insertion decides the counts."""
+"""Likes, bookmarks, reactions and votes: unique rows whose insertion decides the counts."""
 
 from django.conf import settings
 from django.db import models
@@ -46,6 +46,39 @@ class Bookmark(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} keeps {self.post_id}"
+
+
+class ReactionName(models.TextChoices):
+    """The reactions there are, by the columns that count them."""
+
+    THUMBS = "thumbs", "👍"
+    HEARTS = "hearts", "❤️"
+    LAUGHS = "laughs", "😂"
+    WOWS = "wows", "😮"
+    TEARS = "tears", "😢"
+    CHEERS = "cheers", "🎉"
+
+
+class Reaction(models.Model):
+    """An emoji under a post: one of each reader, who may also like the post."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    # without a constraint: where posts are split over servers nothing can refer to them
+    post = models.ForeignKey(
+        Post, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    name = models.CharField(_("reaction"), max_length=6, choices=ReactionName.choices)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("reaction"), _("reactions")
+        constraints = [models.UniqueConstraint("user", "post", name="react_once")]
+        indexes = [models.Index(fields=["post"], name="react_list")]  # to count them by post
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.get_name_display()} {self.post_id}"
 
 
 class Vote(models.Model):

@@ -5,25 +5,26 @@ Every "perhaps" of a filter is confirmed by its row, so that no like appears tha
 a like that was taken back disappears at once.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from apps.engagement.cache import BOOKMARKS, LIKES, READS, RECOMMENDED
+from apps.engagement.cache import RECOMMENDED
+from apps.engagement.marks import ON_PAGES, ROW_MARKS
 from apps.engagement.models import Bookmark, Like
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.sql import rows_of
 from feedcache.read_through import Batch, Future
 from feedcache.structures.bloom import Answer, Marks, check_many, queue_many
 
-PAGE_KINDS = (LIKES, BOOKMARKS, READS)
 Existence = Mapping[Marks, Answer]
 
-_ENGAGED = """
-SELECT 'like', post_id FROM engagement_like WHERE user_id = %(viewer)s AND post_id = ANY(%(likes)s)
-UNION ALL
-SELECT 'bookmark', post_id FROM engagement_bookmark
-WHERE user_id = %(viewer)s AND post_id = ANY(%(bookmarks)s)
-"""
+_ENGAGED = " UNION ALL ".join(
+    f"SELECT '{mark.flag}', post_id, {mark.value_sql} FROM {mark.table}"  # noqa: S608 -- names of ours
+    f" WHERE user_id = %(viewer)s AND post_id = ANY(%({mark.flag})s)"
+    for mark in ROW_MARKS
+)
 
 _POLLS = """
 SELECT post_id, votes, voters,
@@ -34,18 +35,24 @@ FROM posts_poll p WHERE post_id = ANY(%(posts)s)
 
 @dataclass(frozen=True, slots=True)
 class Engaged:
-    """The posts that a viewer liked, bookmarked, and perhaps read (one in a hundred is wrong)."""
+    """What a viewer did with posts: the flags that are set, by post. Of what was read one in a hundred is wrong."""
 
-    liked: set[int] = field(default_factory=set)
-    bookmarked: set[int] = field(default_factory=set)
-    read: set[int] = field(default_factory=set)
+    flags: defaultdict[int, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
+
+    def add(self, flag: str, post_ids: Iterable[int], *, value: Any = True) -> None:
+        for post_id in post_ids:
+            self.flags[post_id][flag] = value
+
+    def posts(self, flag: str) -> set[int]:
+        """Those with a flag."""
+        return {post_id for post_id, flags in self.flags.items() if flag in flags}
 
 
 def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
     """What a viewer did with these posts, in at most one query; empty for visitors."""
     if viewer_id is None or not post_ids:
         return Engaged()
-    return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(PAGE_KINDS, post_ids))])
+    return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids))])
 
 
 def ask_existence(
@@ -54,7 +61,7 @@ def ask_existence(
     """Queue what the existence filters know of a viewer and posts; `confirmed` turns it into facts."""
     if viewer_id is None or not post_ids:
         return dict
-    return queue_many(batch, viewer_id, dict.fromkeys(PAGE_KINDS, post_ids), stage="flags")
+    return queue_many(batch, viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids), stage="flags")
 
 
 def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> set[int]:
@@ -65,22 +72,17 @@ def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> set[int]:
 def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
     """What a viewer did, by the filters' answers of one or more batches, in at most one query."""
     result = Engaged()
-    likes: list[int] = []
-    bookmarks: list[int] = []
+    doubtful: dict[str, list[int]] = {mark.flag: [] for mark in ROW_MARKS}
     for answer in filter(None, answers):
-        result.read.update(answer[READS].perhaps)
-        likes += _doubtful(answer[LIKES])
-        bookmarks += _doubtful(answer[BOOKMARKS])
-    if not likes and not bookmarks:
-        return result
-    values = {"viewer": viewer_id, "likes": likes, "bookmarks": bookmarks}
-    for kind, post_id in rows_of(_ENGAGED, values):
-        (result.liked if kind == "like" else result.bookmarked).add(post_id)
+        for flag, marks in ON_PAGES.items():
+            if flag in doubtful:
+                doubtful[flag] += [*answer[marks].perhaps, *answer[marks].unknown]
+            else:
+                result.add(flag, answer[marks].perhaps)
+    if any(doubtful.values()):
+        for flag, post_id, chosen in rows_of(_ENGAGED, {"viewer": viewer_id, **doubtful}):
+            result.add(flag, [post_id], value=chosen or True)
     return result
-
-
-def _doubtful(answer: Answer) -> list[int]:
-    return [*answer.perhaps, *answer.unknown]
 
 
 @dataclass(frozen=True, slots=True)

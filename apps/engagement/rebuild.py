@@ -16,14 +16,13 @@ from typing import Any
 
 from django.db import connection
 
-from apps.engagement.cache import BOOKMARKS, LIKES
-from apps.engagement.models import Bookmark, Like
+from apps.engagement.marks import ROW_MARKS
 from apps.events.actions import record
 from feedcache.connections import RedisError
 from feedcache.structures import bloom
 from feedcache.structures.bloom import Generation, Marks, Pair, free, mark_many
 
-MODELS: dict[Marks, type[Like] | type[Bookmark]] = {LIKES: Like, BOOKMARKS: Bookmark}
+MODELS = {mark.exists: mark.model for mark in ROW_MARKS}
 ROWS_PER_QUERY = 5000
 PAIRS_PER_BATCH = 500  # few enough to notice a full layer before it exceeds its capacity by much
 RECENT_PER_QUERY = 200
@@ -169,7 +168,7 @@ def invalidate(marks: Marks) -> None:
 
 
 def invalidate_all() -> None:
-    """Invalidate all filters, in a transaction that inserts likes or bookmarks in bulk."""
+    """Invalidate all filters, in a transaction that inserts marks in bulk."""
     for marks in MODELS:
         try:
             invalidate(marks)

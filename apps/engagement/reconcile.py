@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from apps import shards
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable, put_after_commit
+from apps.engagement.marks import ROW_MARKS
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import Poll
 from apps.posts.visibility import is_open
@@ -118,10 +119,7 @@ POSTS = Subject(
             WHERE source_id = ANY(%(ids)s) AND kind = 'quote' AND deleted_at IS NULL
             AND {is_open()} GROUP BY 1
         """,  # noqa: S608 -- constants
-        "likes": "SELECT post_id, count(*) FROM engagement_like WHERE post_id = ANY(%(ids)s) GROUP BY 1",
-        "bookmarks": """
-            SELECT post_id, count(*) FROM engagement_bookmark WHERE post_id = ANY(%(ids)s) GROUP BY 1
-        """,
+        **{column: mark.counted_sql(column) for mark in ROW_MARKS for column in mark.counts},
     },
 )
 USERS = Subject(

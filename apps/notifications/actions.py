@@ -13,9 +13,9 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import NotFound, invalid
 from apps.events.live import announce
 from apps.notifications.grouping import notifications_of_group
+from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import (
     Notification,
-    NotificationKind,
     NotificationPermission,
     NotificationPolicy,
     ReadMarker,

@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.errors import NotFound
-from apps.notifications.models import Notification, NotificationKind
+from apps.notifications.kinds import TOLD
+from apps.notifications.models import Notification
 from apps.notifications.queries import (
     NotificationItem,
     last_read_id,
@@ -31,13 +32,10 @@ SPAN_SECONDS = 12 * 3600
 MAX_ACTORS = 8
 BATCH, MAX_READ = 100, 1000
 # The kinds that can be grouped, with the first word of their keys.
-GROUP_KEY_PREFIXES = {
-    NotificationKind.LIKE: "favourite",
-    NotificationKind.REPOST: "reblog",
-    NotificationKind.FOLLOW: "follow",
-}
+GROUP_KEY_PREFIXES = {kind: told.group for kind, told in TOLD.items() if told.group}
+_ABOUT_POSTS = "|".join(set(GROUP_KEY_PREFIXES.values()) - {"follow"})
 _KEY = re.compile(
-    r"(?:(?P<kind>favourite|reblog)-(?P<post>[1-9][0-9]{0,18})|(?P<follow>follow))-(?P<span>[0-9]{1,6})"
+    rf"(?:(?P<kind>{_ABOUT_POSTS})-(?P<post>[1-9][0-9]{{0,18}})|(?P<follow>follow))-(?P<span>[0-9]{{1,6}})"
     r"|ungrouped-(?P<id>[1-9][0-9]{0,18})"
 )
 
@@ -67,7 +65,7 @@ class NotificationGroup:
 
 def group_key(row: Notification | NotificationItem, grouped: Collection[str]) -> str:
     """The key of a notification's group; only the kinds in `grouped` share one."""
-    word = GROUP_KEY_PREFIXES.get(NotificationKind(row.kind))
+    word = GROUP_KEY_PREFIXES.get(row.kind)
     if word is None or row.kind not in grouped:
         return f"ungrouped-{row.id}"
     span = int(row.created_at.timestamp()) // SPAN_SECONDS

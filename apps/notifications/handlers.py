@@ -7,13 +7,14 @@ from collections.abc import Mapping
 
 from django.db import connection
 
-from apps.engagement.models import Like
+from apps.engagement.marks import LIKE, ROW_MARKS
 from apps.events.actions import Payload, handles
 from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
 from apps.notifications.conversations import add_post, update_last_post
-from apps.notifications.models import Notification, NotificationKind, UnwantedKind, Verdict
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import Notification, UnwantedKind, Verdict
 from apps.notifications.policy import verdict_on
 from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post
@@ -55,6 +56,10 @@ WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
 """
 _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
 _FOR_FOLLOWERS = (*delivered_to(Audience.FOLLOWERS), *_FOR_FRIENDS)
+# The marks that authors are told of; a kind that there is no notification for is an error at the start.
+_TOLD_MARKS = {
+    mark.kind: (mark.model, NotificationKind(mark.kind)) for mark in ROW_MARKS if mark.is_told
+}
 BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
 
@@ -74,21 +79,33 @@ def delete_notification_of_follow(payload: Payload) -> None:
         _delete(followee_id, NotificationKind.FOLLOW, follower_id)
 
 
-@handles("post_liked")
-def notify_of_liked_post(payload: Payload) -> None:
-    """The author, unless the post was deleted or the like taken back meanwhile."""
+@handles("post_marked")
+def notify_of_mark(payload: Payload) -> None:
+    """The author, unless the post was deleted or the mark taken back meanwhile."""
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
-    if Like.objects.filter(user=user_id, post=post.id).exists():
-        _notify(post.author_id, NotificationKind.LIKE, actor_id=user_id, post_id=post.id)
+    model, kind = _TOLD_MARKS[payload["kind"]]
+    if model._default_manager.filter(user=user_id, post=post.id).exists():
+        _notify(post.author_id, kind, actor_id=user_id, post_id=post.id)
+
+
+@handles("post_unmarked")
+def delete_notification_of_mark(payload: Payload) -> None:
+    post_id, user_id = payload["post_id"], payload["user_id"]
+    model, kind = _TOLD_MARKS[payload["kind"]]
+    if not model._default_manager.filter(user=user_id, post=post_id).exists():
+        _delete(author_of(post_id), kind, user_id, post_id)
+
+
+@handles("post_liked")
+def notify_of_liked_post(payload: Payload) -> None:
+    notify_of_mark({**payload, "kind": LIKE.kind})
 
 
 @handles("post_unliked")
 def delete_notification_of_like(payload: Payload) -> None:
-    post_id, user_id = payload["post_id"], payload["user_id"]
-    if not Like.objects.filter(user=user_id, post=post_id).exists():
-        _delete(author_of(post_id), NotificationKind.LIKE, user_id, post_id)
+    delete_notification_of_mark({**payload, "kind": LIKE.kind})
 
 
 @handles("post_published")

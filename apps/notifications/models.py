@@ -7,6 +7,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from apps.notifications.kinds import choices
 from apps.posts.models import Post
 
 if TYPE_CHECKING:
@@ -16,26 +17,13 @@ TEXT_MAX_CHARACTERS = 2000
 EMOJI_MAX_CHARACTERS = 32  # one grapheme: a family of four is eleven characters
 
 
-class NotificationKind(models.TextChoices):
-    FOLLOW = "follow", _("follow")
-    LIKE = "like", _("like")
-    REPOST = "repost", _("repost")
-    REPLY = "reply", _("reply")
-    MENTION = "mention", _("mention")
-    QUOTE = "quote", _("quote")
-    REQUEST = "request", _("follow request")
-    POST = "post", _("new post")
-    EDIT = "edit", _("edit")
-    POLL = "poll", _("end of a poll")
-
-
 class Notification(models.Model):
     """`actor` did something that concerns `user`. `post` is the post to open; follows and follow requests have none."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
-    kind = models.CharField(_("kind"), max_length=8, choices=NotificationKind.choices)
+    kind = models.CharField(_("kind"), max_length=8, choices=choices)
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
@@ -73,7 +61,7 @@ class UnwantedKind(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
-    kind = models.CharField(_("kind"), max_length=8, choices=NotificationKind.choices)
+    kind = models.CharField(_("kind"), max_length=8, choices=choices)
 
     class Meta:
         verbose_name, verbose_name_plural = _("unwanted kind"), _("unwanted kinds")

@@ -9,12 +9,8 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.graph.queries import ExactRelations
-from apps.notifications.models import (
-    NotificationKind,
-    NotificationPermission,
-    NotificationPolicy,
-    Verdict,
-)
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import NotificationPermission, NotificationPolicy, Verdict
 from apps.posts.models import Post, Visibility
 
 NEW_ACCOUNT = timedelta(days=30)

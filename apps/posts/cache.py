@@ -36,7 +36,7 @@ from apps.posts.content.post import (
     encode,
     encode_cached_post,
 )
-from apps.posts.models import OPEN, Attachment, Kind, Poll, Post, PostCounts
+from apps.posts.models import OPEN, Attachment, Counts, Kind, Poll, Post, PostCounts
 from apps.posts.newest_ids import NewestIds, pack_newest_ids, unpack_newest_ids
 from apps.posts.visibility import is_open
 from apps.sql import Columns, rows_of, rows_of_each
@@ -90,17 +90,10 @@ REPOSTED, MUTED_THREADS = _newest_ids("reposted"), _newest_ids("mutedthreads")
 # An author's posts of this week and last, with their contents; every change announces the author's id (`recent`).
 RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts", epoch=epoch_suffix)
 
-_FIELDS = (  # new ones at the end
-    Field("replies"),
-    Field("reposts"),
-    Field("likes"),
-    Field("bookmarks"),
-    Field("reads", counted=True),
-    Field("quotes"),
-)
+_FIELDS = tuple(Field(name, counted=name == "reads") for name in Counts._fields)
 POST_COUNTS_TABLE = CountsTable(
     PostCounts,
-    tuple(field.name for field in _FIELDS),
+    Counts._fields,
     rebuild="apps.posts.tasks.maintain_counts",
     of_posts=True,
 )

@@ -1,6 +1,6 @@
 """Posts, their counts, mentions, revisions, polls and attachments; muted threads; schedules."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -191,6 +191,13 @@ class PostCounts(models.Model):
     bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
     reads = models.PositiveBigIntegerField(_("reads"), default=0, db_default=0)
     quotes = models.PositiveIntegerField(_("quotes"), default=0, db_default=0)
+    # of each reaction
+    thumbs = models.PositiveIntegerField(default=0, db_default=0)
+    hearts = models.PositiveIntegerField(default=0, db_default=0)
+    laughs = models.PositiveIntegerField(default=0, db_default=0)
+    wows = models.PositiveIntegerField(default=0, db_default=0)
+    tears = models.PositiveIntegerField(default=0, db_default=0)
+    cheers = models.PositiveIntegerField(default=0, db_default=0)
     revision = models.PositiveIntegerField(default=0, db_default=0)  # not of `reads`
 
     class Meta:
@@ -198,6 +205,23 @@ class PostCounts(models.Model):
 
     def __str__(self) -> str:
         return f"{self.replies} / {self.reposts} / {self.likes}"
+
+
+class Counts(NamedTuple):
+    """The columns of `PostCounts` as pages get them, in the order of the records in Redis: new ones at the end."""
+
+    replies: int = 0
+    reposts: int = 0
+    likes: int = 0
+    bookmarks: int = 0
+    reads: int = 0
+    quotes: int = 0
+    thumbs: int = 0
+    hearts: int = 0
+    laughs: int = 0
+    wows: int = 0
+    tears: int = 0
+    cheers: int = 0
 
 
 class Mention(models.Model):

@@ -35,6 +35,7 @@ from apps.posts.content.text import mentioned_handles
 from apps.posts.models import (
     OPEN,
     Attachment,
+    Counts,
     Kind,
     Mention,
     Post,
@@ -70,15 +71,6 @@ _SOURCES = (
 )
 
 Preloaded = dict[int, PostContent]  # by post id
-
-
-class Counts(NamedTuple):
-    replies: int = 0
-    reposts: int = 0
-    likes: int = 0
-    bookmarks: int = 0
-    reads: int = 0
-    quotes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from django_otp_webauthn.models import WebAuthnCredential
 from oauth2_provider.models import AccessToken as ApplicationToken
 
 from apps.accounts.models import AccessToken, Login, User
-from apps.engagement.models import Bookmark, Like, Vote
+from apps.engagement.marks import ROW_MARKS
+from apps.engagement.models import Vote
 from apps.filters.models import Filter
 from apps.graph import models as graph
 from apps.moderation.models import Report
@@ -135,7 +136,7 @@ def _posts(user: User) -> QuerySet[Any]:
     )
 
 
-def _marks(marks: Sequence[Like | Bookmark]) -> Iterable[Record]:
+def _marks(marks: Sequence[Any]) -> Iterable[Record]:
     urls = post_addresses(mark.post_id for mark in marks)
     for mark in marks:
         if mark.post_id in urls:
@@ -230,8 +231,7 @@ PARTS = [
     Part("posts.jsonl", _posts, post_records),
     Part("scheduled_posts.jsonl", _of(ScheduledPost, "author", post=None),
          _each(lambda row: {"for": row.scheduled_at.isoformat(), "draft": row.draft})),
-    Part("likes.csv", _of(Like, "user", post__deleted_at=None), _marks),
-    Part("bookmarks.csv", _of(Bookmark, "user", post__deleted_at=None), _marks),
+    *(Part(mark.archive, _of(mark.model, "user", post__deleted_at=None), _marks) for mark in ROW_MARKS),
     Part("votes.csv", _of(Vote, "user"), _votes),
     Part("muted_threads.csv", _of(ThreadMute, "user"), _threads),
     _accounts("following_accounts.csv", (graph.Followee, "owner", "followee"), _follow),
@@ -279,12 +279,13 @@ PARTS = [
 ]  # fmt: skip
 
 
+MARK_FILES = ", ".join(mark.archive for mark in ROW_MARKS)
 README = """What {name} holds of @{handle}, made at their request.
 
 account.json              the profile and the settings
 posts.jsonl               every post, one line of JSON each; "pictures" names files in pictures/
 scheduled_posts.jsonl     posts that wait for their time
-likes.csv, bookmarks.csv, votes.csv, muted_threads.csv
+{marks}, votes.csv, muted_threads.csv
 following_accounts.csv    can be imported on other sites; so can blocked_accounts.csv and muted_accounts.csv
 followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv
 lists.csv, list_members.csv, circles.csv, circle_members.csv
@@ -319,7 +320,11 @@ def write_archive(user: User, name: str, progress: Progress) -> int:
     """
     with tempfile.TemporaryFile() as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-            _add(archive, "README.txt", README.format(name=settings.SITE_NAME, handle=user.handle))
+            _add(
+                archive,
+                "README.txt",
+                README.format(name=settings.SITE_NAME, handle=user.handle, marks=MARK_FILES),
+            )
             _add(archive, "account.json", orjson.dumps(_account(user), option=orjson.OPT_INDENT_2))
             done = 0
             for part in (*PARTS, *ARCHIVE):

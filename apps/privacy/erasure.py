@@ -21,8 +21,9 @@ from oauth2_provider.models import AccessToken, DeviceGrant, Grant, IDToken, Ref
 from apps.accounts.actions import close_account
 from apps.accounts.authentication.second_factor import erase_second_factor
 from apps.accounts.models import Login, User
-from apps.engagement.actions import unbookmark_post, unlike_post, withdraw_vote
-from apps.engagement.models import Bookmark, Like, Vote
+from apps.engagement.actions import remove_mark, withdraw_vote
+from apps.engagement.marks import ROW_MARKS, RowMark
+from apps.engagement.models import Vote
 from apps.errors import NotFound
 from apps.events import leases
 from apps.events.actions import enqueue
@@ -111,9 +112,9 @@ def _erase(row: Erasure) -> leases.Receipt:
 def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
     """Erase a batch of every kind; whether there was anything."""
     is_found = False
-    for step in (*STEPS, *ERASURE):
+    for name, step in (STEPS | _named(*ERASURE)).items():
         count = step(user, BATCH)
-        removed[step.__name__] = removed.get(step.__name__, 0) + count
+        removed[name] = removed.get(name, 0) + count
         is_found = is_found or count > 0
         if time.monotonic() > deadline:
             return True
@@ -157,14 +158,6 @@ def pictures(user: User, limit: int) -> int:
     rows = list(Attachment.objects.filter(owner=user)[:limit])
     discard(rows)
     return len(rows)
-
-
-def likes(user: User, limit: int) -> int:
-    return _marks(Like, unlike_post, user, limit)
-
-
-def bookmarks(user: User, limit: int) -> int:
-    return _marks(Bookmark, unbookmark_post, user, limit)
 
 
 def votes(user: User, limit: int) -> int:
@@ -260,11 +253,21 @@ def windows(user: User, limit: int) -> int:
     return len(existing)
 
 
-# First what gives access, then what others see; then what optional apps add.
-STEPS: list[Step] = [
-    access, sessions, second_factor, posts, tombstones, pictures, likes, bookmarks, votes, follows,
-    blocks_and_mutes, circles, lists, mine, windows,
-]  # fmt: skip
+def _unmark(mark: RowMark, user: User, limit: int) -> int:
+    ids = mark.model._default_manager.filter(user=user).values_list("post", flat=True)[:limit]
+    return _each(ids, lambda post_id: remove_mark(mark, user, post_id))
+
+
+def _named(*steps: Step) -> dict[str, Step]:
+    return {step.__name__: step for step in steps}
+
+
+# First what gives access, then what others see; optional apps add to them.
+STEPS: dict[str, Step] = {
+    **_named(access, sessions, second_factor, posts, tombstones, pictures),
+    **{mark.erasure: partial(_unmark, mark) for mark in ROW_MARKS},
+    **_named(votes, follows, blocks_and_mutes, circles, lists, mine, windows),
+}
 
 
 def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
@@ -274,11 +277,6 @@ def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
             end(item)
         count += 1
     return count
-
-
-def _marks(model: Any, undo: Callable[[User, int], None], user: User, limit: int) -> int:
-    ids = model.objects.filter(user=user).values_list("post", flat=True)[:limit]
-    return _each(ids, lambda post_id: undo(user, post_id))
 
 
 def _relations(user: User, limit: int, ends: Iterable[Any]) -> int:

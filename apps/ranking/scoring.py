@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.engagement.models import Like
-from apps.posts.models import Post
-from apps.posts.queries import Counts
+from apps.posts.models import Counts, Post
 from apps.ranking.algorithms import Algorithm, Explanation, Factor, Scored, best_first
 from apps.tags.queries import followed_names
 from apps.timeline.pipeline.items import FeedItem

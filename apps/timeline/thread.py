@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps import shards
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
+from apps.engagement.marks import ViewerFlags
 from apps.engagement.queries import likers_page
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
@@ -24,7 +25,7 @@ from apps.posts.queries import read_viewer_context
 from apps.sql import rows_of
 from apps.timeline.pipeline.facts import ReaderFacts
 from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
-from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.pipeline.rulebook import NOT_MUTED, passed
 from apps.timeline.pipeline.word_filters import mark, without_filtered

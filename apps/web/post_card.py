@@ -16,11 +16,12 @@ from django.utils.translation import get_language, gettext
 
 from apps.accounts.models import User
 from apps.dates import age
+from apps.engagement.marks import ViewerFlags
 from apps.engagement.queries import PollResult
 from apps.posts.content.post import PostContent
-from apps.posts.queries import Counts
+from apps.posts.models import Counts
 from apps.promotions.queries import Promotion
-from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 
@@ -174,11 +175,11 @@ def render_actions(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeS
 
 def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
     counts, post = item.counts, item.post
-    reads = counts.reads if item.flags.own else 0  # only for the author
     return CardItem(
         post=post,
         author=Appearance.of(item.author),
-        counts=Counts(counts.replies, counts.reposts, counts.likes, reads=reads),
+        # what no card shows makes no other card
+        counts=counts._replace(bookmarks=0, quotes=0, reads=counts.reads if item.flags.own else 0),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,

@@ -20,7 +20,8 @@ from apps.graph.actions import block_user
 from apps.graph.groups.actions import create_group
 from apps.graph.models import FollowRequest, UserList
 from apps.notifications.actions import change_policy
-from apps.notifications.models import Announcement, Conversation, Notification, NotificationKind
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import Announcement, Conversation, Notification
 from apps.oauth.actions import register_application
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.publish import delete_post
@@ -135,6 +136,8 @@ ENDPOINTS = [
     *(("POST", f"statuses/<int:status_id>/{act}", True)
       for act in ("favourite", "unfavourite", "reblog", "unreblog", "bookmark", "unbookmark", "pin", "unpin", "mute",
                   "unmute")),
+    ("POST", "x/statuses/<int:status_id>/react/<str:name>", True),
+    ("POST", "x/statuses/<int:status_id>/unreact", True),
     *(("GET", f"statuses/<int:status_id>/{what}", False) for what in ("history", "favourited_by", "reblogged_by",
                                                                       "quotes")),
     ("GET", "statuses/<int:status_id>/source", True),
@@ -265,7 +268,7 @@ def call(client, method, address, number=0, *, slash="", **more):
         .replace("<int:feed_id>", str(number))
         .replace("<int:notification_id>", str(number))
         .replace("<str:group_key>", f"ungrouped-{number}")
-        .replace("<str:name>", "tea")
+        .replace("<str:name>", "🎉" if "/react/" in address else "tea")
         .replace("<int:filter_id>", str(number))
         .replace("<int:keyword_id>", str(number))
         .replace("<int:row_id>", str(number))
@@ -457,9 +460,9 @@ def test_the_head_of_a_post_reads_nothing_and_deletes_nothing(alice, bob, api_of
     number = publish(alice).pk
     for client in (api_of(alice), api_of(bob)):
         assert call(client, "HEAD", "statuses/<int:status_id>", number).status_code == 200
-    assert number not in engaged(bob.pk, [number]).read
+    assert number not in engaged(bob.pk, [number]).posts("read")
     assert call(api_of(bob), "GET", "statuses/<int:status_id>", number).status_code == 200
-    assert number in engaged(bob.pk, [number]).read
+    assert number in engaged(bob.pk, [number]).posts("read")
 
 
 def asker_and_subject(method, address, alice, bob, api_of):

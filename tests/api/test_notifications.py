@@ -14,7 +14,8 @@ from apps.api.entities.notification import (
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.notifications.actions import change_policy, mark_read
-from apps.notifications.models import Notification, NotificationKind
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import Notification
 from apps.posts.actions.publish import repost
 from tests.support.cases import each
 from tests.support.factories import deliver, make_user, publish

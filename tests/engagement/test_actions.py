@@ -111,11 +111,11 @@ def test_what_cannot_be_seen_cannot_be_liked_but_a_like_can_be_taken_back(
 def test_a_like_is_news_and_a_bookmark_is_private(alice, carol):
     post = publish(alice)
     bookmark_post(carol, post.pk)
-    assert not Event.objects.filter(name="post_liked").exists()
+    assert not Event.objects.filter(name="post_marked").exists()
     like_post(carol, post.pk)
     like_post(carol, post.pk)
-    payloads = Event.objects.filter(name="post_liked").values_list("payload", flat=True)
-    assert list(payloads) == [{"user_id": carol.pk, "post_id": post.pk}]
+    payloads = Event.objects.filter(name="post_marked").values_list("payload", flat=True)
+    assert list(payloads) == [{"kind": "like", "user_id": carol.pk, "post_id": post.pk}]
 
 
 @pytest.mark.parametrize("number", [1, 20])
@@ -125,10 +125,10 @@ def test_what_a_viewer_did_costs_one_query(alice, carol, number, django_assert_n
     bookmark_post(carol, posts[-1])
     with django_assert_num_queries(1):
         found = engaged(carol.pk, posts)
-    assert (found.liked, found.bookmarked) == ({posts[0]}, {posts[-1]})
+    assert (found.posts("liked"), found.posts("bookmarked")) == ({posts[0]}, {posts[-1]})
     with django_assert_num_queries(0):
-        assert engaged(None, posts).liked == set()
-        assert engaged(carol.pk, []).liked == set()
+        assert engaged(None, posts).posts("liked") == set()
+        assert engaged(carol.pk, []).posts("liked") == set()
 
 
 @pytest.mark.parametrize(("do", "undo", "column", "model"), ACTS)

@@ -125,7 +125,7 @@ def test_whoever_marked_nothing_costs_no_query(alice, bob, whole, django_assert_
     engaged(bob.pk, posts)
     for viewer in range(10_000, 10_050):
         with django_assert_num_queries(0):
-            assert engaged(viewer, posts).liked == set()
+            assert engaged(viewer, posts).posts("liked") == set()
 
 
 def test_only_what_may_be_marked_is_looked_up(alice, bob, whole, django_assert_num_queries):
@@ -135,7 +135,7 @@ def test_only_what_may_be_marked_is_looked_up(alice, bob, whole, django_assert_n
     engaged(bob.pk, posts)
     with django_assert_num_queries(1) as queries:
         found = engaged(bob.pk, posts)
-    assert (found.liked, found.bookmarked) == ({posts[3]}, {posts[5]})
+    assert (found.posts("liked"), found.posts("bookmarked")) == ({posts[3]}, {posts[5]})
     assert str(posts[3]) in queries[0]["sql"]
     assert str(posts[4]) not in queries[0]["sql"]
 
@@ -179,8 +179,8 @@ def test_a_filter_that_says_yes_to_everything_shows_nothing_as_liked(
     bookmark_post(carol, posts[0])
     all_bits()
     found = engaged(bob.pk, posts)
-    assert (found.liked, found.bookmarked) == (set(), set())
-    assert engaged(carol.pk, posts).liked == {posts[0]}
+    assert (found.posts("liked"), found.posts("bookmarked")) == (set(), set())
+    assert engaged(carol.pk, posts).posts("liked") == {posts[0]}
     assert "/unlike" not in page_of(bob).get("/public").content.decode()
     assert f"/posts/{posts[0]}/unlike" in page_of(carol).get("/public").content.decode()
 
@@ -195,9 +195,9 @@ def test_taking_it_back_is_visible_at_once_and_doing_it_again_too(
     post = publish(alice).pk
     for _ in range(2):
         do(bob, post)
-        assert getattr(engaged(bob.pk, [post]), what) == {post}
+        assert engaged(bob.pk, [post]).posts(what) == {post}
         undo(bob, post)
-        assert getattr(engaged(bob.pk, [post]), what) == set()
+        assert engaged(bob.pk, [post]).posts(what) == set()
 
 
 # --- loss and rebuild -------------------------------------------------------------------------------
@@ -210,15 +210,15 @@ def test_after_a_flush_the_database_answers_until_the_filter_is_whole_again(
     like_post(bob, posts[0])
     existence().flushdb()
     with django_assert_num_queries(1):
-        assert engaged(bob.pk, posts).liked == {posts[0]}
+        assert engaged(bob.pk, posts).posts("liked") == {posts[0]}
     with django_assert_num_queries(1):
         engaged(carol.pk, posts)
     like_post(bob, posts[1])
     build()
     engaged(carol.pk, posts)
     with django_assert_num_queries(0):
-        assert engaged(carol.pk, posts).liked == set()
-    assert engaged(bob.pk, posts).liked == {posts[0], posts[1]}
+        assert engaged(carol.pk, posts).posts("liked") == set()
+    assert engaged(bob.pk, posts).posts("liked") == {posts[0], posts[1]}
 
 
 def test_a_rebuild_reads_every_row_in_pieces(alice, bob, monkeypatch, django_assert_num_queries):
@@ -232,7 +232,7 @@ def test_a_rebuild_reads_every_row_in_pieces(alice, bob, monkeypatch, django_ass
         outcomes.append(rebuild.rebuild(LIKES, seconds=0))
     assert outcomes[-1] is Outcome.DONE
     assert len(outcomes) == 4
-    assert engaged(bob.pk, posts).liked == set(posts)
+    assert engaged(bob.pk, posts).posts("liked") == set(posts)
     assert filters.check_many(bob.pk, {LIKES: posts})[LIKES].perhaps == set(posts)
 
 
@@ -243,7 +243,7 @@ def test_what_is_done_while_a_filter_is_built_is_in_it(alice, bob, carol, whole)
     bloom.begin_rebuild(LIKES.name)
     bloom.release_rebuild(LIKES.name, builder)
     like_post(carol, other)
-    assert engaged(carol.pk, [other]).liked == {other}  # the old filter still answers
+    assert engaged(carol.pk, [other]).posts("liked") == {other}  # the old filter still answers
     assert rebuild.maintain(LIKES, seconds=5) is Outcome.DONE
     found = {
         user.pk: filters.check_many(user.pk, {LIKES: [post, other]})[LIKES] for user in (bob, carol)
@@ -322,12 +322,12 @@ def test_a_like_that_was_marked_before_a_flush_and_committed_after_it_is_not_los
         assert marked.wait(20)
         existence().flushdb()
         assert rebuild.rebuild(LIKES, seconds=1) is Outcome.WAITING
-        assert engaged(bob.pk, [post]).liked == set()  # not committed
+        assert engaged(bob.pk, [post]).posts("liked") == set()  # not committed
     finally:
         may_commit.set()
         thread.join(20)
     assert rebuilt(seconds=5) is Outcome.DONE
-    assert engaged(bob.pk, [post]).liked == {post}
+    assert engaged(bob.pk, [post]).posts("liked") == {post}
     assert filters.check_many(bob.pk, {LIKES: [post]})[LIKES].perhaps == {post}
 
 
@@ -364,7 +364,7 @@ def test_likes_during_rebuilds_and_flushes_are_never_denied(transactional_db):
     def like_all(fan):
         for post in posts:
             like_post(fan, post)
-            if post not in engaged(fan.pk, [post]).liked:
+            if post not in engaged(fan.pk, [post]).posts("liked"):
                 denied.append((fan.pk, post))
 
     disturber = in_a_thread(lambda: disturb(stop))
@@ -402,7 +402,7 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
     existence().hset(bloom.META, f"{LIKES.name}:cursor", "rows 7")
     for key in list(existence().scan_iter(what)):
         plant(key)
-    assert engaged(bob.pk, [post, other]).liked == {post}
+    assert engaged(bob.pk, [post, other]).posts("liked") == {post}
     like_post(bob, other)
     mark_post_read(bob, other)
     existence().delete(f"{bloom.META}:lock:{LIKES.name}")  # as time would
@@ -410,9 +410,9 @@ def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, w
         maintain_filters()
         deliver()
     assert all(map(is_ready, rebuild.MODELS))
-    assert engaged(bob.pk, [post, other]).liked == {post, other}
+    assert engaged(bob.pk, [post, other]).posts("liked") == {post, other}
     mark_post_read(bob, other)
-    assert other in engaged(bob.pk, [other]).read
+    assert other in engaged(bob.pk, [other]).posts("read")
 
 
 # --- marks that failed ------------------------------------------------------------------------------
@@ -423,13 +423,13 @@ def test_a_like_without_redis_succeeds_and_is_marked_afterwards(alice, bob, whol
     before = saved()
     with dead_redis():
         like_post(bob, post)
-        assert engaged(bob.pk, [post]).liked == {post}
+        assert engaged(bob.pk, [post]).posts("liked") == {post}
     restore(before)  # Redis comes back as it was: it would say "no"
-    assert engaged(bob.pk, [post]).liked == set()  # what remains: until the event has run
+    assert engaged(bob.pk, [post]).posts("liked") == set()  # what remains: until the event has run
     assert Event.objects.filter(name="mark_missed").count() == 1
     Event.objects.update(due_at=timezone.now())
     deliver()
-    assert engaged(bob.pk, [post]).liked == {post}
+    assert engaged(bob.pk, [post]).posts("liked") == {post}
     assert is_ready(LIKES)
 
 
@@ -442,13 +442,13 @@ def test_a_redis_that_takes_no_marks_is_not_trusted(alice, bob, whole, monkeypat
         like_post(bob, posts[1])
         deliver()
         assert not is_ready(LIKES)
-        assert engaged(bob.pk, posts).liked == set(posts)
+        assert engaged(bob.pk, posts).posts("liked") == set(posts)
     finally:
         existence().config_set("maxmemory", "0")
     Event.objects.update(due_at=timezone.now())
     deliver()
     build()
-    assert engaged(bob.pk, posts).liked == set(posts)
+    assert engaged(bob.pk, posts).posts("liked") == set(posts)
 
 
 def test_a_store_that_came_back_older_is_brought_up_to_date(alice, bob, whole):
@@ -459,9 +459,9 @@ def test_a_store_that_came_back_older_is_brought_up_to_date(alice, bob, whole):
     like_post(bob, new)
     existence().flushdb()
     restore(before)
-    assert engaged(bob.pk, [new]).liked == set()  # what remains: until the next look, 15 s
+    assert engaged(bob.pk, [new]).posts("liked") == set()  # what remains: until the next look, 15 s
     maintain_filters()
-    assert engaged(bob.pk, [old, new]).liked == {old, new}
+    assert engaged(bob.pk, [old, new]).posts("liked") == {old, new}
 
 
 def test_a_store_from_yesterday_is_built_again(alice, bob, whole):
@@ -471,7 +471,7 @@ def test_a_store_from_yesterday_is_built_again(alice, bob, whole):
     maintain_filters()
     assert not is_ready(LIKES)
     build()
-    assert engaged(bob.pk, [post]).liked == {post}
+    assert engaged(bob.pk, [post]).posts("liked") == {post}
 
 
 def test_catching_up_reads_only_what_is_new(
@@ -485,7 +485,9 @@ def test_catching_up_reads_only_what_is_new(
         Like.objects.create(user=bob, post_id=post, created_at=moment)
     with django_assert_num_queries(3):
         assert rebuild.catch_up(LIKES) is Outcome.DONE
-    assert engaged(bob.pk, posts).liked == set(posts[6:])  # the others were written past the filter
+    assert engaged(bob.pk, posts).posts("liked") == set(
+        posts[6:]
+    )  # the others were written past the filter
 
 
 def test_bulk_rows_end_the_trust(alice, bob, whole, transactional_db):
@@ -493,9 +495,9 @@ def test_bulk_rows_end_the_trust(alice, bob, whole, transactional_db):
     with transaction.atomic():
         Like.objects.bulk_create([Like(user=bob, post_id=post)])
         rebuild.invalidate_all()
-    assert engaged(bob.pk, [post]).liked == {post}
+    assert engaged(bob.pk, [post]).posts("liked") == {post}
     build()
-    assert engaged(bob.pk, [post]).liked == {post}
+    assert engaged(bob.pk, [post]).posts("liked") == {post}
 
 
 def test_bulk_rows_while_redis_is_away_end_the_trust_later(alice, bob, whole):
@@ -506,7 +508,7 @@ def test_bulk_rows_while_redis_is_away_end_the_trust_later(alice, bob, whole):
         rebuild.invalidate_all()
     restore(before)
     deliver()
-    assert engaged(bob.pk, [post]).liked == {post}
+    assert engaged(bob.pk, [post]).posts("liked") == {post}
 
 
 def test_the_task_survives_a_dead_redis(alice):
@@ -557,7 +559,7 @@ def test_a_repost_is_read_as_what_it_shares(alice, bob, carol, page_of):
     source = publish(alice)
     wrapper = repost(bob, source.pk)
     page_of(carol).get(f"/@bob/{wrapper.pk}")
-    assert (reads_of(source), engaged(carol.pk, [source.pk]).read) == (1, {source.pk})
+    assert (reads_of(source), engaged(carol.pk, [source.pk]).posts("read")) == (1, {source.pk})
 
 
 def test_reading_without_redis_is_only_not_remembered(alice, bob, page_of):
@@ -565,7 +567,7 @@ def test_reading_without_redis_is_only_not_remembered(alice, bob, page_of):
     browser = page_of(bob)
     with dead_redis():
         assert browser.get(f"/@alice/{post.pk}").status_code == 200
-    assert (reads_of(post), engaged(bob.pk, [post.pk]).read) == (0, set())
+    assert (reads_of(post), engaged(bob.pk, [post.pk]).posts("read")) == (0, set())
 
 
 # --- for operators ----------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.actions import set_locked
 from apps.accounts.models import User
 from apps.engagement.actions import like_post, unlike_post, vote
+from apps.engagement.models import Like
 from apps.errors import NotFound
 from apps.events import actions as events
 from apps.events.leases import State
@@ -122,10 +124,26 @@ def test_news_of_a_post_that_is_gone_by_then_is_not_told(alice, carol):
     assert told(alice) == []
 
 
+def test_likes_whose_events_wait_since_an_upgrade_are_told(alice, carol):
+    """Events of 0.2 have other names, and no kind."""
+    post = publish(alice)
+    Like.objects.create(user=carol, post=post)
+    about = {"user_id": carol.pk, "post_id": post.pk}
+    with transaction.atomic():
+        events.record("post_liked", **about)
+    deliver()
+    assert told(alice) == [("like", "carol", post.pk)]
+    Like.objects.all().delete()
+    with transaction.atomic():
+        events.record("post_unliked", **about)
+    deliver()
+    assert told(alice) == []
+
+
 def test_a_late_like_of_a_deleted_post_leaves_nothing_on_the_badge(alice, carol):
     post = publish(alice)
     like_post(carol, post.pk)
-    late = Event.objects.filter(name="post_liked")
+    late = Event.objects.filter(name="post_marked")
     late.update(due_at=timezone.now() + timedelta(hours=1))
     delete_post(post.pk, by=alice)
     deliver()

@@ -7,7 +7,8 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.graph.models import Follower
 from apps.notifications.actions import choose_notification_kinds, chosen_notification_kinds
-from apps.notifications.models import Notification, NotificationKind
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import Notification
 from apps.posts.actions.publish import repost
 from tests.support.factories import deliver, delivered, publish
 

@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import like_post
 from apps.notifications.actions import change_policy
-from apps.notifications.models import NotificationKind
+from apps.notifications.kinds import NotificationKind
 from apps.notifications.queries import notifications_page, policy_of
 from apps.pagination import Cursor
 from tests.support.factories import delivered, publish

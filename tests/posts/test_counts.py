@@ -10,8 +10,8 @@ from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.events.models import Event
 from apps.posts.actions.publish import delete_post, repost
 from apps.posts.cache import POST_COUNTS, count_reads
-from apps.posts.models import PostCounts
-from apps.posts.queries import Counts, post_counts, visible_posts
+from apps.posts.models import Counts, PostCounts
+from apps.posts.queries import post_counts, visible_posts
 from apps.posts.tasks import evict_counts, maintain_counts, write_back_reads
 from feedcache.connections import RedisError, counters
 from feedcache.structures.counters import maintenance

@@ -7,7 +7,8 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.actions import issue_token, update_profile
-from apps.engagement.actions import bookmark_post, like_post, vote
+from apps.engagement.actions import add_mark, bookmark_post, like_post, vote
+from apps.engagement.marks import REACTION
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, note_about, unfollow_user
@@ -63,6 +64,7 @@ def life(page_of, settings):
     like_post(alice, theirs.pk)
     like_post(bob, first.pk)
     bookmark_post(alice, theirs.pk)
+    add_mark(REACTION, alice, theirs.pk, "hearts")
     vote(alice, poll.pk, [1])
     mute_user(alice, dora)
     for one, other in ((alice, dora), (dora, alice)):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.posts.queries import Counts
+from apps.posts.models import Counts
 from apps.ranking.algorithms import Part, Scored, best_first, by_score, select, varied
 from apps.ranking.scoring import (
     affinity,

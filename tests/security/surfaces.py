@@ -8,6 +8,8 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from apps.engagement.actions import MARK_VERBS
+
 
 @dataclass(frozen=True)
 class Surface:
@@ -171,6 +173,8 @@ def _writes() -> Iterator[Surface]:
     )
     for verb in verbs:
         yield Surface(f"/api/v1/statuses/{{id}}/{verb}", "write", "POST")
+    for verb in ("react/cheers", "unreact"):
+        yield Surface(f"/api/x/statuses/{{id}}/{verb}", "write", "POST")
     yield Surface(
         "/api/v1/statuses", "write", "POST", {"status": "An answer.", "in_reply_to_id": "{id}"}
     )
@@ -183,9 +187,8 @@ def _writes() -> Iterator[Surface]:
     yield Surface("/api/v1/statuses/{id}/interaction_policy", "write", "PUT", quoting)
     yield Surface("/api/v1/polls/{id}/votes", "write", "POST", {"choices": [0]})
     yield Surface("/api/v2/filters/{filter}/statuses", "write", "POST", {"status_id": "{id}"})
-    for verb in ("like", "unlike", "repost", "unrepost", "bookmark", "unbookmark", "pin", "unpin", "mute_thread",
-                 "unmute_thread",
-                 "edit", "delete", "vote"):  # fmt: skip
+    for verb in (*MARK_VERBS, "repost", "unrepost", "pin", "unpin", "mute_thread", "unmute_thread", "edit", "delete",
+                 "vote"):  # fmt: skip
         data = {"edit": {"body": "Not mine."}, "vote": {"choices": "0"}}.get(verb, {})
         yield Surface(f"/posts/{{id}}/{verb}", "write", "POST", data)
     yield Surface(

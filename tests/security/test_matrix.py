@@ -9,7 +9,8 @@ import pytest
 from django.urls import Resolver404, resolve
 
 from apps.accounts.queries import user_by_id
-from apps.engagement.models import Bookmark, Like, Vote
+from apps.engagement.marks import ROW_MARKS
+from apps.engagement.models import Vote
 from apps.graph.actions import (
     approve_request,
     block_user,
@@ -236,9 +237,9 @@ def _rows() -> tuple[int, ...]:
 
 def _marks() -> set[tuple[str, int, int]]:
     return {
-        (model.__name__, user_id, post_id)
-        for model in (Like, Bookmark)
-        for user_id, post_id in model.objects.values_list("user_id", "post_id")
+        (mark.kind, user_id, post_id)
+        for mark in ROW_MARKS
+        for user_id, post_id in mark.model._default_manager.values_list("user_id", "post_id")
     }
 
 

@@ -17,7 +17,8 @@ from django.core.management import call_command
 from apps.accounts.actions import issue_token, set_locked
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.engagement.actions import bookmark_post, like_post, vote
+from apps.engagement.actions import MARK_VERBS, vote
+from apps.engagement.marks import ROW_MARKS
 from apps.errors import DomainError
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_post, create_filter
@@ -257,8 +258,8 @@ def _marks(world: World) -> None:
     for name in VIEWERS[1:]:
         person = user_by_id(world.people[name].pk)
         for post_id in ids:
-            for act in (like_post, bookmark_post):
-                _try(act, person, post_id)
+            for mark in ROW_MARKS:
+                _try(MARK_VERBS[next(iter(mark.verbs))], person, post_id)
         for kind in VISIBILITIES:
             plain = world.posts[f"plain {kind}"].id
             _try(mute_thread, person, plain)

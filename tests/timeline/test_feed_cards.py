@@ -19,6 +19,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post, repost
+from apps.posts.models import Counts
 from apps.ranking.algorithms import Part, Scored
 from apps.ranking.ordering import Entry
 from apps.ranking.scoring import light
@@ -162,6 +163,15 @@ def test_readers_who_may_do_the_same_share_a_card(shown, alice, bob, carol, same
         assert same(bob, [replace(item, flags=other)]) != page
     assert cached() == 4
     assert same(bob, [item]) == page
+
+
+def test_a_card_has_every_count_but_those_that_no_card_shows(shown, alice, bob):
+    numbered = Counts(*range(1, len(Counts._fields) + 1))
+    item = replace(items_of(bob)[-1], counts=numbered)
+    for_others = card_of(item, Viewer.of(bob)).item.counts
+    assert for_others == numbered._replace(bookmarks=0, quotes=0, reads=0)
+    own = replace(item, flags=item.flags._replace(own=True))
+    assert card_of(own, Viewer.of(alice)).item.counts == numbered._replace(bookmarks=0, quotes=0)
 
 
 def test_who_may_quote_is_no_other_readers_affair(alice, bob, carol, same):

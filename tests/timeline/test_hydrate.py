@@ -2,10 +2,10 @@ import pytest
 
 from apps.api.entities.status import status_json
 from apps.engagement.actions import bookmark_post, like_post
+from apps.engagement.marks import ViewerFlags
 from apps.graph.actions import block_user
 from apps.posts.actions.publish import delete_post, repost
 from apps.timeline.pipeline.hydrate import hydrate
-from apps.timeline.pipeline.items import ViewerFlags
 from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db

@@ -10,33 +10,13 @@ from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import ID, DateTime, Input, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.notifications.grouping import GROUP_KEY_PREFIXES, NotificationGroup, group_key
+from apps.notifications.kinds import TOLD
 from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
 from apps.notifications.queries import FilteredNotifications, NotificationItem
 
-NotificationType = Literal[
-    "favourite",
-    "follow",
-    "follow_request",
-    "mention",
-    "poll",
-    "quote",
-    "reblog",
-    "status",
-    "update",
-]
 # Mastodon's types of our kinds; a reply is a mention.
-TYPES: dict[str, NotificationType] = {
-    "follow": "follow",
-    "like": "favourite",
-    "repost": "reblog",
-    "reply": "mention",
-    "mention": "mention",
-    "quote": "quote",
-    "request": "follow_request",
-    "post": "status",
-    "edit": "update",
-    "poll": "poll",
-}
+TYPES = {str(kind): told.type for kind, told in TOLD.items()}
+TYPE_NAMES = sorted({*TYPES.values()})
 
 
 class NotificationJson(TypedDict):
@@ -44,7 +24,7 @@ class NotificationJson(TypedDict):
 
     id: str
     group_key: str
-    type: NotificationType
+    type: Annotated[str, TYPE_NAMES]
     created_at: DateTime
     account: AccountJson
     status: NotRequired[StatusJson]
@@ -94,7 +74,7 @@ class NotificationGroupJson(TypedDict):
 
     group_key: str
     notifications_count: Annotated[int, "As far as they are on this page."]
-    type: NotificationType
+    type: Annotated[str, TYPE_NAMES]
     most_recent_notification_id: Annotated[
         int, "A number, unlike all other ids: so it is in Mastodon."
     ]

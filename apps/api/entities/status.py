@@ -24,6 +24,7 @@ from apps.api.entities.base import (
     timestamp,
 )
 from apps.api.entities.filter import FilterResultJson, filter_results_json
+from apps.engagement.models import ReactionName
 from apps.engagement.queries import PollResult
 from apps.posts.actions.drafts import (
     ALT_MAX_CHARACTERS,
@@ -250,6 +251,14 @@ class PromotionJson(TypedDict):
     settings_url: Annotated[Uri, "Where the reader ends all promoted posts."]
 
 
+class StatusReactionJson(TypedDict):
+    """How many reacted to a status with an emoji."""
+
+    name: str
+    count: int
+    me: Annotated[bool, "Whether the viewer did."]
+
+
 class StatusExtensionJson(TypedDict):
     """What the Mastodon shape has no word for."""
 
@@ -258,6 +267,9 @@ class StatusExtensionJson(TypedDict):
     ]
     circle: StatusCircleJson | None
     short_url: Annotated[Uri, "Leads to `url`."]
+    reactions: Annotated[
+        list[StatusReactionJson], "Those that anybody chose. Everybody has one, beside a like."
+    ]
     reads_count: Annotated[int | None, "How many people opened the post; its author alone sees it."]
     promotion: Annotated[
         PromotionJson | None,
@@ -360,6 +372,11 @@ def status_json(item: FeedItem) -> StatusJson:
             "visibility": post.visibility,
             "circle": _circle(item),
             "short_url": absolute(item.short_url),
+            "reactions": [
+                {"name": emoji, "count": count, "me": flags.reaction == name}
+                for name, emoji in ReactionName.choices
+                if (count := getattr(counts, name))
+            ],
             "reads_count": counts.reads if flags.own else None,
             "promotion": _promotion(item),
             "because": reasons(item),

@@ -3,8 +3,10 @@ or reposted them; polls, which have the id of their status; scheduled statuses.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer
 from rest_framework.exceptions import NotAuthenticated
@@ -45,6 +47,7 @@ from apps.api.throttling import counted_action
 from apps.api.views.timelines import statuses_page
 from apps.engagement import actions as engagement
 from apps.engagement.actions import vote
+from apps.engagement.marks import ROW_MARKS, RowMark
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.http import requests
@@ -280,16 +283,48 @@ def _action(
     return view
 
 
-favourite = _action("favourite", "Like a post", engagement.like_post, scope="write:favourites")
-unfavourite = _action(
-    "unfavourite", "Take back a like", engagement.unlike_post, scope="write:favourites"
-)
-bookmark = _action(
-    "bookmark", "Keep a post for later", engagement.bookmark_post, scope="write:bookmarks"
-)
-unbookmark = _action(
-    "unbookmark", "Drop a bookmark", engagement.unbookmark_post, scope="write:bookmarks"
-)
+def _mark_actions(mark: RowMark) -> dict[str, Callable[..., Response]]:
+    """By the ends of their addresses."""
+    _api, verb, scope, summary, undo_summary = mark.endpoint
+    undo = _action(f"un{verb}", undo_summary, partial(engagement.remove_mark, mark), scope=scope)
+    if mark.choice:
+        return {f"{verb}/<str:name>": _choosing_action(mark), f"un{verb}": undo}
+    return {
+        verb: _action(verb, summary, partial(engagement.add_mark, mark), scope=scope),
+        f"un{verb}": undo,
+    }
+
+
+def _choosing_action(mark: RowMark) -> Callable[..., Response]:
+    _api, verb, scope, summary, _undo_summary = mark.endpoint
+    name = OpenApiParameter("name", str, OpenApiParameter.PATH, enum=list(mark.names))
+
+    @operation(
+        summary,
+        StatusJson,
+        name=f"{verb}_status",
+        errors=[400, 401, 403, 404, 422, 429],
+        parameters=[name],
+    )
+    @endpoint(POST=scope)
+    def view(request: Request, status_id: int, name: str) -> Response:
+        viewer = viewer_of(request)
+        engagement.add_mark(mark, viewer, status_id, mark.names.get(name, name))
+        return _status(viewer, status_id)
+
+    return view
+
+
+def mark_paths(api: str) -> list[URLPattern]:
+    """The addresses that make and take back marks: favourite, unfavourite, bookmark, ..."""
+    return [
+        path(f"statuses/<int:status_id>/{end}", view)
+        for mark in ROW_MARKS
+        if mark.endpoint.api == api
+        for end, view in _mark_actions(mark).items()
+    ]
+
+
 unreblog = _action(
     "unreblog",
     "Take back a repost, by the id of the post it shares",

@@ -8,6 +8,7 @@ from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import rebuild_after_commit
 from apps.demo.seeding.world import World, batches
 from apps.posts.cache import POST_COUNTS
+from apps.posts.models import Counts
 
 # locked in order, so that two writers of many counts never deadlock
 _USERS = """
@@ -29,19 +30,17 @@ FROM added a JOIN locked USING (user_id)
 WHERE c.user_id = a.user_id
 """
 
-_POSTS = """
+_POSTS = f"""
 WITH added AS (
-    SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[])
-        AS a(post_id, replies, reposts, likes, bookmarks, quotes)
+    SELECT * FROM unnest(%s::bigint[]{", %s::int[]" * len(Counts._fields)}) AS a(post_id, {", ".join(Counts._fields)})
 ), locked AS (
     SELECT c.post_id FROM posts_postcounts c JOIN added USING (post_id) ORDER BY c.post_id FOR UPDATE OF c
 )
 UPDATE posts_postcounts c
-SET replies = c.replies + a.replies, reposts = c.reposts + a.reposts, likes = c.likes + a.likes,
-    bookmarks = c.bookmarks + a.bookmarks, quotes = c.quotes + a.quotes, revision = c.revision + 1
+SET {", ".join(f"{name} = c.{name} + a.{name}" for name in Counts._fields)}, revision = c.revision + 1
 FROM added a JOIN locked USING (post_id)
 WHERE c.post_id = a.post_id
-"""
+"""  # noqa: S608 -- names of ours
 
 
 def add_counts(world: World) -> None:
@@ -51,9 +50,9 @@ def add_counts(world: World) -> None:
         if one.followers or one.following or one.last_post_id
     ]
     posts = [
-        (one.pk, one.replies, one.reposts, one.likes, one.bookmarks, one.quotes)
+        (one.pk, *(one.counts[name] for name in Counts._fields))
         for one in world.entries
-        if one.replies or one.reposts or one.likes or one.bookmarks or one.quotes
+        if one.counts
     ]
     for sql, rows in ((_USERS, sorted(users)), (_POSTS, sorted(posts))):
         for batch in batches(rows):

@@ -6,7 +6,7 @@ from random import Random
 
 from apps.demo.seeding.world import Member, World, batches, moment_of
 from apps.graph.models import Followee, Follower
-from apps.notifications.models import NotificationKind
+from apps.notifications.kinds import NotificationKind
 
 MIN_FOLLOWS, MAX_FOLLOWS = 4, 600
 OWN_LANGUAGE_SHARE, FAVOURITE_SHARE = 0.78, 0.8

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from apps.accounts.models import User
 from apps.demo.seeding.world import Entry, Member, World, moment_of
-from apps.notifications.models import Notification, NotificationKind, ReadMarker
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import Notification, ReadMarker
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import OPEN
 

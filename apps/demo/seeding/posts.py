@@ -125,11 +125,11 @@ def _assign_id(entry: Entry) -> None:
     author.last_open_post_id = entry.pk
     author.posts += 1
     if entry.reply_to:
-        entry.reply_to.replies += 1
+        entry.reply_to.counts["replies"] += 1
     if entry.source and entry.is_repost:
-        entry.source.reposts += 1
+        entry.source.counts["reposts"] += 1
     elif entry.source:
-        entry.source.quotes += 1
+        entry.source.counts["quotes"] += 1
 
 
 def _insert(world: World, entries: Sequence[Entry]) -> None:

@@ -1,53 +1,71 @@
-"""Likes and bookmarks, most of them on a few posts."""
+"""Likes, bookmarks and reactions, most of them on a few posts."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from math import log
 from random import Random
 from typing import Any
 
 from apps.demo.seeding.world import Entry, Member, World, batches, moment_of
-from apps.engagement.models import Bookmark, Like
+from apps.engagement.models import Bookmark, Like, Reaction
 from apps.engagement.rebuild import invalidate_all
-from apps.notifications.models import NotificationKind
+from apps.notifications.kinds import NotificationKind
 from apps.posts.models import OPEN
 
 MAX_LIKES = 400
-BOOKMARK_SHARE = 0.06
-Reaction = tuple[float, Member, Entry]
+BOOKMARK_SHARE, REACTION_SHARE = 0.06, 0.15
+REACTIONS = (
+    "hearts",
+    "hearts",
+    "thumbs",
+    "thumbs",
+    "laughs",
+    "wows",
+    "tears",
+    "cheers",
+)  # as likely
+Marking = tuple[float, Member, Entry]
 
 
 def make_reactions(world: World) -> None:
-    """Insert likes and bookmarks, oldest first, and count them on their posts."""
+    """Insert likes, bookmarks and reactions, oldest first, and count them on their posts."""
     likes, bookmarks = _planned(world)
     for batch in _insert(Like, likes):
-        for second, member, entry in batch:
-            entry.likes += 1
+        for (second, member, entry), _row in batch:
+            entry.counts["likes"] += 1
             world.notify(second, entry.author, NotificationKind.LIKE, member, entry.pk)
         world.advance("likes", len(batch))
     for batch in _insert(Bookmark, bookmarks):
-        for _second, _member, entry in batch:
-            entry.bookmarks += 1
+        for (_second, _member, entry), _row in batch:
+            entry.counts["bookmarks"] += 1
+    rng = world.rng("reactions")
+    reacted = [like for like in likes if rng.random() < REACTION_SHARE]
+    for batch in _insert(Reaction, reacted, choose=lambda: {"name": rng.choice(REACTIONS)}):
+        for (second, member, entry), row in batch:
+            entry.counts[row.name] += 1
+            world.notify(second, entry.author, NotificationKind.REACT, member, entry.pk)
     world.likes = len(likes)
     invalidate_all()
 
 
-def _insert(model: Any, reactions: list[Reaction]) -> Iterator[list[Reaction]]:
+def _insert(
+    model: Any, markings: list[Marking], *, choose: Callable[[], dict[str, str]] = dict
+) -> Iterator[list[tuple[Marking, Any]]]:
     """Insert the rows, oldest first, and yield each batch."""
-    reactions.sort(key=lambda reaction: (reaction[0], reaction[1].pk, reaction[2].pk))
-    for batch in batches(reactions):
-        model.objects.bulk_create(
-            model(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second))
+    markings.sort(key=lambda marking: (marking[0], marking[1].pk, marking[2].pk))
+    for batch in batches(markings):
+        rows = model.objects.bulk_create(
+            model(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second), **choose())
             for second, member, entry in batch
         )
-        yield batch
+        yield list(zip(batch, rows, strict=True))
 
 
-def _planned(world: World) -> tuple[list[Reaction], list[Reaction]]:
+def _planned(world: World) -> tuple[list[Marking], list[Marking]]:
     rng = world.rng("likes")
-    likes: dict[tuple[int, int], Reaction] = {}
-    bookmarks: dict[tuple[int, int], Reaction] = {}
+    likes: dict[tuple[int, int], Marking] = {}
+    bookmarks: dict[tuple[int, int], Marking] = {}
     for member, entry in _likes(world):
         if entry.author is not member:
             likes.setdefault((member.pk, entry.pk), (_when(world, rng, entry), member, entry))

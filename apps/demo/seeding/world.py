@@ -1,5 +1,6 @@
 """The plan of the demo: users and posts before they become rows."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -8,7 +9,7 @@ from random import Random
 from typing import TypeVar
 
 from apps.demo.content.loader import Content, Person, Picture
-from apps.notifications.models import NotificationKind
+from apps.notifications.kinds import NotificationKind
 
 DAY = 86_400
 SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
@@ -68,11 +69,7 @@ class Entry:
     is_new: bool = True
     pk: int = 0
     thread_pk: int = 0
-    replies: int = 0
-    reposts: int = 0
-    quotes: int = 0
-    likes: int = 0
-    bookmarks: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  # by the columns of `PostCounts`
 
     @property
     def is_repost(self) -> bool:

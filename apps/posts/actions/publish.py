@@ -34,6 +34,7 @@ from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import (
     OPEN,
     Attachment,
+    Counts,
     IdempotencyKey,
     Kind,
     Post,
@@ -60,7 +61,7 @@ FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
 _PUBLISH = f"""
 WITH post AS ({_POST.insertion()}),
 post_counts AS (
-    INSERT INTO posts_postcounts (post_id, replies, reposts, likes, bookmarks) VALUES (%(id)s, 0, 0, 0, 0)
+    INSERT INTO posts_postcounts (post_id, {", ".join(Counts._fields)}) VALUES (%(id)s{", 0" * len(Counts._fields)})
 ),
 mentions AS (INSERT INTO posts_mention (post_id, user_id) SELECT %(id)s, unnest(%(mentioned)s::bigint[])),
 event AS ({RECORD})

@@ -4,12 +4,13 @@ Whether the viewer may see a post is decided in `apps.posts.queries`: blocks and
 posts by PostgreSQL at every read.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from apps.accounts.queries import users_by_id
+from apps.engagement.marks import READ, REPOST, ViewerFlags
 from apps.engagement.queries import (
     Engaged,
     Existence,
@@ -35,7 +36,7 @@ from apps.posts.queries import (
     reposted_ids,
     visible_posts,
 )
-from apps.timeline.pipeline.items import FeedItem, ViewerFlags
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import authors_of, possible_ids
 from feedcache.read_through import Batch
 
@@ -81,7 +82,6 @@ class _PageReads:
     existence: list[Existence] = field(default_factory=list)
     engaged: Engaged = field(default_factory=Engaged)
     reposted: AbstractSet[int] = frozenset()
-    touched: Collection[int] = ()  # posts that the viewer liked, bookmarked, read or reposted
     muted: AbstractSet[int] = frozenset()  # threads
     polls: dict[int, PollResult] = field(default_factory=dict)
 
@@ -155,8 +155,7 @@ def hydrate_for(
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)
-    marked = reads.engaged
-    reads.touched = marked.liked.union(marked.bookmarked, marked.read, reads.reposted)
+    reads.engaged.add(REPOST.flag, reads.reposted & reads.visible.posts.keys())
     items = [_item(reads, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], reads.visible.relations)
 
@@ -283,13 +282,11 @@ def _item(
 
 
 def _flags(reads: _PageReads, post: PostContent) -> ViewerFlags:
-    if post.id not in reads.touched and post.thread_id not in reads.muted:  # nearly all
-        return _OWN if post.author_id == reads.viewer_id else _UNTOUCHED
-    return ViewerFlags(
-        post.id in reads.engaged.liked,
-        post.id in reads.engaged.bookmarked,
-        post.id in reads.reposted,
-        post.author_id == reads.viewer_id,
-        post.thread_id in reads.muted,
-        post.id in reads.engaged.read and post.author_id != reads.viewer_id,
-    )
+    flags, is_own = reads.engaged.flags.get(post.id), post.author_id == reads.viewer_id
+    is_muted = post.thread_id in reads.muted
+    if not flags and not is_muted:  # nearly all
+        return _OWN if is_own else _UNTOUCHED
+    set_flags = {**(flags or {}), "own": is_own, "muted": is_muted}
+    if is_own:
+        set_flags.pop(READ.flag, None)  # nobody has their own posts to read
+    return ViewerFlags(**set_flags)

@@ -2,28 +2,17 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
 
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.engagement.marks import ViewerFlags
 from apps.engagement.queries import PollResult
 from apps.filters.matching import FilterMatch
 from apps.posts.content.post import PostContent
-from apps.posts.queries import Counts
+from apps.posts.models import Counts
 from apps.promotions.queries import Promotion
 from feedcache.ids import author_of, to_base36
-
-
-class ViewerFlags(NamedTuple):
-    """The viewer's own actions on a post."""
-
-    liked: bool = False
-    bookmarked: bool = False
-    reposted: bool = False
-    own: bool = False
-    muted: bool = False  # the thread it belongs to
-    read: bool = False  # from a Bloom filter: wrong once in a hundred times
 
 
 @dataclass(slots=True)

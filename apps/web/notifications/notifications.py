@@ -34,7 +34,7 @@ from apps.notifications.actions import (
     mark_read,
 )
 from apps.notifications.announcements import current_announcement, current_announcements
-from apps.notifications.models import NotificationKind
+from apps.notifications.kinds import TOLD, NotificationKind
 from apps.notifications.policy import CONDITIONS
 from apps.notifications.queries import (
     FilteredNotifications,
@@ -52,8 +52,6 @@ from apps.web.forms.notifications import KindsForm, PolicyForm
 from apps.web.templatetags.amounts import badge
 
 MENTION_KINDS = [NotificationKind.MENTION, NotificationKind.REPLY, NotificationKind.QUOTE]
-# Several of these about the same post are one line.
-GROUPED = {NotificationKind.LIKE, NotificationKind.REPOST, NotificationKind.FOLLOW}
 MAX_FACES = 5
 MAX_HELD = 80  # accounts
 MAX_ROWS = 100  # of one account
@@ -81,8 +79,16 @@ class Row:
         return self.actors[:MAX_FACES]
 
     @property
-    def others(self) -> int:
-        return len(self.actors) - 1
+    def icon(self) -> str:
+        return TOLD[self.kind].icon
+
+    @property
+    def line(self) -> str:
+        """What is said after the name of the first actor."""
+        told, others = TOLD[self.kind], len(self.actors) - 1
+        if others and told.line_of_several:
+            return str(told.line_of_several % {"n": others})
+        return str(told.line)
 
 
 @require_safe
@@ -130,8 +136,9 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
         post_id = item.item.id if item.item else 0
-        key = (item.kind, post_id) if item.kind in GROUPED else (item.kind, -item.id)
-        name = f"{item.kind}-{post_id}" if item.kind in GROUPED else str(item.id)
+        is_grouped = bool(TOLD[item.kind].group)
+        key = (item.kind, post_id) if is_grouped else (item.kind, -item.id)
+        name = f"{item.kind}-{post_id}" if is_grouped else str(item.id)
         new_row = Row(name, item.kind, item.item, item.created_at, item.is_unread, item.id)
         row = rows.setdefault(key, new_row)
         row.actors.append(item.actor)

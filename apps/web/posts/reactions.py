@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 
 from apps.accounts.models import User
 from apps.engagement import actions
-from apps.engagement.actions import bookmark_post, like_post, unbookmark_post, unlike_post
+from apps.engagement.actions import MARK_VERBS
 from apps.errors import Invalid
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.posts.actions.edit import pin_post, unpin_post
@@ -21,12 +21,9 @@ from apps.web.post_card import Viewer, render_actions
 _ANCHOR = re.compile(r"p([0-9]{1,19})")
 
 ACTS: dict[str, Callable[[User, int], object]] = {
-    "like": like_post,
-    "unlike": unlike_post,
+    **MARK_VERBS,
     "repost": repost,
     "unrepost": undo_repost,
-    "bookmark": bookmark_post,
-    "unbookmark": unbookmark_post,
     "pin": pin_post,
     "unpin": unpin_post,
     "mute_thread": mute_thread,

@@ -17,6 +17,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
 
 from apps.audit.explain import Explanation
+from apps.engagement.models import ReactionName
 from apps.engagement.queries import PollResult
 from apps.languages import html_language
 from apps.posts.content.post import Picture
@@ -35,12 +36,6 @@ WIDE_COLUMNS, NARROW_COLUMNS = (
     38,
 )  # half an ideograph each: of a card on a desktop, and on a phone of 390 px
 MAX_DESCRIPTION_CHARACTERS = 200  # of the text in meta elements
-# The CSS class and the icon of each button.
-_LOOKS = {
-    "like": ("like", "heart"),
-    "repost": ("boost", "repeat-2"),
-    "bookmark": ("mark", "bookmark"),
-}
 
 
 @register.filter
@@ -161,8 +156,8 @@ def menu_pattern() -> dict[str, Any]:
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
 def toggle(context: Context, verb: str) -> dict[str, Any]:
     """A like, repost or bookmark button; for visitors a link to the login page."""
-    item, (look, symbol) = context["item"], _LOOKS[verb]
-    pressed, number, label = _STATES[verb](item)
+    item, button = context["item"], BUTTONS[verb]
+    pressed, number, label = button.state(item)
     return {
         "is_member": context["is_member"],
         "address": f"/posts/{item.post.id}/{'un' if pressed else ''}{verb}",
@@ -173,8 +168,8 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "label": label,
         "number": str(number),
         "shown_number": compact(number) if number else "",
-        "look": look,
-        "symbol": symbol,
+        "look": button.look,
+        "symbol": button.symbol,
     }
 
 
@@ -194,11 +189,47 @@ def _bookmark_state(item: CardItem) -> tuple[bool, int, str]:
     return item.flags.bookmarked, 0, gettext("Bookmark")
 
 
-_STATES: dict[str, Callable[[CardItem], tuple[bool, int, str]]] = {
-    "like": _like_state,
-    "repost": _repost_state,
-    "bookmark": _bookmark_state,
+class Button(NamedTuple):
+    """The CSS class and the icon of a button; `state`: whether it is pressed, its number, its label."""
+
+    look: str
+    symbol: str
+    state: Callable[[CardItem], tuple[bool, int, str]]
+
+
+# By verb.
+BUTTONS = {
+    "like": Button("like", "heart", _like_state),
+    "repost": Button("boost", "repeat-2", _repost_state),
+    "bookmark": Button("mark", "bookmark", _bookmark_state),
 }
+
+
+class ReactionChip(NamedTuple):
+    """A reaction below a post. A click chooses it, or takes it back."""
+
+    name: str
+    emoji: str
+    number: int
+    pressed: bool
+    verb: str
+
+
+@register.filter
+def reactions(item: CardItem) -> list[ReactionChip]:
+    """Those that anybody chose."""
+    return [
+        ReactionChip(name, emoji, number, pressed, "unreact" if pressed else f"react_{name}")
+        for name, emoji in ReactionName.choices
+        if (number := getattr(item.counts, name))
+        for pressed in [item.flags.reaction == name]
+    ]
+
+
+@register.simple_tag
+def all_reactions() -> list[tuple[str, str]]:
+    """The verb and the emoji of each."""
+    return [(f"react_{name}", emoji) for name, emoji in ReactionName.choices]
 
 
 class PlacedCard(NamedTuple):

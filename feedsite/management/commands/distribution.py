@@ -10,6 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection
 
+from apps.engagement.marks import ROW_MARKS
+
 # Copied to every server: everything refers to them, and they are small beside what people do.
 REFERENCE = ("accounts_user", "tags_tag")
 # By the account that reads or owns the rows: one group, so that all of an account lies together.
@@ -34,6 +36,7 @@ DISTRIBUTED = {
     "notifications_notificationpermission": "user_id",
     "notifications_readmarker": "user_id",
     "search_dismissal": "owner_id",
+    **{mark.table: "user_id" for mark in ROW_MARKS if not mark.refers_to_posts},
 }
 # What stands in the way of the tables that would have to follow.
 _OF_A_POST = "refers to posts_post, and does not name the author by whom posts would be spread"
@@ -46,8 +49,7 @@ NOT_YET = {
     "posts_revision": _OF_A_POST,
     "posts_poll": _OF_A_POST,
     "posts_attachment": _OF_A_POST,
-    "engagement_like": _TO_POSTS,
-    "engagement_bookmark": _TO_POSTS,
+    **{mark.table: _TO_POSTS for mark in ROW_MARKS if mark.refers_to_posts},
     "engagement_vote": "refers to polls of other people",
     "notifications_notification": _TO_POSTS,
     "notifications_conversation": _TO_POSTS,

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.engagement.cache import KINDS, LIKES
+from apps.engagement.cache import LIKES
+from apps.engagement.marks import FILTERS
 from apps.engagement.rebuild import MODELS, Outcome, rebuild
 from feedcache.connections import RedisError, existence
 from feedcache.redis_clients import may_evict
@@ -54,7 +55,7 @@ class Command(BaseCommand):
             self.stdout.write(
                 "This Redis may evict keys: every loss costs a rebuild. Use noeviction."
             )
-        for marks in KINDS.values():
+        for marks in FILTERS.values():
             state = bloom.read_state(marks.name)
             word = "ready" if state.live else "not ready, the database answers"
             building = ", a new one is being built" if state.building else ""

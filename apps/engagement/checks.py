@@ -1,0 +1,60 @@
+"""Whether every count, flag and table of what readers do with posts belongs to a mark; when the site starts."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.core import checks
+from django.core.checks import CheckMessage, Error
+from django.db.models import Model
+
+from apps.engagement.marks import MARKS, ViewerFlags
+from apps.posts.models import Counts, Poll, Post, PostCounts
+
+# Counts of posts that are about a post, and columns that count nothing.
+COUNTS_OF_POSTS = {"replies", "quotes"}
+NO_COUNTS = {"post", "revision"}
+FLAGS_OF_POSTS = {"own", "muted"}
+# Tables of a user and a post that are no marks.
+NO_MARKS = {
+    "posts.Mention": "what a post says",
+    "posts.IdempotencyKey": "the same request again",
+    "notifications.Notification": "what somebody else did",
+    "notifications.Conversation": "where a reader is in a thread",
+}
+HINT = "Declare it in apps/engagement/marks.py."
+
+
+def check_marks(**_options: object) -> list[CheckMessage]:
+    return [Error(text, hint=HINT, id="engagement.E001") for text in _mistakes()]
+
+
+def _mistakes() -> Iterator[str]:
+    columns = [field.name for field in PostCounts._meta.fields if field.name not in NO_COUNTS]
+    if columns != list(Counts._fields):
+        yield (
+            f"The counts of posts are {', '.join(columns)} in the table, and {', '.join(Counts._fields)} in"
+            " apps.posts.models.Counts: these are the same, in the same order."
+        )
+    declared = Counter(name for mark in MARKS for name in mark.counts)
+    for name in sorted({*columns, *Counts._fields} ^ {*declared, *COUNTS_OF_POSTS}):
+        known = "is in no mark" if name in columns else "is no column"
+        yield f"{PostCounts._meta.db_table}.{name} {known}."
+    flags = {mark.flag for mark in MARKS if mark.flag}
+    for name in sorted(set(ViewerFlags._fields) ^ (flags | FLAGS_OF_POSTS)):
+        known = "is in no mark" if name in ViewerFlags._fields else "is none"
+        yield f"The flag {name!r} of a post's viewer {known}."
+    models = {mark.model for mark in MARKS}
+    for model in apps.get_models():
+        if _may_be_a_mark(model) and model not in models and model._meta.label not in NO_MARKS:
+            yield f"{model._meta.label} is of a user and a post, and in no mark."
+
+
+def _may_be_a_mark(model: type[Model]) -> bool:
+    related = {field.name: field.related_model for field in model._meta.fields}
+    is_of_post = any(other in (Post, Poll) for other in related.values())
+    return is_of_post and related.get("user") is get_user_model()
+
+
+checks.register(check_marks)

@@ -1,0 +1,118 @@
+"""The kinds of notifications. A kind is declared here, once, with all that pages, settings and the API say of it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+
+class NotificationKind(models.TextChoices):
+    FOLLOW = "follow", _("follow")
+    LIKE = "like", _("like")
+    REPOST = "repost", _("repost")
+    REACT = "react", _("reaction")
+    REPLY = "reply", _("reply")
+    MENTION = "mention", _("mention")
+    QUOTE = "quote", _("quote")
+    REQUEST = "request", _("follow request")
+    POST = "post", _("new post")
+    EDIT = "edit", _("edit")
+    POLL = "poll", _("end of a poll")
+
+
+def choices() -> list[tuple[str, "StrPromise"]]:
+    """Of the fields of models: named, so that a new kind is no migration."""
+    return NotificationKind.choices
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said of a kind. `type` is Mastodon's name of it, `setting` completes "Tell me when".
+
+    `line` follows the name of who did it, `line_of_several` if others did, too. Kinds with a `group` are one line for
+    all who did it about the same post: the word that the keys of such groups begin with.
+    """
+
+    type: str
+    setting: "StrPromise"
+    icon: str
+    line: "StrPromise"
+    line_of_several: "StrPromise | None" = None
+    group: str = ""
+
+
+# In the order of the settings.
+TOLD: dict[str, Told] = {
+    NotificationKind.FOLLOW: Told(
+        "follow",
+        _("Somebody follows you"),
+        "user-plus",
+        _("followed you"),
+        ngettext_lazy("and %(n)s other followed you", "and %(n)s others followed you", "n"),
+        group="follow",
+    ),
+    # its line has a link to the requests
+    NotificationKind.REQUEST: Told(
+        "follow_request", _("Somebody asks to follow you"), "user-plus", _("follow request")
+    ),
+    NotificationKind.MENTION: Told(
+        "mention", _("Somebody mentions you"), "at-sign", _("mentioned you")
+    ),
+    NotificationKind.REPLY: Told(
+        "mention", _("Somebody replies to you"), "message-circle", _("replied to you")
+    ),
+    NotificationKind.QUOTE: Told("quote", _("Somebody quotes you"), "quote", _("quoted your post")),
+    NotificationKind.REPOST: Told(
+        "reblog",
+        _("Somebody reposts your post"),
+        "repeat-2",
+        _("reposted your post"),
+        ngettext_lazy(
+            "and %(n)s other reposted your post", "and %(n)s others reposted your post", "n"
+        ),
+        group="reblog",
+    ),
+    NotificationKind.LIKE: Told(
+        "favourite",
+        _("Somebody likes your post"),
+        "heart",
+        _("liked your post"),
+        ngettext_lazy("and %(n)s other liked your post", "and %(n)s others liked your post", "n"),
+        group="favourite",
+    ),
+    NotificationKind.REACT: Told(
+        "reaction",
+        _("Somebody reacts to your post"),
+        "heart",
+        _("reacted to your post"),
+        ngettext_lazy(
+            "and %(n)s other reacted to your post", "and %(n)s others reacted to your post", "n"
+        ),
+        group="reaction",
+    ),
+    NotificationKind.POST: Told(
+        "status",
+        _("Somebody posts whose posts you asked to be told of"),
+        "bell",
+        _("published a post"),
+    ),
+    NotificationKind.EDIT: Told(
+        "update",
+        _("A post that you reposted was edited"),
+        "pencil",
+        _("edited a post that you reposted"),
+    ),
+    NotificationKind.POLL: Told(
+        "poll",
+        _("A poll has ended that you asked or voted in"),
+        "info",
+        _("published a poll that has ended"),
+    ),
+}
+if untold := set(NotificationKind) - TOLD.keys():
+    raise TypeError(f"TOLD lacks {', '.join(untold)}")
