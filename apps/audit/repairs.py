@@ -18,6 +18,7 @@ from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower, PendingFollow
 from apps.posts.actions import journal
 from apps.posts.models import PendingPost, Post
+from apps.posts.store import links_of
 from apps.posts.visibility import ADDRESSED
 from apps.sql import database_time
 from apps.timeline.fanout import dispatch, split
@@ -131,7 +132,7 @@ def finish_post(pending: PendingPost) -> bool:
         outbox.repair(pending.author_id)
         report = reconcile.Report()
         reconcile.reconcile_batch(reconcile.USERS, pending.author_id - 1, report, fix=True, limit=1)
-        for target in journal.links_of(pending.post_id):
+        for target in links_of(pending.post_id):
             reconcile.reconcile_batch(reconcile.POSTS, target - 1, report, fix=True, limit=1)
     return differed
 

@@ -224,7 +224,7 @@ def test_posts_of_one_author_at_once_all_get_ids_that_grow(transactional_db):
 def set_clock(monkeypatch, text):
     """What PostgreSQL's clock says from now on."""
     now = datetime.fromisoformat(text).timestamp()
-    monkeypatch.setattr("apps.posts.actions.publish.clock", lambda _counts: now)
+    monkeypatch.setattr("apps.posts.store.clock", lambda _counts: now)
 
 
 def test_a_clock_set_back_keeps_the_order_of_an_authors_posts(alice, monkeypatch):

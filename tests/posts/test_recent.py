@@ -346,7 +346,7 @@ def test_a_restricted_post_that_was_planted_is_not_shown(alice, committed):
 @contextmanager
 def at(moment):
     """PostgreSQL's clock and this process's."""
-    clock = mock.patch("apps.posts.actions.publish.clock", side_effect=lambda _counts: time.time())
+    clock = mock.patch("apps.posts.store.clock", side_effect=lambda _counts: time.time())
     with time_machine.travel(moment, tick=False), clock:
         yield
 

@@ -86,7 +86,7 @@ def seconds_ago(number: float) -> Iterator[None]:
     def clock(_counts: UserCounts) -> float:
         return time.time() - number
 
-    with mock.patch("apps.posts.actions.publish.clock", clock):
+    with mock.patch("apps.posts.store.clock", clock):
         yield
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from apps.posts.actions import publish as publishing
+from apps.posts import store
 from tests.support.factories import deliver, publish
 from tests.support.pages import EMPTY
 
@@ -20,7 +20,7 @@ def days(alice, monkeypatch):
     posts = []
     for number, body in enumerate(["Thursday's pear", "Friday's pear", "Saturday's pear"]):
         at = float(NOON + number * DAY)
-        monkeypatch.setattr(publishing, "clock", lambda _counts, at=at: at)
+        monkeypatch.setattr(store, "clock", lambda _counts, at=at: at)
         posts.append(publish(alice, body))
     monkeypatch.undo()
     deliver()

@@ -257,7 +257,9 @@ def test_what_is_said_below_a_card(shown, bob, rf):
         parts = zip(light.factors, values, (0.45, 0.3, 0.25), strict=True)
         scored = Scored(item.id, item.id, tuple(Part(*part) for part in parts))
         entries = [Entry(item, scored, 7)]
-        page = rendered("{% load cards %}{% ranked_cards items %}", rf, bob, entries, why=True)
+        page = rendered("{% load ranking %}{% ranked_cards items %}", rf, bob, entries, why=True)
         assert f"<td><b>{scored.score:.2f}</b></td>" in page
         assert 'aria-posinset="7"' in page
-    assert "<details" not in rendered("{% load cards %}{% ranked_cards items %}", rf, bob, entries)
+    assert "<details" not in rendered(
+        "{% load ranking %}{% ranked_cards items %}", rf, bob, entries
+    )

@@ -18,6 +18,7 @@ from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
 from apps.errors import Invalid, NotFound, invalid
 from apps.events.actions import record
+from apps.posts import store
 from apps.posts.actions.attachments import pictures_of, rearrange
 from apps.posts.actions.drafts import (
     PictureChange,
@@ -30,9 +31,7 @@ from apps.posts.actions.drafts import (
     clean_body,
     kind_of,
 )
-from apps.posts.actions.journal import journaled
 from apps.posts.actions.polls import poll_of, replace_poll
-from apps.posts.actions.publish import clock, lock_author, next_revision
 from apps.posts.cache import cache_edited
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
@@ -95,7 +94,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
                 _save_version(counts, post, pictures, mentions)
             return post
         revision.save(force_insert=True)
-        post.edited_at = datetime.fromtimestamp(clock(counts), UTC)
+        post.edited_at = datetime.fromtimestamp(store.clock(counts), UTC)
         added = _update_mentions(post, list(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC
         rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
@@ -142,9 +141,9 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
 def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
     """A transaction that changes one's own post, which is locked; and one's counts, which are too. NotFound."""
     with transaction.atomic():
-        counts = lock_author(author)
+        counts = store.lock_author(author)
         post = _locked(author, post_id)
-        with journaled(author.pk, post_id):
+        with store.journaled(author.pk, post_id):
             yield counts, post
 
 
@@ -191,9 +190,7 @@ def _save_version(
     counts: UserCounts, post: Post, pictures: list[Picture], mentions: dict[str, int]
 ) -> None:
     """Save a new version of a post, and update the caches."""
-    post.version += 1
-    post.save(update_fields=_COLUMNS)
-    UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=next_revision(post, counts))
+    store.save_version(post, counts, _COLUMNS)
     content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
     cache_edited(counts, content)
 

@@ -1,20 +1,16 @@
-"""The journal of posts whose rows lie on other servers (`manage shards split --posts`), and what finishes them.
+"""Finishes changes of posts that were interrupted while their rows were written to other servers (`store`).
 
-postgres_fdw commits there first and here last, without a second phase: a crash in between leaves a post without its
-event, counts and tags, or an edit of which no cache hears. A row of the journal is committed before such a change and
-deleted by the change itself; the auditor finishes what is left (`apps.audit.repairs`).
+A crash between the commits leaves a post without its event, counts and tags, or an edit of which no cache hears. What
+the journal still has of it the auditor finishes (`apps.audit.repairs`).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from apps import shards
 from apps.accounts.models import UserCounts
 from apps.events.actions import record
 from apps.posts.actions.attachments import detach, pictures_of
@@ -26,38 +22,7 @@ from apps.posts.models import Kind, PendingPost, Poll, Post, Revision
 from apps.posts.queries import mentions_of
 from apps.tags.actions import delete_tags
 
-_INSERT = """
-INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
-"""
-_DELETE = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
 EDIT_BEGINS = timedelta(seconds=10)  # before its row: it reads its post, perhaps on another server
-
-
-@contextmanager
-def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator[None]:
-    """Around a change of a post, inside its transaction and under the lock of its author."""
-    if not shards.lie_elsewhere(author_id):
-        yield
-        return
-    pending_id = shards.committed(_INSERT, post_id, author_id, is_new)
-    try:
-        yield
-    except Exception:
-        shards.committed(_DELETE, pending_id)  # the change is not committed anywhere
-        raise
-    PendingPost.objects.filter(pk=pending_id).delete()
-
-
-def last_interrupted_id(author_id: int) -> int:
-    """The last id of an author that an interrupted publication may have taken; 0 for none."""
-    rows = PendingPost.objects.filter(author_id=author_id, is_new=True)
-    return rows.aggregate(last=Max("post_id"))["last"] or 0
-
-
-def links_of(post_id: int) -> list[int]:
-    """What a post answers and what it shares, which never change: these count it."""
-    rows = Post.objects.filter(pk=post_id).values_list("reply_to", "source")
-    return sorted({target for links in rows for target in links if target is not None})
 
 
 @transaction.atomic

@@ -1,30 +1,24 @@
 """Publishes, reposts and deletes posts. Locks the author's counts first, then those of posts."""
 
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext
-from datetime import UTC, datetime
 
 from django.db import transaction
-from django.db.models import F
-from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from apps import shards
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import put_writes
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
 from apps.accounts.staff import is_permitted, log_action, require_permission
 from apps.errors import NotAllowed, NotFound, invalid
-from apps.events.actions import RECORD, dispatch_after_commit, record, recording
+from apps.events.actions import dispatch_after_commit, record
 from apps.graph.queries import exact_relations
+from apps.posts import store
 from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import attach, attach_uploads, detach, lock_uploads
 from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft, kind_of
-from apps.posts.actions.journal import journaled, last_interrupted_id, links_of
 from apps.posts.actions.polls import clear_poll, create_poll
 from apps.posts.cache import (
-    POST_COUNTS,
     POST_COUNTS_TABLE,
     cache_deleted,
     cache_published,
@@ -34,43 +28,17 @@ from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import (
     OPEN,
     Attachment,
-    Counts,
     IdempotencyKey,
     Kind,
     Post,
-    Revision,
     Visibility,
 )
 from apps.posts.queries import visible_source
-from apps.sql import Columns, rows_of
 from apps.tags.actions import delete_tags, write_tags
 from apps.texts import normalise
 from apps.throttling import check_rate_limit
-from feedcache.ids import next_post_id, second_of
 from feedcache.rate_limit import RateLimitResult
 from feedcache.read_through import QueueWrites
-from feedcache.structures.counters.records import Row
-
-_POST, _COUNTS = Columns(Post), Columns(UserCounts)
-_LOCK = f"""
-SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
-FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
-"""  # noqa: S608 -- constants
-# All rows of a publication in one statement, so that their number costs no round trips: the post, its counts, whom it
-# mentions, the counts of its author, and its events. The foreign keys are checked at the commit.
-_PUBLISH = f"""
-WITH post AS ({_POST.insertion()}),
-post_counts AS (
-    INSERT INTO posts_postcounts (post_id, {", ".join(Counts._fields)}) VALUES (%(id)s{", 0" * len(Counts._fields)})
-),
-mentions AS (INSERT INTO posts_mention (post_id, user_id) SELECT %(id)s, unnest(%(mentioned)s::bigint[])),
-event AS ({RECORD})
-UPDATE accounts_usercounts SET
-    posts = posts + %(counted)s, last_post_id = %(id)s, last_open_post_id = %(last_open_post_id)s,
-    wrote_restricted = %(wrote_restricted)s, outbox_revision = %(outbox_revision)s, revision = revision + 1
-WHERE user_id = %(author_id)s
-RETURNING user_id, revision, followers, following, posts, ARRAY(SELECT id FROM event)
-"""  # noqa: S608 -- constants
 
 DELETE_POSTS = "posts.delete_post"  # the admin's permission
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
@@ -103,7 +71,7 @@ def publish_post(
     with transaction.atomic():
         if (earlier := _existing_post(idempotency.claim(request))) is not None:
             return earlier
-        counts = lock_author(author)
+        counts = store.lock_author(author)
         POST_COUNTS_TABLE.lock([linked.id for linked in (parent, quoted) if linked])
         post = _new_post(author, counts, draft, body, parent, quoted)
         _check_quoted_is_named(post, quoted, mentions.values())
@@ -139,13 +107,13 @@ def repost(
         raise NotAllowed(_("Only public posts can be reposted."))
     check_rate_limit("publish", str(author.pk), counted=counted)
     with transaction.atomic():
-        counts = lock_author(author)
+        counts = store.lock_author(author)
         POST_COUNTS_TABLE.lock([source.id])
         if (earlier := repost_of(author, source.id)) is not None:
             return earlier
-        post = Post(id=_next_id(counts), author=author, source_id=source.id)
+        post = Post(id=store.next_id(counts), author=author, source_id=source.id)
         post.kind, post.thread_id = Kind.REPOST, post.pk
-        post.created_at = _created_at(post.pk, clock(counts))
+        post.created_at = store.created_at(post.pk, counts)
         post.content = PostContent.of(post)
         _insert(post, counts, source, more_writes=more_writes)
     return post
@@ -164,11 +132,11 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
     Permissions and errors as for `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
-    links = links_of(post_id) if shards.are_used() else []
+    links = store.links_to_lock(post_id)
     with transaction.atomic():
         counts = UserCounts.objects.select_for_update().get(pk=owner)
         POST_COUNTS_TABLE.lock(links)
-        with journaled(owner, post_id):
+        with store.journaled(owner, post_id):
             return _delete(counts, post_id, by=by, keep_pictures=keep_pictures)
 
 
@@ -178,14 +146,7 @@ def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) 
     post = Post.objects.select_for_update().get(pk=post_id)
     if post.deleted_at is not None:
         raise NotFound(_("This post isn't here."))
-    Post.objects.filter(pk=post_id).update(
-        deleted_at=Now(), version=F("version") + 1, body="", content_warning=""
-    )
-    Revision.objects.filter(post=post).delete()
-    USER_COUNTS.change(
-        owner, {"posts": -_counted(post)}, outbox_revision=next_revision(post, counts)
-    )
-    _count_links(post, -1)
+    store.bury(post, counts)
     cache_deleted(counts, post)
     detach(post, keep=keep_pictures and owner == by.pk)
     clear_poll(post)
@@ -221,32 +182,6 @@ def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
     return len(reposts)
 
 
-def lock_author(author: User) -> UserCounts:
-    """The author's counts row, locked: all writes of an author are serialised."""
-    [(*columns, now)] = rows_of(_LOCK, {"author": author.pk})
-    counts = _COUNTS.instance(columns)
-    counts.locked_at = now
-    return counts
-
-
-def clock(counts: UserCounts) -> float:
-    """Seconds since 1970 by PostgreSQL, when the row was locked. Web servers differ, and their clocks go wrong: a post
-    from tomorrow would stand above all others, and readers who ask for newer ones would get none until then.
-    """
-    return counts.locked_at
-
-
-def next_revision(post: Post, counts: UserCounts) -> int:
-    """The outbox revision after a change of this post; `counts` as it was locked.
-
-    It versions the ids and contents of the author's open posts; restricted ones do not change it.
-    """
-    if post.visibility not in OPEN:
-        return counts.outbox_revision
-    post.outbox_revision = counts.outbox_revision + 1
-    return post.outbox_revision
-
-
 def _new_post(
     author: User,
     counts: UserCounts,
@@ -258,7 +193,7 @@ def _new_post(
     """A new post without its kind, not written yet."""
     visibility, circle_id = audience(author.pk, draft, parent)
     post = Post(
-        id=_next_id(counts),
+        id=store.next_id(counts),
         author=author,
         body=body,
         content_warning=normalise(draft.content_warning),
@@ -274,7 +209,7 @@ def _new_post(
         reply_to_id=parent.id if parent else None,
     )
     post.thread_id = parent.thread_id if parent else post.pk
-    post.created_at = _created_at(post.pk, clock(counts))
+    post.created_at = store.created_at(post.pk, counts)
     return post
 
 
@@ -290,66 +225,24 @@ def _insert(
     mentioned: Collection[int] = (),
     more_writes: Callable[[Post], QueueWrites] | None,
 ) -> None:
-    """The last step of a publication: counts of others' posts stay locked only for a moment."""
-    is_open = post.visibility in OPEN
-    values = {
-        **_POST.values(post),
-        **recording("post_published", post_id=post.pk),
-        "mentioned": list(mentioned),
-        "counted": _counted(post),
-        "last_open_post_id": post.pk if is_open else counts.last_open_post_id,
-        "wrote_restricted": counts.wrote_restricted or not is_open,
-        "outbox_revision": next_revision(post, counts),
-    }
-    is_sharded = shards.are_used()
-    with journaled(post.author_id, post.pk, is_new=True) if is_sharded else nullcontext():
-        [(author_id, revision, *numbers, event_ids)] = rows_of(_PUBLISH, values)
-    _count_links(post, +1)
-    writes = [put_writes(USER_COUNTS, Row(author_id, tuple(numbers), revision))]
+    """Write a post, and its caches after the commit, with `more_writes` in the same trip."""
+    written = store.insert(post, counts, mentioned=mentioned)
+    writes = [put_writes(USER_COUNTS, written.counts)]
     if more_writes:
         writes.append(more_writes(post))
     cache_published(counts, post.content, source, writes)
-    dispatch_after_commit(event_ids)
+    dispatch_after_commit(written.event_ids)
 
 
 def _note_published(author: User, counts: UserCounts, post: Post) -> None:
     """Set the counts to what the transaction has written."""
     counts.last_post_id = post.pk
-    counts.posts += _counted(post)
+    counts.posts += store.counted(post)
     if post.visibility in OPEN:
         counts.last_open_post_id = post.pk
     else:
         counts.wrote_restricted = True
     author.counts = counts
-
-
-def _counted(post: Post) -> int:
-    """What a post adds to public counts: only open posts count."""
-    return 1 if post.visibility in OPEN else 0
-
-
-def _count_links(post: Post, delta: int) -> None:
-    if not _counted(post):
-        return
-    shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"
-    links = [(post.reply_to_id, "replies"), (post.source_id, shared_as)]
-    for target_id, column in sorted(
-        (target, column) for target, column in links if target is not None
-    ):
-        POST_COUNTS.change(target_id, {column: delta})
-
-
-def _created_at(post_id: int, now: float) -> datetime:
-    # the second is the id's, which the guard may move; milliseconds are only for display
-    second = second_of(post_id)
-    return datetime.fromtimestamp(now if int(now) == second else second, UTC)
-
-
-def _next_id(counts: UserCounts) -> int:
-    last_id = counts.last_post_id
-    if shards.are_used():
-        last_id = max(last_id, last_interrupted_id(counts.pk))
-    return next_post_id(counts.pk, last_id=last_id, now=int(clock(counts)))
 
 
 def _existing_post(key: IdempotencyKey | None) -> Post | None:

@@ -24,7 +24,7 @@ from apps.graph.actions import (
 from apps.graph.groups.actions import add_members, create_group, leave_circle
 from apps.graph.models import Circle, Followee, PastRelation
 from apps.pagination import Cursor
-from apps.posts.actions import publish as publishing
+from apps.posts import store
 from apps.posts.actions.publish import delete_post, repost
 from apps.tags.actions import follow_tag, purge_past_follows, unfollow_tag
 from apps.tags.models import PastTagFollow
@@ -175,9 +175,7 @@ class History:
         }  # fmt: skip
         for number in range(STEPS):
             second = self.start + number * 60
-            self.monkeypatch.setattr(
-                publishing, "clock", lambda _counts, second=second: float(second)
-            )
+            self.monkeypatch.setattr(store, "clock", lambda _counts, second=second: float(second))
             (verb,) = self.random.choices(list(verbs), list(verbs.values()))
             try:
                 done = getattr(self, verb)()

@@ -1,0 +1,183 @@
+"""Writes posts and their counts: the only module that knows how these are laid out, on one server or on several.
+
+A change is made in a transaction that holds the lock of its author's counts (`lock_author`), and after it those of the
+posts that it counts. On several servers postgres_fdw commits there first and here last, without a second phase: a row
+of the journal (`PendingPost`) is committed before such a change and deleted by the change itself, and the auditor
+finishes what is left (`actions.journal`).
+"""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from django.db.models import F, Max
+from django.db.models.functions import Now
+
+from apps import shards
+from apps.accounts.cache import USER_COUNTS
+from apps.accounts.models import User, UserCounts
+from apps.events.actions import RECORD, recording
+from apps.posts.cache import POST_COUNTS
+from apps.posts.models import OPEN, Counts, Kind, PendingPost, Post, Revision
+from apps.sql import Columns, rows_of
+from feedcache.ids import next_post_id, second_of
+from feedcache.structures.counters.records import Row
+
+_POST, _COUNTS = Columns(Post), Columns(UserCounts)
+_LOCK = f"""
+SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
+FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
+"""  # noqa: S608 -- constants
+# All rows of a publication in one statement, so that their number costs no round trips: the post, its counts, whom it
+# mentions, the counts of its author, and its events. The foreign keys are checked at the commit.
+_INSERT = f"""
+WITH post AS ({_POST.insertion()}),
+post_counts AS (
+    INSERT INTO posts_postcounts (post_id, {", ".join(Counts._fields)}) VALUES (%(id)s{", 0" * len(Counts._fields)})
+),
+mentions AS (INSERT INTO posts_mention (post_id, user_id) SELECT %(id)s, unnest(%(mentioned)s::bigint[])),
+event AS ({RECORD})
+UPDATE accounts_usercounts SET
+    posts = posts + %(counted)s, last_post_id = %(id)s, last_open_post_id = %(last_open_post_id)s,
+    wrote_restricted = %(wrote_restricted)s, outbox_revision = %(outbox_revision)s, revision = revision + 1
+WHERE user_id = %(author_id)s
+RETURNING user_id, revision, followers, following, posts, ARRAY(SELECT id FROM event)
+"""  # noqa: S608 -- constants
+_NOTE = """
+INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
+"""
+_FORGET = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
+
+
+class Written(NamedTuple):
+    """What a publication has written: the author's counts, and the events to dispatch after the commit."""
+
+    counts: Row
+    event_ids: list[int]
+
+
+def lock_author(author: User) -> UserCounts:
+    """The author's counts row, locked: all writes of an author are serialised."""
+    [(*columns, now)] = rows_of(_LOCK, {"author": author.pk})
+    counts = _COUNTS.instance(columns)
+    counts.locked_at = now
+    return counts
+
+
+def clock(counts: UserCounts) -> float:
+    """Seconds since 1970 by PostgreSQL, when the row was locked. Web servers differ, and their clocks go wrong: a post
+    from tomorrow would stand above all others, and readers who ask for newer ones would get none until then.
+    """
+    return counts.locked_at
+
+
+def next_revision(post: Post, counts: UserCounts) -> int:
+    """The outbox revision after a change of this post; `counts` as it was locked.
+
+    It versions the ids and contents of the author's open posts; restricted ones do not change it.
+    """
+    if post.visibility not in OPEN:
+        return counts.outbox_revision
+    post.outbox_revision = counts.outbox_revision + 1
+    return post.outbox_revision
+
+
+def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -> Written:
+    """Write a post with all that belongs to it. The last step: counts of other posts stay locked for a moment only."""
+    is_open = post.visibility in OPEN
+    values = {
+        **_POST.values(post),
+        **recording("post_published", post_id=post.pk),
+        "mentioned": list(mentioned),
+        "counted": counted(post),
+        "last_open_post_id": post.pk if is_open else counts.last_open_post_id,
+        "wrote_restricted": counts.wrote_restricted or not is_open,
+        "outbox_revision": next_revision(post, counts),
+    }
+    with journaled(post.author_id, post.pk, is_new=True):
+        [(author_id, revision, *numbers, event_ids)] = rows_of(_INSERT, values)
+    _count_links(post, +1)
+    return Written(Row(author_id, tuple(numbers), revision), event_ids)
+
+
+def bury(post: Post, counts: UserCounts) -> None:
+    """Leave a tombstone of a post: the row without its text, and without its revisions."""
+    Post.objects.filter(pk=post.pk).update(
+        deleted_at=Now(), version=F("version") + 1, body="", content_warning=""
+    )
+    Revision.objects.filter(post=post).delete()
+    revision = next_revision(post, counts)
+    USER_COUNTS.change(counts.pk, {"posts": -counted(post)}, outbox_revision=revision)
+    _count_links(post, -1)
+
+
+def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> None:
+    """Save these columns of a post, of which `version` is one, as a new version."""
+    post.version += 1
+    post.save(update_fields=columns)
+    UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=next_revision(post, counts))
+
+
+@contextmanager
+def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator[None]:
+    """Around a change of a post, inside its transaction and under the lock of its author."""
+    if not shards.lie_elsewhere(author_id):
+        yield
+        return
+    pending_id = shards.committed(_NOTE, post_id, author_id, is_new)
+    try:
+        yield
+    except Exception:
+        shards.committed(_FORGET, pending_id)  # the change is not committed anywhere
+        raise
+    PendingPost.objects.filter(pk=pending_id).delete()
+
+
+def _last_interrupted_id(author_id: int) -> int:
+    """The last id of an author that an interrupted publication may have taken; 0 for none."""
+    rows = PendingPost.objects.filter(author_id=author_id, is_new=True)
+    return rows.aggregate(last=Max("post_id"))["last"] or 0
+
+
+def links_to_lock(post_id: int) -> list[int]:
+    """The posts whose counts a deletion changes, to be locked before it; none on one server, where the change locks."""
+    return links_of(post_id) if shards.are_used() else []
+
+
+def links_of(post_id: int) -> list[int]:
+    """What a post answers and what it shares, which never change: these count it."""
+    rows = Post.objects.filter(pk=post_id).values_list("reply_to", "source")
+    return sorted({target for links in rows for target in links if target is not None})
+
+
+def counted(post: Post) -> int:
+    """What a post adds to public counts: only open posts count."""
+    return 1 if post.visibility in OPEN else 0
+
+
+def _count_links(post: Post, delta: int) -> None:
+    """Count an open post, or count it no more, at what it answers and shares."""
+    if not counted(post):
+        return
+    shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"
+    links = [(post.reply_to_id, "replies"), (post.source_id, shared_as)]
+    for target_id, column in sorted(
+        (target, column) for target, column in links if target is not None
+    ):
+        POST_COUNTS.change(target_id, {column: delta})
+
+
+def created_at(post_id: int, counts: UserCounts) -> datetime:
+    """The date of a new post: the second is the id's, which the guard may move; milliseconds are only for display."""
+    now = clock(counts)
+    second = second_of(post_id)
+    return datetime.fromtimestamp(now if int(now) == second else second, UTC)
+
+
+def next_id(counts: UserCounts) -> int:
+    """The id of the author's next post; `counts` as it was locked."""
+    last_id = counts.last_post_id
+    if shards.are_used():
+        last_id = max(last_id, _last_interrupted_id(counts.pk))
+    return next_post_id(counts.pk, last_id=last_id, now=int(clock(counts)))
