@@ -40,7 +40,10 @@ def _gate(since: str) -> list[str]:
     """The quick steps alone, which fail in seconds; then the tests, the slow steps and short forms beside them."""
     if failed := lint.run(lint.steps(lint.QUICK)):
         return failed
-    with _tests(_left_out(since)) as tests, ThreadPoolExecutor(1) as beside:
+    with (
+        _tests(testing.left_out(since, "the nightly run")) as tests,
+        ThreadPoolExecutor(1) as beside,
+    ):
         others = beside.submit(_beside, tests)
         return [*(["tests"] if tests.wait() else []), *others.result()]
 
@@ -77,19 +80,6 @@ def _end(tests: subprocess.Popen[bytes]) -> None:
     """As Ctrl-C does: pytest stops its servers and sums up."""
     if tests.poll() is None:
         tests.send_signal(signal.SIGTERM)
-
-
-def _left_out(since: str) -> list[str]:
-    """Folders of tests that nothing has touched since a commit; none when no commit is given."""
-    if not since:
-        return []
-    command = [*testing.module("tools.changes"), since]
-    found = subprocess.run(
-        command, cwd=ROOT, env=testing.environment(), stdout=subprocess.PIPE, text=True, check=True
-    )
-    if folders := found.stdout.split():
-        say(f"Untouched since {since}, left to the nightly run: {', '.join(folders)}")
-    return folders
 
 
 # The night

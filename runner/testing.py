@@ -1,6 +1,8 @@
 """`./run test`: which tests run, in how many processes, and in which environment."""
 
 import os
+import shutil
+import subprocess
 import sys
 import time
 from typing import NoReturn
@@ -48,7 +50,8 @@ CHOICES = (
 ONE_PROCESS = ("-n", "--numprocesses", "--pdb", "--trace")
 MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
 HELP = """\
-  ./run test                 the quick tests, in four minutes: units, pages and endpoints on real servers
+  ./run test                 the quick tests, in four minutes: units, pages and endpoints on real servers;
+                             those of feedcache, runner and tools when what they test differs from origin
   ./run test --all           every test: also whole processes, browsers, clusters, and what takes long
   ./run test PATH ... -k X   exactly these, whatever they need
   ./run test -m browser      the tests with one marker: flows, browser, clusters, long, gate
@@ -66,9 +69,39 @@ def test(arguments: list[str]) -> NoReturn:
         say(HELP.format(processes=MAX_PROCESSES))
         sys.exit()
     command = [*module("pytest"), *pytest_arguments(arguments)]
+    if QUICK in command:
+        command += [f"--ignore={folder}" for folder in left_out(_published(), "the check")]
     os.chdir(ROOT)
     started = {STARTED: os.environ[STARTED]}
     os.execve(command[0], command, {**environment(), **started})  # noqa: S606 -- no shell needed
+
+
+def left_out(since: str, remaining: str) -> list[str]:
+    """Folders of tests that nothing has touched since a commit, and the words that leave them to something else.
+
+    None without a commit.
+    """
+    if not since:
+        return []
+    command = [*module("tools.changes"), since]
+    found = subprocess.run(
+        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=True
+    )
+    if folders := found.stdout.split():
+        say(f"Untouched since {since[:8]}, left to {remaining}: {', '.join(folders)}")
+    return folders
+
+
+def _published() -> str:
+    """The last commit that this checkout has in common with what it was cloned from; empty where there is none."""
+    if shutil.which("git") is None:
+        return ""
+    for upstream in ("@{upstream}", "origin/HEAD"):
+        command = ["git", "merge-base", "HEAD", upstream]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            return found.stdout.strip()
+    return ""
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:
