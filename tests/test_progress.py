@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from runner.testing import QUICK
+from tests.support import collection
 from tests.support.markers import FIXTURES
 from tests.support.progress import TRIAL_SECONDS, Estimate, pytest_terminal_summary
 
@@ -23,6 +24,23 @@ def test_every_marker_is_left_out_of_a_quick_run(pytestconfig):
     left_out = set(re.findall(r"\w+", QUICK)) - {"not", "or"}
     assert left_out == {"flows", "browser", "clusters", "long"}
     assert left_out | {"gate"} <= registered
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_every_process_collects_the_same_from_another_place_and_nothing_that_is_ignored(number):
+    ignored = ["tests/feedcache", "tests/tools"]
+    config = SimpleNamespace(
+        workerinput={"workerid": f"gw{number}", "workercount": 3},
+        args=["tests"],
+        rootpath=ROOT,
+        getini=lambda _name: ["tests"],
+        getoption=lambda _name: ignored,
+    )
+    collection.pytest_configure(config)  # type: ignore[arg-type]  # as much as it uses
+    found = {Path(place).relative_to(ROOT).as_posix() for place in config.args}
+    assert {"tests/posts", "tests/test_progress.py"} <= found
+    assert found.isdisjoint(ignored)
+    assert (config.args == sorted(config.args)) == (number == 0)
 
 
 def test_without_durations_every_test_counts_the_same():

@@ -16,8 +16,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is None or config.args != config.getini("testpaths"):
         return
     [folder] = config.args
+    # pytest ignores nothing that it is told to collect by name
+    ignored = {Path(config.rootpath, name) for name in config.getoption("ignore") or ()}
     places = sorted(
-        str(path) for path in Path(config.rootpath, folder).iterdir() if _has_tests(path)
+        str(path)
+        for path in Path(config.rootpath, folder).iterdir()
+        if _has_tests(path) and path not in ignored
     )
     begin = len(places) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
     config.args = places[begin:] + places[:begin]
