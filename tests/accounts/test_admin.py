@@ -32,6 +32,8 @@ def lists() -> list[str]:
     ]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("path", ["/admin/", *lists()])
 def test_only_staff_get_in(page_of, alice, path):
     refused = page_of(None).get(path)

@@ -37,6 +37,8 @@ class TestCropping:
             edges = np.asarray(made.convert("RGB"))[200, [10, 390]].astype(int)
         return "".join("r" if red > blue else "b" for red, _green, blue in edges)
 
+    @pytest.mark.long
+    @pytest.mark.gate
     @each(
         ("box", "kept"),
         [

@@ -351,6 +351,8 @@ def stages_of(answer):
     return [stage.partition(";")[0] for stage in timing.split(", ")]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(alice, carol, api_of, case):
     enemy = make_user()
     for_followers = publish(alice, visibility="followers")

@@ -126,6 +126,8 @@ def test_a_page_that_is_wrong_in_itself_needs_no_second_look(bob, posts, change,
     assert {finding.kind for finding in AuditFinding.objects.all()} == {kind}
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("way", ["deleted", "blocked", "muted", "never there"])
 def test_what_was_shown_although_it_was_gone_is_a_leak(alice, bob, posts, way):
     page = home_timeline(bob, Cursor())

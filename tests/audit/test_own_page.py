@@ -147,6 +147,8 @@ CHANGES: list[tuple[dict[str, object], dict[str, object], str]] = [
 ]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_changed_row_is_named(busy, bob, tmp_path, subtests):
     files = unpacked(page_archive(reader(bob), Cursor(limit=40)))
     for wanted, change, sentence in CHANGES:

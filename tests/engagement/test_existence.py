@@ -391,6 +391,8 @@ def spoiled(key):
         existence().set(key, b"\x00garbage")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("plant", [wrong_type, spoiled])
 @pytest.mark.parametrize("what", ["*phantom*", "phantom:1:*", "{phantom:1}*"])
 def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, what):

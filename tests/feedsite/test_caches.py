@@ -67,6 +67,8 @@ print("all")
     assert all(node.ask("DBSIZE") for node in cluster_nodes), "they are on all nodes"
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_cluster_that_is_away_is_a_miss_for_sessions():
     code = """
 import django; django.setup()

@@ -46,6 +46,8 @@ def give_followees(user, number):
     return list(Followee.objects.filter(owner=user).values_list("followee_id", flat=True))
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_reader_of_twenty_thousand_holds_nobody_up(alice, carol, monkeypatch):
     ids = give_followees(alice, MANY)
     post = publish(carol)

@@ -56,6 +56,8 @@ def walk(query, owner, *, limit):
     return pages.walk(lambda cursor: query(user_by_id(owner.pk), None, cursor), limit)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(("query", "model", "column"), LISTS)
 def test_a_list_is_walked_from_redis_into_postgresql_without_loss(
     star, query, model, column, subtests
@@ -110,6 +112,8 @@ def test_a_head_that_shrank_is_loaded_again(star, monkeypatch):
         assert len(cost.statements) == statements
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(("query", "model", "column"), LISTS)
 def test_every_kind_of_cursor_gives_the_same_page_warm_and_cold(
     star, query, model, column, subtests

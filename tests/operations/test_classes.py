@@ -43,6 +43,8 @@ def test_every_class_in_memcached_asks_for_its_epoch(name):
     assert re.search(rf"family=\"{name}\"|epoch_of\(\"{name}\"\)", source)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("name", CLASSES)
 @pytest.mark.django_db
 def test_a_flush_forgets_one_class_in_redis_and_pages_stay_the_same(name, alice, bob, api_of):

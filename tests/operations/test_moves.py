@@ -162,6 +162,8 @@ def quick(one, monkeypatch):
     monkeypatch.setattr(actions, "reason_to_wait", look)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_command_takes_all_steps_with_their_progress(quick, other, capsys):
     call_command("cache", "move", "timelines", other.url)
     out = capsys.readouterr().out

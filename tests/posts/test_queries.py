@@ -50,6 +50,8 @@ def oracle(viewer, visibility, state):
     return visibility == "followers" and "follower" in viewer and state != "unfollowed"
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_gate_agrees_with_the_rule_for_every_kind_of_viewer(case):
     author = make_user()
     people = {viewer: make_user() for viewer in VIEWERS if viewer not in {"nobody", "author"}}

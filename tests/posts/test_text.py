@@ -362,6 +362,8 @@ def seconds_for(text):
     return time.thread_time() - started
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.waits("regular expressions match in C, where no steps can be counted")
 @pytest.mark.parametrize("pump", PUMPS)
 def test_no_text_is_slow(pump):

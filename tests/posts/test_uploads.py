@@ -103,6 +103,8 @@ def first_of(data):
     return made, Image.open(BytesIO(made.data))
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("data", [stereo(), stereo((3000, 2000), (750, 500)), stereo((5000, 4000), (640, 480))],
                          ids=["stereo", "preview", "large"])  # fmt: skip
 def test_a_jpeg_with_another_picture_inside_is_its_first(data):

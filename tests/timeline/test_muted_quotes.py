@@ -208,6 +208,8 @@ def test_streams_tell_what_pages_show(world):
     assert not any(SECRET in payload for payload in payloads)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_with_and_without_caches_it_is_the_same(world, api_of):
     mute_user(world.reader, world.carol)
     ids = [post.pk for post in world.posts]

@@ -110,6 +110,8 @@ def test_a_wrong_memory_of_what_a_post_shares_does_no_harm(alice, bob, carol):
     assert expected[0].source.reply_to_handle == "carol"
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_a_page_of_the_api_is_eleven_commands_to_redis(alice, bob, carol, waves, api_of, is_shared):
     """A script is one; it reads both windows, all buckets of counts, all chunks of filters. Tests have no rate limit.

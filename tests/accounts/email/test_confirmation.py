@@ -68,6 +68,8 @@ def test_the_join_page_does_not_tell_whose_an_address_is(either):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_joining_by_the_api_does_not_tell_it_either(either):
     seen = []
     for handle, email in (("user_one", TAKEN), ("user_two", FREE)):

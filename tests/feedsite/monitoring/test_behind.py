@@ -233,6 +233,8 @@ def test_bookmarks_that_end_early_say_so(alice, bob, rivers, page_of, api_of, mo
     assert all(ends_early(page_of, api_of, bob, pages).values())
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_without_caches_pages_are_complete_and_lack_nothing(alice, bob, rivers, page_of, api_of):
     """Redis and Memcached are copies: what is not in them comes from PostgreSQL, so there is nothing to say."""
     texts = {}

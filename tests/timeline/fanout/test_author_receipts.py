@@ -130,6 +130,8 @@ def test_a_long_curve_is_thinned_and_ends_where_it_ends(alice, readers):
     assert points == sorted(points, key=lambda point: (point[0], -point[1]))
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("visibility", ["public", "followers"])
 def test_only_the_author_and_staff_see_it(alice, readers, page_of, api_of, visibility):
     post = delivered(alice, "Hear, hear.", visibility=visibility)
