@@ -37,8 +37,7 @@ from apps.timeline.home import Look, assemble_home, home_timeline, look_up
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.rulebook import FILTERED, HOME_RULES, Rule, Verdict
-from apps.timeline.sources.found import Via
-from apps.timeline.thread import visible_item
+from apps.timeline.sources.candidates import Via
 from feedcache.ids import from_base36, parse_id
 from feedcache.stats import traced
 
@@ -125,9 +124,8 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
 def _look_up(viewer: User, post_id: int) -> Look:
     """At the post, or at the newest repost that is on the viewer's home page, of the `MAX_REPOSTS` newest. NotFound."""
-    visible_item(viewer.pk, post_id)
     look = look_up(viewer, post_id)
-    if look is None:  # it has just gone
+    if look is None:
         raise NotFound(_("This post isn't here."))
     if look.is_on_home:
         return look

@@ -13,10 +13,11 @@ class FeedsConfig(AppConfig):
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.feeds import privacy, tabs  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
-        from apps.web.hooks import PAGES, TABS  # noqa: PLC0415 -- needs the models
+        from apps.web.hooks import OWN_TABS, PAGES, TABS  # noqa: PLC0415 -- needs the models
 
         PAGES.add("apps.feeds.pages")
         ENDPOINTS.add("apps.feeds.api")
-        TABS.add(tabs.tabs)
+        TABS.add(tabs.ALL)
+        OWN_TABS.add(tabs.pinned)
         ARCHIVE.add(privacy.ARCHIVE)
         ERASURE.add(privacy.feeds)

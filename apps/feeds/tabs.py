@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable
 
-from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.feeds.queries import pinned_feeds
 from apps.web.hooks import Tab
 
+ALL = Tab(80, "feeds", reverse_lazy("feeds"), _("Feeds"))
 
-def tabs(viewer: User | None) -> Iterable[Tab]:
-    """The feeds that a viewer has as tabs, and the page with all of them."""
+
+def pinned(viewer: User | None) -> Iterable[Tab]:
+    """The feeds that a viewer has as tabs."""
     for feed in pinned_feeds(viewer):
         yield Tab(50, feed.pk, feed.url, feed.name, is_written_by_people=True)
-    yield Tab(80, "feeds", reverse("feeds"), _("Feeds"))

@@ -1,16 +1,13 @@
 """Ranked orders of the home page. Optional."""
 
-from collections.abc import Iterable
-
 from django.apps import AppConfig
-from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
 
 
 class RankingConfig(AppConfig):
     name = "apps.ranking"
-    verbose_name = gettext_lazy("Ranking")
+    verbose_name = _("Ranking")
 
     def ready(self) -> None:
         """Adds a page with a tab, endpoints, a part of explanations, what the auditor compares, a step of erasures."""
@@ -21,11 +18,8 @@ class RankingConfig(AppConfig):
         from apps.timeline.fanout.hooks import DELIVERED  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import PAGES, TABS, Tab  # noqa: PLC0415 -- needs the models
 
-        def tabs(_viewer: object) -> Iterable[Tab]:
-            yield Tab(30, "ranked", reverse("ranked"), _("Ranked"))
-
         PAGES.add("apps.ranking.pages")
-        TABS.add(tabs)
+        TABS.add(Tab(30, "ranked", reverse_lazy("ranked"), _("Ranked")))
         ENDPOINTS.add("apps.ranking.api")
         SECTIONS.add(explain.section)
         NOTES.add(explain.notes)

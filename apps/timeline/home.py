@@ -23,8 +23,9 @@ from apps.timeline.pipeline.page import Assembled, Batches, Reader, assemble
 from apps.timeline.pipeline.promoted import Promotions, no_promotions, promotions_for
 from apps.timeline.pipeline.rulebook import Verdict, decide, passed
 from apps.timeline.pipeline.sampling import sample_home
-from apps.timeline.sources.found import Via
+from apps.timeline.sources.candidates import Via
 from apps.timeline.sources.home import candidates, queue_ranges
+from feedcache.ids import is_possible
 from feedcache.read_through import Batch
 
 
@@ -89,6 +90,8 @@ class Look:
 
 def look_up(viewer: User, post_id: int) -> Look | None:
     """What the page of the viewer's home that has the place of a post decides; None: the viewer may not see it."""
+    if not is_possible(post_id):
+        return None
     place = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
     page = assemble_home(viewer, place, exclude_read=viewer.hides_read)
     if page.verdicts:

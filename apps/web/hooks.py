@@ -1,10 +1,13 @@
 """What optional apps add to the pages."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from apps.accounts.models import User
 from apps.events.hooks import Hook
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class Tab(NamedTuple):
@@ -12,10 +15,11 @@ class Tab(NamedTuple):
 
     place: int
     key: str | int
-    url: str
-    name: str
+    url: "StrOrPromise"
+    name: "StrOrPromise"
     is_written_by_people: bool = False  # its direction is that of its text
 
 
 PAGES = Hook[str]()  # the names of modules with `urlpatterns`: only web servers load them
-TABS = Hook[Callable[[User | None], Iterable[Tab]]]()
+TABS = Hook[Tab]()  # of everybody
+OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # of one viewer: asked with every page

@@ -22,7 +22,7 @@ from django.urls import NoReverseMatch, get_resolver, reverse
 from drf_spectacular.generators import SchemaGenerator
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
-from apps.web.templatetags.tabs import tabs_of
+from apps.web.templatetags.tabs import own_tabs_of, with_tabs_of_everybody
 from apps.audit.comparison.cached import caches
 from apps.audit.hooks import NOTES, SECTIONS
 from apps.timeline.fanout.hooks import DELIVERED
@@ -30,7 +30,7 @@ from django.contrib import admin
 
 call_command("check", fail_level="ERROR")
 print("apps", *sorted(app.name for app in apps.get_app_configs() if app.name in {names!r}))
-print("tabs", *(tab.key for tab in tabs_of(None)))
+print("tabs", *(tab.key for tab in with_tabs_of_everybody(own_tabs_of(None))))
 print("endpoints", *sorted(path for path in SchemaGenerator().get_schema(public=True)["paths"]))
 print("pages", *sorted(name for name in get_resolver().reverse_dict if isinstance(name, str)))
 print("archive", *(part.file for part in (*PARTS, *ARCHIVE)))

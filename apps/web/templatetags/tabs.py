@@ -1,27 +1,32 @@
 """The tabs beside the timelines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from django import template
-from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from apps.accounts.models import User
-from apps.web.hooks import TABS, Tab
+from apps.web.hooks import OWN_TABS, TABS, Tab
 
 register = template.Library()
 
-
-def _core_tabs() -> Iterator[Tab]:
-    yield Tab(10, "following", "/", pgettext("tab", "Following"))
-    yield Tab(20, "public", reverse("public"), _("Square"))
-    yield Tab(60, "lists", reverse("lists"), _("Lists"))
-    yield Tab(70, "tags", reverse("tags"), _("Tags"))
+_CORE = (
+    Tab(10, "following", "/", pgettext_lazy("tab", "Following")),
+    Tab(20, "public", reverse_lazy("public"), _("Square")),
+    Tab(60, "lists", reverse_lazy("lists"), _("Lists")),
+    Tab(70, "tags", reverse_lazy("tags"), _("Tags")),
+)
 
 
 @register.simple_tag
-def tabs_of(viewer: User | None) -> tuple[Tab, ...]:
-    """The tabs that a viewer has, in their order."""
-    more = (tab for tabs in TABS for tab in tabs(viewer))
-    return tuple(sorted([*_core_tabs(), *more], key=lambda tab: tab.place))
+def own_tabs_of(viewer: User | None) -> tuple[Tab, ...]:
+    """The tabs that only this viewer has."""
+    return tuple(tab for tabs in OWN_TABS for tab in tabs(viewer))
+
+
+@register.simple_tag
+def with_tabs_of_everybody(own: Iterable[Tab]) -> list[Tab]:
+    """All tabs of a viewer in their order; inside the fragment, so that they are put together once."""
+    return sorted([*_CORE, *TABS, *own], key=lambda tab: tab.place)
