@@ -5,7 +5,7 @@ request per node asks for all leases of a batch and reads the keys again, so a m
 than the query it may save: single flight is on by default.
 
 A lease is a key of its own, beside the value: so there is one also for a key whose value is deleted or outdated, and
-whoever stores a value need not know of it (docs/decisions/0148).
+what stores a value need not know of it (docs/decisions/0148).
 
 A lease lives one to two seconds; then a waiting caller may win it: a killed loader costs one more load. A caller that
 has waited `WAIT_SECONDS` loads without a lease.

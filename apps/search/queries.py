@@ -21,7 +21,7 @@ from apps.sql import TimeLimit, TooSlow
 from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
-from apps.timeline.sources.found import stored
+from apps.timeline.sources.candidates import stored
 from apps.timeline.thread import visible_item
 from feedcache.ids import MAX_ID, parse_id
 

@@ -1,4 +1,4 @@
-"""Values read through Memcached (`kind`), several classes of data in one round trip (`batch`), bytes (`envelope`)."""
+"""Values read through Memcached (`cache`), several classes of data in one round trip (`batch`), bytes (`envelope`)."""
 
 from feedcache.read_through.batch import (
     Batch,
@@ -7,7 +7,7 @@ from feedcache.read_through.batch import (
     QueueWrites,
     write_together,
 )
-from feedcache.read_through.kind import ReadThrough, append_to_each, name_of_pair
+from feedcache.read_through.cache import ReadThrough, append_to_each, name_of_pair
 
 __all__ = [
     "Batch",

@@ -20,7 +20,7 @@ from feedcache import stats
 from feedcache.connections import Redis, RedisError, configuration, configured_topology
 from feedcache.memcached_node import GENERATIONS_KEY, parse_generations
 from feedcache.memcached_tiers import Read, TieredCache, tiers
-from feedcache.read_through.kind import ReadThrough, ReadThroughCall
+from feedcache.read_through.cache import ReadThrough, ReadThroughCall
 from feedcache.redis_clients import Command, PendingCommands, raise_first_error, server_of
 from feedcache.servers import topology_listener
 

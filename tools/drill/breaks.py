@@ -223,7 +223,7 @@ BREAKS: dict[str, Break] = {
         "relations without a fence", "feedcache.structures.longset", _no_relation_fence
     ),
     "no-outbox-fence": Break(
-        "vectors without a fence", "feedcache.read_through.kind", _no_outbox_fence
+        "vectors without a fence", "feedcache.read_through.cache", _no_outbox_fence
     ),
     "no-generation": Break(
         "returned nodes are trusted", "feedcache.memcached_node", _no_generation
