@@ -30,7 +30,7 @@ from apps.posts.cache import (
     load_reposted,
     open_contents,
 )
-from apps.posts.content.post import CachedPost, Picture, PostContent, State
+from apps.posts.content.post import CachedPost, Picture, PostContent, State, milliseconds
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import (
     OPEN,
@@ -407,7 +407,7 @@ def _version(
         body=row.body,
         content_warning=row.content_warning,
         sensitive=row.sensitive,
-        created_ms=round(row.created_at.timestamp() * 1000),
+        created_ms=milliseconds(row.created_at),
         pictures=tuple(
             replace(pictures[pk], alt=alt) for pk, alt in row.pictures if pk in pictures
         ),

@@ -1,4 +1,9 @@
-from apps.posts.content.post import PostContent
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.posts.content.post import PostContent, milliseconds
 
 CONTENT = PostContent(
     id=1,
@@ -22,6 +27,13 @@ CONTENT = PostContent(
 def test_times_keep_their_milliseconds():
     assert CONTENT.created_at.isoformat() == "2025-06-15T15:06:40.123000+00:00"
     assert CONTENT.edited_at is None
+
+
+@given(st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)))
+def test_a_time_stays_in_its_second(moment):
+    """Posts carry the second in their ids; a page must not say the next one."""
+    shown = datetime.fromtimestamp(milliseconds(moment) / 1000, UTC)
+    assert shown == moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def test_the_html_of_a_content_is_made_once():

@@ -106,7 +106,7 @@ class PollContent:
     def of(cls, poll: Poll) -> "PollContent":
         return cls(
             tuple(poll.options),
-            round(poll.expires_at.timestamp() * 1000),
+            milliseconds(poll.expires_at),
             poll.multiple,
             poll.hide_totals,
         )
@@ -114,6 +114,11 @@ class PollContent:
     @property
     def expires_at(self) -> datetime:
         return datetime.fromtimestamp(self.expires_ms / 1000, UTC)
+
+
+def milliseconds(moment: datetime) -> int:
+    """Since 1970, cut off: rounded, the last half of a millisecond would say the next second, which is not the id's."""
+    return int(moment.timestamp()) * 1000 + moment.microsecond // 1000
 
 
 class State(Enum):
@@ -180,8 +185,8 @@ class PostContent:
             source_id=post.source_id,
             reply_to_id=post.reply_to_id,
             thread_id=post.thread_id,
-            created_ms=round(post.created_at.timestamp() * 1000),
-            edited_ms=round(post.edited_at.timestamp() * 1000) if post.edited_at else None,
+            created_ms=milliseconds(post.created_at),
+            edited_ms=milliseconds(post.edited_at) if post.edited_at else None,
             pictures=tuple(pictures),
             mentions=mentions or {},
             circle_id=post.circle_id,
