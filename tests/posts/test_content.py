@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,9 +29,10 @@ def test_times_keep_their_milliseconds():
     assert CONTENT.edited_at is None
 
 
-@given(st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)))
-def test_a_time_stays_in_its_second(moment):
+@given(st.integers(0, 2**52))
+def test_a_time_stays_in_its_second(microseconds):
     """Posts carry the second in their ids; a page must not say the next one."""
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
     shown = datetime.fromtimestamp(milliseconds(moment) / 1000, UTC)
     assert shown == moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
