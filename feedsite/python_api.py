@@ -93,7 +93,7 @@ def add_activity(  # noqa: PLR0913 -- as its callers name them
         check_labels(visibility, "", len(files))
         uploads = _upload(author, files, kind=verb if verb in KINDS else None)
     draft = draft.with_pictures([upload.pk for upload in uploads])
-    return publishing.publish(author, draft, idempotency_key=key, content_digest=digests).pk
+    return publishing.publish(author, draft, idempotency_key=key, content_digest=digests).post.pk
 
 
 def follow(follower: Person, followee: Person) -> None:

@@ -120,20 +120,20 @@ def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
 
 def _load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
     posts = _read_posts(post_ids)
-    sources = _read_sources(posts)
+    sources = _read_sources([post for post, _content in posts])
     return {
-        post.pk: _entry_of(post, sources.get(post.source_id or 0))
-        for post in posts
+        post.pk: _entry_of(post, content, sources.get(post.source_id or 0))
+        for post, content in posts
         if post.source_id is None or post.source_id in sources  # else the source is out of reach
     }
 
 
-def _entry_of(post: Post, source: "_Source | None") -> CachedPost:
+def _entry_of(post: Post, content: PostContent, source: "_Source | None") -> CachedPost:
     if post.deleted_at is not None:
         return GONE
     if post.visibility not in OPEN:
         return RESTRICTED
-    return _cached_post_of(post.content, source if source and source.visibility in OPEN else None)
+    return _cached_post_of(content, source if source and source.visibility in OPEN else None)
 
 
 def _cached_post_of(content: PostContent, source: "_Source | PostContent | None") -> CachedPost:
@@ -155,7 +155,7 @@ def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
 
 def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, PostContent]:
     posts = shards.or_partly(partial(_read_posts, post_ids, condition))
-    return {post.pk: post.content for post in posts}
+    return {post.pk: content for post, content in posts}
 
 
 _POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
@@ -184,31 +184,29 @@ class _Source(NamedTuple):
     reply_to_id: int | None
 
 
-def _read_posts(post_ids: Collection[int], condition: str = "") -> list[Post]:
-    """Posts with their `content`: one round trip, another one for polls. OperationalError when all are out of reach."""
+def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Post, PostContent]]:
+    """Posts with their contents: one round trip, another one for polls. OperationalError when all are out of reach."""
     ids = possible_ids(post_ids)
     if not ids:
         return []
     shards.require_reachable(ids)
     ids = shards.reachable_ids(ids)
-    rows, attached, mentioned = rows_of_each(_READ_POSTS.format(condition=condition), {"ids": ids})
+    rows, attached, named = rows_of_each(_READ_POSTS.format(condition=condition), {"ids": ids})
     posts = [_POST.instance(row) for row in rows]
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in map(_ATTACHMENT.instance, attached):
         pictures[attachment.post_id or 0].append(Picture.of(attachment))
     mentions: dict[int, dict[str, int]] = defaultdict(dict)
-    for post_id, handle, user_id in mentioned:
+    for post_id, handle, user_id in named:
         mentions[post_id][handle] = user_id
     with_poll = [post.pk for post in posts if post.has_poll]
     polls = Poll.objects.in_bulk(with_poll) if with_poll else {}
-    for post in posts:
-        post.content = PostContent.of(
-            post,
-            pictures=pictures[post.pk],
-            mentions=mentions[post.pk],
-            poll=polls.get(post.pk),
-        )
-    return posts
+
+    def content_of(post: Post) -> PostContent:
+        mentioned, poll = mentions[post.pk], polls.get(post.pk)
+        return PostContent.of(post, pictures=pictures[post.pk], mentions=mentioned, poll=poll)
+
+    return [(post, content_of(post)) for post in posts]
 
 
 def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:

@@ -1,6 +1,6 @@
 """Posts, their counts, mentions, revisions, polls and attachments; muted threads; schedules."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -95,12 +95,6 @@ class Post(models.Model):
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
     pinned_at = models.DateTimeField(_("pinned at"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
-
-    # Not columns. Results of the write of this instance: the author's outbox revision that it made,
-    # whether an equal request had made the post before, and the published `PostContent`.
-    outbox_revision: int | None = None
-    is_repeated = False
-    content: Any = None
 
     class Meta:
         verbose_name, verbose_name_plural = _("post"), _("posts")

@@ -19,6 +19,7 @@ from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import RECORD, recording
 from apps.posts.cache import POST_COUNTS
+from apps.posts.content.post import PostContent
 from apps.posts.models import OPEN, Counts, Kind, PendingPost, Post, Revision
 from apps.sql import Columns, rows_of
 from feedcache.ids import next_post_id, second_of
@@ -57,6 +58,18 @@ class Written(NamedTuple):
     event_ids: list[int]
 
 
+class Changed(NamedTuple):
+    """A post after a change of it, or as it was before its deletion.
+
+    `revision`: the `outbox_revision` of its author that the change made; None: it made none. `content`: of a new post;
+    None for one that was there before, made by an equal request or an earlier repost.
+    """
+
+    post: Post
+    revision: int | None = None
+    content: PostContent | None = None
+
+
 def lock_author(author: User) -> UserCounts:
     """The author's counts row, locked: all writes of an author are serialised."""
     [(*columns, now)] = rows_of(_LOCK, {"author": author.pk})
@@ -72,15 +85,12 @@ def clock(counts: UserCounts) -> float:
     return counts.locked_at
 
 
-def next_revision(post: Post, counts: UserCounts) -> int:
-    """The outbox revision after a change of this post; `counts` as it was locked.
+def next_revision(post: Post, counts: UserCounts) -> int | None:
+    """The `outbox_revision` that a change of this post makes, None for none; `counts` as it was locked.
 
     It versions the ids and contents of the author's open posts; restricted ones do not change it.
     """
-    if post.visibility not in OPEN:
-        return counts.outbox_revision
-    post.outbox_revision = counts.outbox_revision + 1
-    return post.outbox_revision
+    return counts.outbox_revision + 1 if post.visibility in OPEN else None
 
 
 def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -> Written:
@@ -93,7 +103,7 @@ def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -
         "counted": counted(post),
         "last_open_post_id": post.pk if is_open else counts.last_open_post_id,
         "wrote_restricted": counts.wrote_restricted or not is_open,
-        "outbox_revision": next_revision(post, counts),
+        "outbox_revision": next_revision(post, counts) or counts.outbox_revision,
     }
     with journaled(post.author_id, post.pk, is_new=True):
         [(author_id, revision, *numbers, event_ids)] = rows_of(_INSERT, values)
@@ -101,22 +111,27 @@ def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -
     return Written(Row(author_id, tuple(numbers), revision), event_ids)
 
 
-def bury(post: Post, counts: UserCounts) -> None:
+def bury(post: Post, counts: UserCounts) -> Changed:
     """Leave a tombstone of a post: the row without its text, and without its revisions."""
     Post.objects.filter(pk=post.pk).update(
         deleted_at=Now(), version=F("version") + 1, body="", content_warning=""
     )
     Revision.objects.filter(post=post).delete()
     revision = next_revision(post, counts)
-    USER_COUNTS.change(counts.pk, {"posts": -counted(post)}, outbox_revision=revision)
+    changed = revision or counts.outbox_revision
+    USER_COUNTS.change(counts.pk, {"posts": -counted(post)}, outbox_revision=changed)
     _count_links(post, -1)
+    return Changed(post, revision)
 
 
-def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> None:
+def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> Changed:
     """Save these columns of a post, of which `version` is one, as a new version."""
     post.version += 1
     post.save(update_fields=columns)
-    UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=next_revision(post, counts))
+    revision = next_revision(post, counts)
+    if revision is not None:
+        UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=revision)
+    return Changed(post, revision)
 
 
 @contextmanager

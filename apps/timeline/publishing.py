@@ -20,6 +20,7 @@ from apps.posts.actions import publish as actions
 from apps.posts.actions import schedule
 from apps.posts.actions.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
+from apps.posts.store import Changed
 from apps.timeline.fanout import dispatch, lag
 from apps.timeline.sources import outbox
 from feedcache.rate_limit import RateLimitResult
@@ -33,14 +34,14 @@ def publish(
     idempotency_key: str = "",
     content_digest: Sequence[str] = (),
     counted: RateLimitResult | None = None,
-) -> Post:
+) -> Changed:
     """Publish a draft. A repeated idempotency key of the author returns the post published first.
 
     `counted` is the result of the limit "publish", if it was counted already.
     Invalid, NotFound, NotAllowed, TooMany; Unavailable while too many posts wait for their delivery.
     """
     lag.require_room()
-    post = actions.publish_post(
+    published = actions.publish_post(
         author,
         draft,
         idempotency_key=idempotency_key,
@@ -48,19 +49,21 @@ def publish(
         counted=counted,
         more_writes=dispatch.own_timeline_writes,
     )
-    if post.is_repeated:  # who published it may have died before it came onto the author's page
-        write_together([dispatch.own_timeline_writes(post)])
-    outbox.add(post)
-    return post
+    if (
+        published.content is None
+    ):  # who published it may have died before it came onto the author's page
+        write_together([dispatch.own_timeline_writes(published.post)])
+    outbox.add(published)
+    return published
 
 
 def repost(author: User, post_id: int, *, counted: RateLimitResult | None = None) -> Post:
     """Repost a public post; idempotent. `counted` and Unavailable as for `publish`. NotFound, NotAllowed, TooMany."""
     lag.require_room()
     writes = dispatch.own_timeline_writes
-    post = actions.repost(author, post_id, counted=counted, more_writes=writes)
-    outbox.add(post)
-    return post
+    published = actions.repost(author, post_id, counted=counted, more_writes=writes)
+    outbox.add(published)
+    return published.post
 
 
 def undo_repost(author: User, post_id: int) -> None:
@@ -72,23 +75,23 @@ def undo_repost(author: User, post_id: int) -> None:
 
 def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
     """Edit a post of one's own; `changes` are those of `posts.actions.edit.edit_post`. Invalid, NotFound."""
-    post = editing.edit_post(author, post_id, body=body, **changes)
-    outbox.advance(post)
-    return post
+    changed = editing.edit_post(author, post_id, body=body, **changes)
+    outbox.advance(changed)
+    return changed.post
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
     """Choose who may quote a post of one's own; existing quotes stay. NotFound."""
-    post = editing.set_quote_policy(author, post_id, policy)
-    outbox.advance(post)
-    return post
+    changed = editing.set_quote_policy(author, post_id, policy)
+    outbox.advance(changed)
+    return changed.post
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
     """Delete a post, as its author or as staff with the permission; returns it as it was. NotFound, NotAllowed."""
-    post = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
-    outbox.remove(post)
-    return post
+    changed = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
+    outbox.remove(changed)
+    return changed.post
 
 
 def publish_instead(
@@ -109,7 +112,7 @@ def publish_instead(
         schedule.release_failed(author, number)
         if at is not None:
             return schedule.schedule_post(author, draft, at, **keys)
-        return publish(author, draft, **keys)
+        return publish(author, draft, **keys).post
 
 
 def publish_due(*, limit: int) -> int:
@@ -130,7 +133,7 @@ def _publish_scheduled(row: ScheduledPost) -> None:
                 raise NotFound(_("This account is suspended."))
             Attachment.objects.filter(scheduled=row).update(scheduled=None)
             key = f"scheduled:{row.pk}"  # a worker that dies after this publishes nothing twice
-            post = publish(author, Draft.restored(row.draft), idempotency_key=key)
+            post = publish(author, Draft.restored(row.draft), idempotency_key=key).post
     except (TooMany, Unavailable) as error:  # the author or the site is busy: not the row's fault
         raise leases.RetryLater(error.message) from error
     ScheduledPost.objects.filter(pk=row.pk).update(post=post)

@@ -81,12 +81,11 @@ def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
     return items[0]
 
 
-def published_item(author: User, post: Post) -> FeedItem:
-    """The item of a post that its author has just published, without a read for plain posts.
+def published_item(author: User, post_id: int, content: PostContent | None) -> FeedItem:
+    """The item of a post that its author has just published with this content, without a read for plain posts.
 
     Quotes, replies, polls, circle posts, and posts published before are read like any `visible_item`.
     """
-    content: PostContent | None = post.content
     if (
         content is None
         or content.source_id
@@ -94,7 +93,7 @@ def published_item(author: User, post: Post) -> FeedItem:
         or content.poll
         or content.circle_id
     ):
-        return visible_item(author.pk, post.pk)
+        return visible_item(author.pk, post_id)
     return FeedItem(content, author, flags=ViewerFlags(own=True))
 
 

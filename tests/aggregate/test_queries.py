@@ -26,12 +26,12 @@ from apps.graph.actions import (
 )
 from apps.graph.models import Followee
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Kind, Post
 from apps.timeline import publishing
 from apps.timeline.thread import likers
 from feedcache.ids import compose
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, make_user, publish, repost, suspend
 from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db

@@ -16,9 +16,8 @@ from apps.graph.actions import follow_user
 from apps.notifications.actions import change_policy, mark_read
 from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import Notification
-from apps.posts.actions.publish import repost
 from tests.support.cases import each
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 

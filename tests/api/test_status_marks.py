@@ -8,8 +8,7 @@ from apps.api.entities.status import StatusEditJson, StatusSourceJson
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, mute_user
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import repost
-from tests.support.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, repost, suspend
 from tests.support.pages import answered_ids as ids
 
 pytestmark = pytest.mark.django_db

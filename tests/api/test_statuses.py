@@ -7,9 +7,8 @@ from apps.accounts.actions import update_profile
 from apps.api.entities.account import AccountJson
 from apps.api.entities.status import VISIBILITIES, DeletedStatusJson, StatusJson
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import repost
 from apps.posts.models import Post
-from tests.support.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, repost, suspend
 
 pytestmark = pytest.mark.django_db
 from tests.support.cases import each

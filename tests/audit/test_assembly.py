@@ -14,13 +14,13 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.timeline.pipeline.reasons import Reason
 from feedcache.ids import to_base36
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 ABSENT = 1234567890123456789

@@ -17,7 +17,7 @@ from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, Followee, Follower
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.tags.actions import follow_tag
 from apps.timeline.fanout.ledger import discard_dead
 from apps.timeline.fanout.receipts import purge, unpack
@@ -27,7 +27,7 @@ from apps.timeline.models import FanoutChunk, Policy
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.sources.home_cache import HOME
 from tests.api.test_endpoints import bare
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.memory import empty_redis
 

@@ -26,7 +26,7 @@ from apps.graph.groups.actions import add_members
 from apps.graph.management.bulk import Edge, begin_import, finish_import, load_edges
 from apps.graph.models import Circle, CircleMember, Followee, Follower, ListMember, UserList
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.promotions.actions import start_campaign, state_trait
 from apps.tags.actions import follow_tag
 from apps.timeline.fanout.ledger import discard_dead
@@ -42,7 +42,7 @@ from tests.promotions.conftest import (
     sweep,
     trait,
 )
-from tests.support.factories import deliver, moderator, publish
+from tests.support.factories import deliver, moderator, publish, repost
 
 # One page has nearly all promoted posts of the site: they may stand beside each other here.
 pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.usefixtures("side_by_side")]

@@ -10,11 +10,11 @@ from apps.graph.actions import follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 
 # Its times are of a second, and so are those in our ids; inside a second the id decides.
 ARTICLE = """

@@ -22,11 +22,10 @@ from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, UserList
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 KEY = base64.b64encode(bytes(range(32))).decode()

@@ -6,9 +6,9 @@ from apps.engagement.queries import engaged
 from apps.errors import NotFound
 from apps.events.models import Event
 from apps.graph.actions import block_user, unfollow_user
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import PostCounts
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db

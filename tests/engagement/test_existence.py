@@ -26,7 +26,6 @@ from apps.engagement.rebuild import Outcome
 from apps.engagement.tasks import maintain_filters
 from apps.events.models import Event
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.posts.models import PostCounts
 from apps.posts.tasks import write_back_reads
 from apps.timeline.home import home_timeline
@@ -35,7 +34,7 @@ from feedcache.redis_clients import execute
 from feedcache.structures import bloom
 from feedcache.structures import bloom as filters
 from feedcache.structures.bloom import CHUNK_BYTES
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.waiting import wait_until
 

@@ -15,14 +15,14 @@ from apps.engagement import reconcile
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.engagement.reconcile import POSTS, USERS, Drift
 from apps.graph.actions import follow_user, unfollow_user
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.cache import POST_COUNTS, count_reads
 from apps.posts.models import PostCounts
 from apps.posts.queries import post_counts
 from feedcache.connections import counters
 from feedcache.structures.counters import maintenance
 from feedcache.structures.counters.records import Row
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.threads import together
 

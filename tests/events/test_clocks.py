@@ -22,14 +22,13 @@ from apps.graph.actions import (
 from apps.graph.models import Block, Followee, Follower, Mute, PastRelation
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import repost
 from apps.posts.actions.schedule import schedule_post
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.pipeline.reasons import Reason
 from feedcache.ids import second_of
 from feedsite.monitoring.health import _deliveries
-from tests.support.factories import deliver, delivered, publish
+from tests.support.factories import deliver, delivered, publish, repost
 
 pytestmark = pytest.mark.django_db
 

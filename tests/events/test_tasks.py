@@ -20,7 +20,7 @@ from apps.operations.models import CacheEpoch
 from apps.pagination import Cursor
 from apps.posts.actions import transcoding
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Attachment, MediaState, Medium, Post, Transcode
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import request_export
@@ -47,7 +47,7 @@ from feedcache.ids import MAX_ID
 from feedcache.structures.home_window import NO_MORE
 from feedsite.celery import app as celery_app
 from tests.promotions.conftest import make_campaign, make_segment, trait
-from tests.support.factories import PASSWORD, deliver, make_user, moderator, publish
+from tests.support.factories import PASSWORD, deliver, make_user, moderator, publish, repost
 
 pytestmark = pytest.mark.django_db
 celery_app.loader.import_default_modules()  # as a worker does

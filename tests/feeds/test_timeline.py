@@ -21,13 +21,13 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Block, Circle, CircleMember, Followee, Mute
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Mention, Post
 from apps.timeline.pipeline.page import MAX_ROUNDS
 from feedcache.ids import author_of, compose
 from tests.support import pages
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, make_user, publish, repost, suspend
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]

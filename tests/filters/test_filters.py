@@ -20,10 +20,9 @@ from apps.filters.actions import (
 from apps.filters.cache import FILTERS
 from apps.filters.models import Filter, FilterContext
 from apps.filters.queries import active_filters_of, filters_of, own_filter
-from apps.posts.actions.publish import repost
 from feedcache.read_through.envelope import pack
 from tests.support.cases import each
-from tests.support.factories import deliver, delivered, publish
+from tests.support.factories import deliver, delivered, publish, repost
 
 pytestmark = pytest.mark.django_db
 EVERYWHERE = FilterContext.values

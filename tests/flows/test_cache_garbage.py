@@ -9,9 +9,8 @@ import pytest
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user, mute_user
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import repost
 from feedcache.connections import timelines
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.services import running
 
 pytestmark = pytest.mark.flows

@@ -9,9 +9,9 @@ from mastodon import MastodonNotFoundError, StreamListener
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from tests.flows.clients import mastodon
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.pictures import picture
 from tests.support.waiting import wait_until
 

@@ -22,7 +22,7 @@ from apps.graph.actions import (
 )
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.promotions.actions import opt_in, opt_out, state_trait, withdraw_trait
 from apps.timeline.home import home_timeline
@@ -37,7 +37,7 @@ from tests.promotions.conftest import (
     start,
     trait,
 )
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.services import running
 
 pytestmark = [

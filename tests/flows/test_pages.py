@@ -8,8 +8,7 @@ from django.test import Client
 from django.utils.translation import activate
 
 from apps.engagement.actions import bookmark_post
-from apps.posts.actions.publish import repost
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, publish, repost
 
 FOR_ALL = [
     "/", "/public", "/local", "/@alice", "/@alice/with_replies", "/@alice/followers", "/@alice/following",

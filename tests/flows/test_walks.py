@@ -28,14 +28,14 @@ from apps.graph.groups.actions import add_members, create_group, leave_circle
 from apps.graph.models import Circle, Follower
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout import dispatch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from feedcache.connections import timelines
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.services import running
 from tests.support.waiting import wait_until
 

@@ -19,10 +19,9 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import AccountNote, Followee, Follower, Mute, UserList
 from apps.graph.queries import mirror_faults, relationships
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 

@@ -28,10 +28,10 @@ from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.mute_thread import mute_thread, unmute_thread
 from apps.posts.actions.polls import end_polls
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Poll
 from apps.timeline.publishing import undo_repost
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,7 @@ from apps.graph.models import Follower
 from apps.notifications.actions import choose_notification_kinds, chosen_notification_kinds
 from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import Notification
-from apps.posts.actions.publish import repost
-from tests.support.factories import deliver, delivered, publish
+from tests.support.factories import deliver, delivered, publish, repost
 
 pytestmark = pytest.mark.django_db
 READING, KINDS = "/settings/reading", "/settings/notifications"

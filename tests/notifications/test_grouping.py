@@ -13,9 +13,8 @@ from apps.notifications.actions import dismiss_group, mark_read
 from apps.notifications.grouping import BATCH, get_group, groups_page, unread_group_count
 from apps.notifications.models import Notification
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from tests.support.cases import each
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,6 @@ from apps.posts.actions.publish import (
     delete_post,
     delete_reposts_of,
     publish_post,
-    repost,
 )
 from apps.posts.models import (
     Attachment,
@@ -29,7 +28,7 @@ from apps.posts.models import (
 from apps.posts.queries import post_counts, visible_posts
 from apps.timeline.publishing import undo_repost
 from feedcache.ids import author_of, second_of
-from tests.support.factories import make_user, moderator, publish
+from tests.support.factories import make_user, moderator, publish, repost
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -343,7 +342,7 @@ def test_a_delete_takes_text_attachments_files_and_counts(
     )
     path = Path(Attachment.objects.get().file.path)
     with django_capture_on_commit_callbacks(execute=True):
-        before = delete_post(post.pk, by=alice)
+        before = delete_post(post.pk, by=alice).post
     assert before.body == "private thoughts"
     stored = Post.objects.get(pk=post.pk)
     assert (stored.body, stored.content_warning) == ("", "")
@@ -444,4 +443,4 @@ def test_a_mention_does_not_reach_through_a_block(alice, carol):
 
 
 def test_a_draft_is_published_as_it_is(alice):
-    assert publish_post(alice, Draft(body="hello")).body == "hello"
+    assert publish_post(alice, Draft(body="hello")).post.body == "hello"

@@ -7,10 +7,9 @@ from apps.graph.actions import follow_user
 from apps.graph.groups.actions import add_members, create_group, delete_group, remove_members
 from apps.graph.models import Circle
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import repost
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 

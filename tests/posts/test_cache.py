@@ -22,7 +22,7 @@ from apps.moderation.actions import restore_user
 from apps.pagination import Cursor
 from apps.posts import cache as post_cache
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.cache import CACHED_POSTS, REPOSTED
 from apps.posts.content.post import State
 from apps.timeline.home import home_timeline
@@ -33,7 +33,7 @@ from feedcache import memcached_tiers as module
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from feedcache.read_through import ReadThrough
-from tests.support.factories import deliver, delivered, moderator, publish, suspend
+from tests.support.factories import deliver, delivered, moderator, publish, repost, suspend
 from tests.support.faults import frozen
 from tests.support.memory import another, flush, forget
 from tests.support.services import running

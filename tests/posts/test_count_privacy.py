@@ -12,12 +12,12 @@ from apps.graph.actions import follow_user
 from apps.graph.groups.actions import create_group
 from apps.graph.models import Circle
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.cache import POST_COUNTS
 from apps.posts.models import PostCounts
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from feedcache.structures.counters import maintenance
-from tests.support.factories import deliver, delivered, publish
+from tests.support.factories import deliver, delivered, publish, repost
 
 pytestmark = pytest.mark.django_db
 

@@ -8,14 +8,14 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.engagement.actions import bookmark_post, like_post, unlike_post
 from apps.events.models import Event
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.cache import POST_COUNTS, count_reads
 from apps.posts.models import Counts, PostCounts
 from apps.posts.queries import post_counts, visible_posts
 from apps.posts.tasks import evict_counts, maintain_counts, write_back_reads
 from feedcache.connections import RedisError, counters
 from feedcache.structures.counters import maintenance
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.threads import together
 

@@ -8,12 +8,12 @@ from apps.events.models import Event
 from apps.posts.actions.drafts import PictureChange, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post, unpin_post
 from apps.posts.actions.journal import finish_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.cache import CACHED_POSTS
 from apps.posts.models import PendingPost, Post, Revision
 from apps.posts.queries import source_of, versions_of, visible_posts
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.pictures import picture
 from tests.support.threads import together
 

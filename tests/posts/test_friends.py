@@ -11,7 +11,6 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
 from apps.notifications.models import Notification
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.posts.models import Post
 from apps.posts.queries import visible_posts
 from apps.timeline.fanout.backfill import friendship_changed
@@ -22,7 +21,7 @@ from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.sources.home_cache import INBOX, rebuild_inbox
 from feedcache.connections import timelines
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 

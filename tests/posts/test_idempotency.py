@@ -16,7 +16,7 @@ from apps.posts.actions.drafts import Draft
 from apps.posts.actions.schedule import cancel, schedule_post
 from apps.posts.models import IdempotencyKey, Post, ScheduledPost
 from apps.timeline.home import home_timeline
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, published
 from tests.support.processes import environment
 from tests.support.threads import together
 
@@ -124,9 +124,9 @@ def test_scheduled_posts_are_scheduled_once(alice, api_of):
 def test_a_key_of_the_clients_is_not_one_of_the_sites(alice, api_of):
     row = schedule_post(alice, Draft("Later."), timezone.now() + timedelta(hours=1))
     send(api_of(alice), "Now.", key=f"scheduled:{row.pk}")
-    later = publish(alice, "Later.", idempotency_key=f"scheduled:{row.pk}")
-    assert later.body == "Later."
-    assert not later.is_repeated
+    later = published(alice, "Later.", idempotency_key=f"scheduled:{row.pk}")
+    assert later.post.body == "Later."
+    assert later.content is not None
 
 
 def test_old_keys_are_forgotten_and_their_posts_stay(alice):

@@ -86,12 +86,12 @@ def test_a_publication_asks_redis_twice_and_does_not_wait_for_memcached(warm, bo
     """Redis: the limit, and after the commit all that goes there. Memcached: what is appended to vectors."""
     alice, calls = warm
     with CaptureQueriesContext(connection) as queries:
-        post = publish_and_show(alice, Draft(body=body))
+        post, revision, _content = publish_and_show(alice, Draft(body=body))
     assert [one["sql"].split()[0] for one in queries.captured_queries] == statements
     assert {store: calls[store] for store in ("redis", "memcached")} == {"redis": 2, "memcached": 0}
     assert HOME.ids(alice.pk)[0] == SQUARE.ids(EVERYBODY)[0] == post.pk
     vector = outbox.SHORT_OUTBOXES.peek_many([alice.pk])[alice.pk]
-    assert (vector.revision, vector.ids[0]) == (post.outbox_revision, post.pk)
+    assert (vector.revision, vector.ids[0]) == (revision, post.pk)
     counts = USER_COUNTS.store.records([alice.pk])[alice.pk]
     assert counts is not None
     assert counts.values == (0, 0, 2)

@@ -10,12 +10,12 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.cache import CACHED_POSTS, load_contents, open_contents
 from apps.posts.models import Post
 from apps.posts.queries import MAX_IDS, reposted_ids, visible_posts
 from feedcache.memcached_tiers import tiers
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 from tests.support.faults import dead_memcached
 from tests.support.memory import flush
 from tests.support.services import running

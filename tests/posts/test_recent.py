@@ -22,7 +22,7 @@ from apps.posts.actions import edit
 from apps.posts.actions import publish as actions
 from apps.posts.actions.drafts import Draft, NewPicture
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, publish_post, repost
+from apps.posts.actions.publish import delete_post, publish_post
 from apps.posts.cache import RECENT, load_contents
 from apps.posts.content.post import MAX_BYTES, PostContent
 from apps.posts.models import OPEN, Post, Visibility
@@ -34,7 +34,7 @@ from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import QueuedCommands
 from feedcache.read_through.envelope import pack, unpack
 from feedcache.structures.week_bucket import WEEK_SECONDS, Week
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.services import running
 from tests.support.threads import together
@@ -601,7 +601,7 @@ def test_while_many_write_readers_always_see_what_was_committed_before(alice):
 
     def work(number):
         for step in range(4):
-            post = publish_post(alice, Draft(body=f"{number} {step}"))
+            post = publish_post(alice, Draft(body=f"{number} {step}")).post
             assert f"{number} {step}" in seen(), "a new post"
             edit_post(alice, post.pk, body=f"{number} {step} edited")
             now = seen()

@@ -20,12 +20,11 @@ from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.mute_thread import mute_thread
-from apps.posts.actions.publish import repost
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.tags.actions import follow_tag, unfollow_tag
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.pictures import picture
 
 CANARY = "zebrafinch"  # in everything that Alice writes

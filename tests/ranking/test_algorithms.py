@@ -9,12 +9,11 @@ import pytest
 from django.conf import settings as site_settings
 
 from apps.graph.actions import follow_user, mute_user
-from apps.posts.actions.publish import repost
 from apps.ranking.algorithms import available, check_setting, run, weights_of
 from apps.ranking.models import FactorWeight
 from apps.ranking.ordering import choose_algorithm, newest_scores, ranked_page
 from apps.ranking.scoring import explain_light, light
-from tests.support.factories import deliver, delivered, make_user, moderator, publish
+from tests.support.factories import deliver, delivered, make_user, moderator, publish, repost
 
 pytestmark = pytest.mark.django_db
 PAGE = site_settings.BASE_DIR / "docs/feed_algorithms.md"

@@ -9,7 +9,7 @@ from apps.engagement.actions import like_post
 from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.ranking import algorithms, ordering
 from apps.ranking.models import RankSession
 from apps.ranking.ordering import (
@@ -20,7 +20,7 @@ from apps.ranking.ordering import (
 )
 from apps.ranking.scoring import discussed, light, reactions_of
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 ALGORITHMS = ["light", "discussed", "heavy", "chronological"]

@@ -11,7 +11,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group, remove_members
 from apps.graph.models import Circle
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.ranking import ordering, rank_timeline, tasks
 from apps.ranking.algorithms import run, select, weights_of
 from apps.ranking.models import FactorWeight
@@ -21,7 +21,7 @@ from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from feedcache.connections import RedisError, timelines
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from apps.graph.groups.actions import create_group
 from apps.graph.models import Circle
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.search import indexing
 from apps.search.indexing import index_new_people
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
@@ -23,7 +23,7 @@ from apps.search.suggestions import dismiss_suggestion, suggested_people
 from apps.search.tasks import index_newcomers, index_older_people, index_older_posts
 from apps.search.trends import rank_posts, trending_posts
 from apps.tags.models import TagUse
-from tests.support.factories import deliver, delivered, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, repost, suspend
 from tests.support.pages import EMPTY
 
 pytestmark = pytest.mark.django_db

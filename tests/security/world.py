@@ -28,14 +28,14 @@ from apps.graph.models import Circle, FollowRequest, UserList
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.actions.mute_thread import mute_thread
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
 from feedcache.ids import compose, second_of
-from tests.support.factories import deliver, make_user, publish, suspend
+from tests.support.factories import deliver, make_user, publish, repost, suspend
 from tests.support.pictures import picture
 
 VIEWERS = (

@@ -14,7 +14,7 @@ from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import latest_notification_id
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.streaming.queries import (
     DIRECT,
     events_of_conversation,
@@ -28,7 +28,7 @@ from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.public import public_timeline
-from tests.support.factories import deliver, delivered, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, repost, suspend
 
 pytestmark = pytest.mark.django_db
 HOME, PUBLIC = Stream("user"), Stream("public")

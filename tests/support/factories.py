@@ -25,9 +25,11 @@ from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.moderation.actions import suspend_user
+from apps.posts.actions import publish as actions
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.publish import publish_post
 from apps.posts.models import Post
+from apps.posts.store import Changed
 from apps.timeline.fanout import dispatch
 from apps.timeline.models import Backfill, BackfillChunk, FanoutChunk, FanoutJob
 from feedcache.read_through import write_together
@@ -67,7 +69,17 @@ def user_of_token(token) -> User | None:
 
 def publish(author, body="Hello.", *, idempotency_key="", **draft) -> Post:
     """A post of an author."""
+    return published(author, body, idempotency_key=idempotency_key, **draft).post
+
+
+def published(author, body="Hello.", *, idempotency_key="", **draft) -> Changed:
+    """The same, with what publishing says of it."""
     return publish_post(author, Draft(body=body, **draft), idempotency_key=idempotency_key)
+
+
+def repost(author, post_id) -> Post:
+    """A repost of a post."""
+    return actions.repost(author, post_id).post
 
 
 def delivered(author, body="Hello.", *, to=(), **draft) -> Post:

@@ -22,7 +22,6 @@ from apps.notifications.models import Announcement
 from apps.oauth.actions import issue_access, register_application
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post
-from apps.posts.actions.publish import repost
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.privacy.models import Erasure, Export
@@ -31,7 +30,7 @@ from apps.tags.actions import follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange
 from tests.promotions.conftest import make_campaign, make_segment, trait
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.pictures import each_decoded_once, picture
 
 

@@ -11,13 +11,13 @@ from apps.accounts.actions import update_profile
 from apps.accounts.models import User
 from apps.pagination import Page
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Poll, Post
 from apps.syndication import feeds
 from apps.syndication.feeds import Entry, Feed, Source
 from apps.texts import carriable
-from tests.support.factories import publish, suspend
+from tests.support.factories import publish, repost, suspend
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]

@@ -10,7 +10,7 @@ from apps.errors import Invalid, NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.tags import actions
 from apps.tags.actions import add_tags, follow_tag, unfollow_tag
 from apps.tags.models import PastTagFollow, Tag, TagFollow, TagUse
@@ -21,7 +21,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.pipeline import page as pipeline
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.public import TagQuery, tag_timeline
-from tests.support.factories import deliver, delivered, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, repost, suspend
 from tests.support.pages import ids
 
 pytestmark = pytest.mark.django_db

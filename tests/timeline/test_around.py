@@ -9,9 +9,9 @@ from django.test import Client
 from apps.engagement.actions import like_post
 from apps.graph.actions import block_user
 from apps.posts.actions.edit import edit_post, pin_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, publish, repost
 from tests.support.pages import EMPTY
 from tests.support.pictures import picture
 

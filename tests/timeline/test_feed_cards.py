@@ -18,7 +18,7 @@ from apps.graph.actions import block_user, follow_user, unblock_user
 from apps.pagination import Cursor
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Counts
 from apps.ranking.algorithms import Part, Scored
 from apps.ranking.ordering import Entry
@@ -27,7 +27,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.thread import ReplyRow
 from apps.web import post_card
 from apps.web.post_card import PostCard, Viewer, card_of
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 

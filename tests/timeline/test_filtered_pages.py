@@ -16,7 +16,7 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
 from apps.pagination import Cursor
 from apps.posts.actions.drafts import PollDraft
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline import list as lists
 from apps.timeline.home import home_timeline
@@ -24,7 +24,7 @@ from apps.timeline.list import bookmarks_timeline
 from apps.timeline.pipeline import hydrate
 from apps.timeline.pipeline import page as pipeline
 from apps.timeline.sources.home_cache import HOME
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.pages import ids
 from tests.timeline.test_home import bulk_posts, walk, walk_up
 

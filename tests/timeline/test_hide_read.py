@@ -9,7 +9,6 @@ from apps.engagement.actions import like_post, mark_post_read
 from apps.engagement.queries import recommended_earlier
 from apps.graph.actions import follow_user, mute_user
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.posts.models import Post
 from apps.ranking.ordering import choose_algorithm, ranked_page
 from apps.search.trends import rank_posts, recommended_posts
@@ -17,7 +16,7 @@ from apps.timeline.history.unread import get_activity
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.sampling import pop_samples
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.pages import EMPTY, ids
 

@@ -15,7 +15,7 @@ from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.queries import ViewerContext
 from apps.ranking.ordering import ranked_page
 from apps.streaming.queries import events_of_post
@@ -28,7 +28,7 @@ from apps.timeline.pipeline.facts import facts_now, facts_of_home
 from apps.timeline.pipeline.hydrate import hydrate_for
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.rulebook import HOME_RULES, passed
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.pages import EMPTY
 

@@ -11,7 +11,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post, PostCounts
 from apps.timeline.handlers import (
     deliver_post,
@@ -26,7 +26,7 @@ from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import timelines
 from feedcache.ids import compose
 from tests.support import pages
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.pages import ids
 
 

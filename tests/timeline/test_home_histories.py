@@ -22,12 +22,12 @@ from apps.graph.groups.actions import (
 from apps.graph.models import Circle
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.structures import home_window
 from tests.support import pages
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.timeline.short_caches import shorten
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]

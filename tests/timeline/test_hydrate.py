@@ -4,9 +4,9 @@ from apps.api.entities.status import status_json
 from apps.engagement.actions import bookmark_post, like_post
 from apps.engagement.marks import ViewerFlags
 from apps.graph.actions import block_user
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.timeline.pipeline.hydrate import hydrate
-from tests.support.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, repost, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -11,11 +11,10 @@ from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline import facts
 from apps.timeline.pipeline.reasons import Reason
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 

@@ -14,9 +14,9 @@ from apps.notifications.actions import change_policy, mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import home_read_id, unread_count_and_home_read_id
 from apps.pagination import id_after
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from feedcache.ids import first_id_at
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 TO_LINE = 'id="to-left-off"'

@@ -24,7 +24,6 @@ from apps.graph.actions import (
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Mute, UserList
 from apps.posts.actions.edit import edit_post, pin_post
-from apps.posts.actions.publish import repost
 from apps.posts.queries import ViewerContext
 from apps.streaming.queries import (
     events_of_conversation,
@@ -37,7 +36,7 @@ from feedcache.ids import to_base36
 from tests.security.matrix import Asker, Tally
 from tests.security.surfaces import LISTS, OF_POSTS
 from tests.security.world import CATCHES_ALL, settle
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 from tests.support.faults import dead_memcached
 
 pytestmark = pytest.mark.django_db

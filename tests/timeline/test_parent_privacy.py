@@ -7,12 +7,12 @@ import pytest
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
 from apps.moderation.actions import restore_user
 from apps.posts import queries
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.queries import ViewerContext
 from apps.streaming.queries import events_of_post
 from apps.streaming.streams import Stream
 from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
-from tests.support.factories import deliver, make_user, moderator, publish, suspend
+from tests.support.factories import deliver, make_user, moderator, publish, repost, suspend
 from tests.support.faults import dead_memcached
 
 pytestmark = pytest.mark.django_db

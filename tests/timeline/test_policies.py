@@ -13,7 +13,7 @@ from apps.events import actions as events
 from apps.events.leases import State
 from apps.graph.actions import follow_user, unfollow_user
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import PostCounts
 from apps.timeline import policy as policies
 from apps.timeline.fanout import cost, switch
@@ -35,7 +35,7 @@ from apps.timeline.models import (
 from apps.timeline.sources import outbox, pulled_authors
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import RedisError, timelines
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db

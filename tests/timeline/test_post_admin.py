@@ -81,7 +81,7 @@ def secrets(alice, bob):
         draft = Draft(body="@bob SECRET words", content_warning="SECRET warning", visibility=visibility,
                       media_ids=[upload_picture(alice, drawn, alt="SECRET description").pk],
                       circle_id=circle_id)  # fmt: skip
-        posts.append(publish_post(alice, draft))
+        posts.append(publish_post(alice, draft).post)
     return posts
 
 

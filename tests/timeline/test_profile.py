@@ -7,14 +7,14 @@ from apps.accounts.queries import user_by_id
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.cache import CACHED_POSTS
 from apps.posts.models import Post
 from apps.posts.recent import NO_RECENT
 from apps.timeline.profile import ProfileFilter, profile_ids, profile_timeline
 from apps.timeline.sources import outbox
 from tests.support import pages
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 from tests.timeline.outboxes import fresh, inside, truth, write
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,7 @@ from apps.errors import DomainError
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.promotions.actions import (
     opt_in,
     opt_out,
@@ -51,7 +51,7 @@ from tests.promotions.conftest import (
     sweep,
     trait,
 )
-from tests.support.factories import deliver, delivered, make_user, moderator, publish
+from tests.support.factories import deliver, delivered, make_user, moderator, publish, repost
 from tests.support.faults import dead_redis
 from tests.timeline.outboxes import write
 from tests.timeline.short_caches import shorten

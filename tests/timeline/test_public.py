@@ -2,9 +2,9 @@ import pytest
 
 from apps.graph.actions import block_user, mute_user
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.timeline.public import public_timeline
-from tests.support.factories import make_user, publish, suspend
+from tests.support.factories import make_user, publish, repost, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -12,12 +12,12 @@ from apps.graph.actions import follow_user
 from apps.graph.groups.actions import create_group
 from apps.graph.models import ListMember, RepliesPolicy, UserList
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import OPEN
 from apps.sql import rows_of
 from apps.timeline.sources import sql
 from feedcache.ids import MAX_ID
-from tests.support.factories import make_user, publish
+from tests.support.factories import make_user, publish, repost
 from tests.support.standings import every_standing
 
 pytestmark = pytest.mark.django_db

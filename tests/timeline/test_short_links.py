@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.graph.actions import block_user
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from feedcache.ids import LAST_SECOND, MAX_AUTHOR_ID, compose, to_base36
-from tests.support.factories import deliver, delivered, publish
+from tests.support.factories import deliver, delivered, publish, repost
 
 pytestmark = pytest.mark.django_db
 

@@ -50,7 +50,7 @@ def ids(viewer=None, **cursor):
 
 def say(author, body="Hello.", **draft):
     """As a page or a program publishes."""
-    return publishing.publish(author, Draft(body=body, **draft))
+    return publishing.publish(author, Draft(body=body, **draft)).post
 
 
 def walk(viewer, limit, *, up=False):

@@ -10,9 +10,9 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 

@@ -11,9 +11,8 @@ from apps.errors import NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, UserList
-from apps.posts.actions.publish import repost
 from apps.posts.models import Visibility
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 VIEWERS = [

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from apps.engagement.actions import bookmark_post, like_post
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.pages import EMPTY, END
 
 HTMX = {"HX-Request": "true"}

@@ -11,12 +11,11 @@ from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user, mute_user
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.posts.queries import ViewerContext
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.hydrate import Links, _links, hydrate, hydrate_for
 from feedcache.structures import bloom
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.waiting import wait_until
 from tests.support.waves import redis_commands, relayed
 

@@ -79,16 +79,20 @@ def _posts(alice: User, bob: User, fans: Sequence[User], circle_id: int) -> list
     for visibility in Visibility.values:
         circle = circle_id if visibility == Visibility.CIRCLE else None
         body = f"Said to some: {visibility} @{bob.handle} #river"
-        made.append(publish_post(alice, Draft(body, visibility=visibility, circle_id=circle)).pk)
+        made.append(
+            publish_post(alice, Draft(body, visibility=visibility, circle_id=circle)).post.pk
+        )
     poll = PollDraft(["Red", "Green"], 3600)
-    made += [publish_post(one, Draft("Which?", poll=poll)).pk for one in (alice, bob, *fans)]
-    made.append(publish_post(alice, Draft("Look.", media_ids=[_picture(alice)])).pk)
-    made.append(publish_post(bob, Draft(f"@{alice.handle} I see. #river", reply_to_id=made[0])).pk)
-    made.append(publish_post(bob, Draft("Look.", quote_of_id=made[0])).pk)
-    made.append(repost(alice, made[6]).pk)
+    made += [publish_post(one, Draft("Which?", poll=poll)).post.pk for one in (alice, bob, *fans)]
+    made.append(publish_post(alice, Draft("Look.", media_ids=[_picture(alice)])).post.pk)
+    made.append(
+        publish_post(bob, Draft(f"@{alice.handle} I see. #river", reply_to_id=made[0])).post.pk
+    )
+    made.append(publish_post(bob, Draft("Look.", quote_of_id=made[0])).post.pk)
+    made.append(repost(alice, made[6]).post.pk)
     for fan in fans:
         told = Draft(f"@{alice.handle} for you", visibility=Visibility.MENTIONED)
-        made.append(publish_post(fan, told).pk)
+        made.append(publish_post(fan, told).post.pk)
     return made
 
 

@@ -155,10 +155,10 @@ def _publish(request: Request) -> Response:
         )
         return Response(scheduled_json(scheduled))
     counted = counted_action(request)
-    post = publishing.publish(viewer, draft, idempotency_key=_key(request), counted=counted)
-    item = published_item(viewer, post)
+    published = publishing.publish(viewer, draft, idempotency_key=_key(request), counted=counted)
+    item = published_item(viewer, published.post.pk, published.content)
     response = Response(status_json(mark_filtered(viewer, FilterContext.THREAD, item)))
-    if post.is_repeated:
+    if published.content is None:  # published before, by an equal request
         if counted:  # a repeated request costs nothing
             count_each([rate_limit("publish", str(viewer.pk))], cost=-1)
         response.headers["Idempotency-Replayed"] = "true"

@@ -37,6 +37,7 @@ from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
 from apps.posts.queries import mentions_of
+from apps.posts.store import Changed
 from apps.tags.actions import rewrite_tags
 from apps.texts import normalise
 from apps.throttling import check_rate_limit
@@ -70,7 +71,7 @@ class Changes:
     quote_policy: str | None = None
 
 
-def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
+def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Changed:
     """Change the text of one's own post, and the given `Changes`. Nothing happens when all is as it was.
 
     Invalid, NotFound, TooMany.
@@ -91,16 +92,16 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
         mentions = user_ids_by_handle(mentioned_handles(post.body))
         if _parts(post, pictures) == before:
             if edit.poll is not None:  # only its end may be another
-                _save_version(counts, post, pictures, mentions)
-            return post
+                return _save_version(counts, post, pictures, mentions)
+            return Changed(post)
         revision.save(force_insert=True)
         post.edited_at = datetime.fromtimestamp(store.clock(counts), UTC)
         added = _update_mentions(post, list(mentions.values()))
         is_public = post.visibility == Visibility.PUBLIC
         rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
-        _save_version(counts, post, pictures, mentions)
+        changed = _save_version(counts, post, pictures, mentions)
         record("post_edited", post_id=post.pk, mentioned=sorted(added))
-    return post
+    return changed
 
 
 def pin_post(author: User, post_id: int) -> Post:
@@ -127,14 +128,14 @@ def unpin_post(author: User, post_id: int) -> Post:
     return post
 
 
-def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
+def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
     """Choose who may quote one's own post from now on; existing quotes stay. Invalid, NotFound."""
     check_quote_policy(policy)
     with _own(author, post_id) as (counts, post):
-        if post.quote_policy != policy:
-            post.quote_policy = policy
-            _new_version(counts, post)
-    return post
+        if post.quote_policy == policy:
+            return Changed(post)
+        post.quote_policy = policy
+        return _new_version(counts, post)
 
 
 @contextmanager
@@ -181,18 +182,19 @@ def _repin(counts: UserCounts, post: Post) -> None:
     record("post_pinned", post_id=post.pk)
 
 
-def _new_version(counts: UserCounts, post: Post) -> None:
+def _new_version(counts: UserCounts, post: Post) -> Changed:
     """For changes that leave text, pictures and poll as they are."""
-    _save_version(counts, post, pictures_of(post), mentions_of(post))
+    return _save_version(counts, post, pictures_of(post), mentions_of(post))
 
 
 def _save_version(
     counts: UserCounts, post: Post, pictures: list[Picture], mentions: dict[str, int]
-) -> None:
+) -> Changed:
     """Save a new version of a post, and update the caches."""
-    store.save_version(post, counts, _COLUMNS)
+    changed = store.save_version(post, counts, _COLUMNS)
     content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
     cache_edited(counts, content)
+    return changed
 
 
 def _parts(post: Post, pictures: list[Picture]) -> tuple[Any, ...]:

@@ -34,6 +34,7 @@ from apps.posts.models import (
     Visibility,
 )
 from apps.posts.queries import visible_source
+from apps.posts.store import Changed
 from apps.tags.actions import delete_tags, write_tags
 from apps.texts import normalise
 from apps.throttling import check_rate_limit
@@ -52,7 +53,7 @@ def publish_post(
     content_digest: Sequence[str] = (),
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Post], QueueWrites] | None = None,
-) -> Post:
+) -> Changed:
     """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent of the followers.
 
     The same idempotency key of the same author returns the first post (`idempotency`); `content_digest` then identifies
@@ -62,7 +63,7 @@ def publish_post(
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
     if (earlier := _existing_post(idempotency.existing_result(request))) is not None:
-        return earlier
+        return Changed(earlier)
     check_rate_limit("publish", str(author.pk), counted=counted)
     parent = _parent(author, draft.reply_to_id)
     quoted = _quoted(author, draft.quote_of_id)
@@ -70,7 +71,7 @@ def publish_post(
     check_mentions(draft, set(mentions.values()) - {author.pk})
     with transaction.atomic():
         if (earlier := _existing_post(idempotency.claim(request))) is not None:
-            return earlier
+            return Changed(earlier)
         counts = store.lock_author(author)
         POST_COUNTS_TABLE.lock([linked.id for linked in (parent, quoted) if linked])
         post = _new_post(author, counts, draft, body, parent, quoted)
@@ -80,15 +81,17 @@ def publish_post(
         idempotency.note(request, post=post)
         if names := tag_names(body):
             write_tags(post.pk, names, is_public=post.visibility == Visibility.PUBLIC)
-        post.content = PostContent.of(
+        content = PostContent.of(
             post,
             pictures=_attach(post, draft, uploads) if draft.pictures or uploads else (),
             mentions=mentions,
             poll=create_poll(post, draft.poll) if draft.poll else None,
         )
-        _insert(post, counts, quoted, mentioned=mentions.values(), more_writes=more_writes)
+        published = _insert(
+            post, content, counts, quoted, mentioned=mentions.values(), more_writes=more_writes
+        )
     _note_published(author, counts, post)
-    return post
+    return published
 
 
 def repost(
@@ -97,7 +100,7 @@ def repost(
     *,
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Post], QueueWrites] | None = None,
-) -> Post:
+) -> Changed:
     """Repost an open post, or the source of a repost; idempotent. `counted`, `more_writes` as for `publish_post`.
 
     NotFound, NotAllowed, TooMany.
@@ -110,13 +113,11 @@ def repost(
         counts = store.lock_author(author)
         POST_COUNTS_TABLE.lock([source.id])
         if (earlier := repost_of(author, source.id)) is not None:
-            return earlier
+            return Changed(earlier)
         post = Post(id=store.next_id(counts), author=author, source_id=source.id)
         post.kind, post.thread_id = Kind.REPOST, post.pk
         post.created_at = store.created_at(post.pk, counts)
-        post.content = PostContent.of(post)
-        _insert(post, counts, source, more_writes=more_writes)
-    return post
+        return _insert(post, PostContent.of(post), counts, source, more_writes=more_writes)
 
 
 def repost_of(author: User, post_id: int) -> Post | None:
@@ -125,7 +126,7 @@ def repost_of(author: User, post_id: int) -> Post | None:
     ).first()
 
 
-def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
+def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Changed:
     """Delete a post: from the next read on nobody sees it. The row stays as a tombstone without its text.
 
     Its pictures are deleted, or held a day for another post of an owner who deletes it. Returns the post as it was.
@@ -140,13 +141,13 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
             return _delete(counts, post_id, by=by, keep_pictures=keep_pictures)
 
 
-def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) -> Post:
+def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) -> Changed:
     """In the transaction that holds the lock of the author's counts."""
     owner = counts.pk
     post = Post.objects.select_for_update().get(pk=post_id)
     if post.deleted_at is not None:
         raise NotFound(_("This post isn't here."))
-    store.bury(post, counts)
+    changed = store.bury(post, counts)
     cache_deleted(counts, post)
     detach(post, keep=keep_pictures and owner == by.pk)
     clear_poll(post)
@@ -154,7 +155,7 @@ def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) 
     record("post_deleted", post_id=post_id)
     if owner != by.pk:
         log_action(by, post, _("Deleted."))
-    return post
+    return changed
 
 
 def require_deleter(post_id: int, *, by: User) -> int:
@@ -219,19 +220,21 @@ def _attach(post: Post, draft: Draft, uploads: Sequence[Attachment]) -> list[Pic
 
 def _insert(
     post: Post,
+    content: PostContent,
     counts: UserCounts,
     source: PostContent | None,
     *,
     mentioned: Collection[int] = (),
     more_writes: Callable[[Post], QueueWrites] | None,
-) -> None:
+) -> Changed:
     """Write a post, and its caches after the commit, with `more_writes` in the same trip."""
     written = store.insert(post, counts, mentioned=mentioned)
     writes = [put_writes(USER_COUNTS, written.counts)]
     if more_writes:
         writes.append(more_writes(post))
-    cache_published(counts, post.content, source, writes)
+    cache_published(counts, content, source, writes)
     dispatch_after_commit(written.event_ids)
+    return Changed(post, store.next_revision(post, counts), content)
 
 
 def _note_published(author: User, counts: UserCounts, post: Post) -> None:
@@ -246,11 +249,8 @@ def _note_published(author: User, counts: UserCounts, post: Post) -> None:
 
 
 def _existing_post(key: IdempotencyKey | None) -> Post | None:
-    """The post of an earlier request, marked as a repetition."""
-    if key is None or key.post is None:
-        return None
-    key.post.is_repeated = True
-    return key.post
+    """The post of an earlier request."""
+    return key.post if key else None
 
 
 def _mentioned(body: str) -> dict[str, int]:

@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from apps import shards
 from apps.graph.queries import cached_followees
 from apps.pagination import Cursor
-from apps.posts.models import Post
+from apps.posts.store import Changed
 from apps.posts.visibility import is_open
 from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql
@@ -186,26 +186,28 @@ def _by_author(rows: Iterable[Row]) -> dict[int, int]:
     return {user_id: outbox_revision for user_id, outbox_revision, _graph_revision in rows}
 
 
-def add(post: Post) -> None:
+def add(new: Changed) -> None:
     """After the commit, put a new post at the head of its author's vectors, where they are cached."""
-    new = id_vector.entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
-    _append(post, partial(id_vector.added, new))
+    post = new.post
+    entry = id_vector.entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
+    _append(new, partial(id_vector.added, entry))
 
 
-def remove(post: Post) -> None:
+def remove(deleted: Changed) -> None:
     """After the commit, remove a deleted post from its author's vectors."""
-    _append(post, partial(id_vector.removed, post.pk))
+    _append(deleted, partial(id_vector.removed, deleted.post.pk))
 
 
-def advance(post: Post) -> None:
+def advance(edited: Changed) -> None:
     """After the commit, bring the vectors to the revision of an edit, which changes no ids."""
-    _append(post, id_vector.unchanged)
+    _append(edited, id_vector.unchanged)
 
 
-def _append(post: Post, change: Callable[..., bytes]) -> None:
-    if post.outbox_revision is not None:
-        data = change(revision=post.outbox_revision)
-        append = partial(append_to_each, [SHORT_OUTBOXES, LONG_OUTBOXES], post.author_id, data)
+def _append(changed: Changed, change: Callable[..., bytes]) -> None:
+    if changed.revision is not None:
+        data = change(revision=changed.revision)
+        author_id = changed.post.author_id
+        append = partial(append_to_each, [SHORT_OUTBOXES, LONG_OUTBOXES], author_id, data)
         transaction.on_commit(append)
 
 

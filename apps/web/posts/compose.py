@@ -154,7 +154,7 @@ def _publish(
         return publishing.publish_instead(request.user, failed_id, draft, at=form.at, **idempotency)
     if form.at is not None:
         return schedule_post(request.user, draft, form.at, **idempotency)
-    return publishing.publish(request.user, draft, **idempotency)
+    return publishing.publish(request.user, draft, **idempotency).post
 
 
 def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:

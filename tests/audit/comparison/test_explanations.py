@@ -19,12 +19,12 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, mute_user, unfollow_user
 from apps.graph.models import Followee, Follower
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.tags.actions import follow_tag
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, publish, repost
 from tools.drill.world import make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]

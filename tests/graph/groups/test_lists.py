@@ -19,11 +19,11 @@ from apps.graph.groups.actions import (
 from apps.graph.groups.queries import groups_of, lists_with, members_page, own_group
 from apps.graph.models import Circle, ListMember, UserList
 from apps.pagination import Cursor
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.pipeline.reasons import Reason
-from tests.support.factories import deliver, delivered, make_user, publish, suspend
+from tests.support.factories import deliver, delivered, make_user, publish, repost, suspend
 
 pytestmark = pytest.mark.django_db
 

@@ -375,7 +375,7 @@ class Author:
         )
         one = chance.choice(sorted(self.bodies)) if self.bodies else 0
         if kind == "publish":
-            self.bodies[publishing.publish(fresh(self.user), Draft(body=text)).pk] = text
+            self.bodies[publishing.publish(fresh(self.user), Draft(body=text)).post.pk] = text
         elif kind == "edit":
             publishing.edit(self.user, one, body=text)
             self.bodies[one] = text

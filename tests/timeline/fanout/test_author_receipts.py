@@ -9,13 +9,13 @@ from django.utils import timezone
 from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout.author_receipts import MAX_POINTS, VIEW_RECEIPTS, receipt_of
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.web.plots import steps
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.staff import browser_of, make_staff
 
 pytestmark = pytest.mark.django_db

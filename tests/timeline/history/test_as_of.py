@@ -25,11 +25,11 @@ from apps.graph.groups.actions import add_members, create_group, leave_circle
 from apps.graph.models import Circle, Followee, PastRelation
 from apps.pagination import Cursor
 from apps.posts import store
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.tags.actions import follow_tag, purge_past_follows, unfollow_tag
 from apps.tags.models import PastTagFollow
 from apps.timeline.history.as_of import history_begins, home_as_of
-from tests.support.factories import make_user, publish, seconds_ago
+from tests.support.factories import make_user, publish, repost, seconds_ago
 from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db

@@ -13,11 +13,11 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
-from apps.posts.actions.publish import delete_post, repost
+from apps.posts.actions.publish import delete_post
 from apps.timeline.history import catch_up as module
 from apps.timeline.history.catch_up import catch_up, reactions
 from feedcache.ids import first_id_at
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 PAGE, API = "/home/catch-up", "/api/x/catch_up"

@@ -13,7 +13,6 @@ from apps.graph.actions import follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
 from apps.pagination import Cursor
-from apps.posts.actions.publish import repost
 from apps.tags.actions import follow_tag
 from apps.timeline.home import assemble_home, home_timeline, look_up
 from apps.timeline.pipeline.facts import facts_now
@@ -28,7 +27,7 @@ from apps.timeline.pipeline.rulebook import (
     only,
 )
 from apps.timeline.sources.candidates import Via
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import deliver, make_user, publish, repost
 from tests.timeline.test_home import bulk_posts
 
 pytestmark = pytest.mark.django_db

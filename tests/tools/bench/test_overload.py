@@ -72,7 +72,7 @@ def test_connections_that_rested_are_not_used_again(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_what_the_ledger_has_not_done_is_undelivered():
     author = make_user("alice")
-    posts = [publish_post(author, Draft(body="Words.")).pk for _number in range(3)]
+    posts = [publish_post(author, Draft(body="Words.")).post.pk for _number in range(3)]
     assert undelivered(posts) == 3
     deliver_owed()
     assert undelivered(posts) == 0

@@ -65,7 +65,7 @@ def _lags(number: int, *, beside: Callable[[], None] = lambda: None) -> list[flo
     ids: list[int] = []
     for _ in range(number):
         beside()
-        ids.append(publish_post(author(SMALL), Draft(body="To the few of you.")).pk)
+        ids.append(publish_post(author(SMALL), Draft(body="To the few of you.")).post.pk)
         wait_until(partial(_is_delivered, ids[-1]))
     ends = dict(
         FanoutChunk.objects.filter(job__in=ids, state=State.DONE).values_list("job", "finished_at")

@@ -56,7 +56,7 @@ def publish() -> Post:
 
 
 def publish_for(writer: User) -> Post:
-    return publish_post(writer, Draft(body="To all of you."))
+    return publish_post(writer, Draft(body="To all of you.")).post
 
 
 def delivered_in(post: Post) -> float:

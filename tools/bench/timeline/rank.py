@@ -46,7 +46,7 @@ def _deliveries() -> Line:
     """Each round a post of another author is delivered to all readers, and scored for each."""
     taken: list[float] = []
     for author in User.objects.filter(handle__startswith="rankedx").order_by("pk")[:ROUNDS]:
-        post = publish(users_by_id([author.pk])[author.pk], Draft(body="A post."))
+        post = publish(users_by_id([author.pk])[author.pk], Draft(body="A post.")).post
         dispatch.start_job(post.pk)
         chunk = FanoutChunk.objects.get(job=post.pk)
         began = time.perf_counter()
