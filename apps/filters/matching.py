@@ -150,6 +150,9 @@ class Filters:
         return {keyword.folded for keyword in keywords if keyword.whole_word == whole_word}
 
 
+NO_FILTERS = Filters()
+
+
 class Automaton:
     """Finds which of many sequences are in a text, in time that depends on the text only (Aho and Corasick).
 

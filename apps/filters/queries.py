@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.filters.cache import FILTERS, Owner
-from apps.filters.matching import ActiveFilter, Filters, Keyword, fold
+from apps.filters.matching import NO_FILTERS, ActiveFilter, Filters, Keyword, fold
 from apps.filters.models import (
     MAX_FOLDED_CHARACTERS,
     MAX_KEYWORDS,
@@ -23,14 +23,14 @@ from feedcache.read_through import Batch, Future
 def active_filters_of(viewer: User | None) -> Filters:
     """A viewer's filters, from Memcached; without any filter nothing is read."""
     if viewer is None or not viewer.counts.filters:
-        return Filters()
+        return NO_FILTERS
     return _only(FILTERS.get_many([_key(viewer)], _load))
 
 
 def ask_active_filters(batch: Batch, viewer: User | None) -> Future[Filters]:
     """The same as a part of a batch."""
     if viewer is None or not viewer.counts.filters:
-        return Filters
+        return lambda: NO_FILTERS
     found = batch.get_many(FILTERS, [_key(viewer)], _load, stage="rules")
     return lambda: _only(found())
 
@@ -49,7 +49,7 @@ def _rows_of(owner_id: int) -> QuerySet[Filter]:
 
 
 def _only(found: Mapping[Owner, Filters]) -> Filters:
-    return next(iter(found.values()), Filters())
+    return next(iter(found.values()), NO_FILTERS)
 
 
 def filters_of(owner: User) -> list[Filter]:

@@ -37,7 +37,6 @@ from apps.posts.content.post import (
     encode_cached_post,
 )
 from apps.posts.models import OPEN, Attachment, Counts, Kind, Poll, Post, PostCounts
-from apps.posts.newest_ids import NewestIds, pack_newest_ids, unpack_newest_ids
 from apps.posts.visibility import is_open
 from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.connections import RedisError
@@ -49,6 +48,7 @@ from feedcache.servers.topology_listener import current, epoch_suffix, listener
 from feedcache.structures.counters.buckets import TimeBuckets
 from feedcache.structures.counters.records import Field, Schema
 from feedcache.structures.counters.store import CounterStore
+from feedcache.structures.newest_ids import NewestIds, pack_newest_ids, unpack_newest_ids
 from feedcache.structures.week_bucket import Change, Week, WeekBuckets
 
 logger = logging.getLogger(__name__)

@@ -42,12 +42,12 @@ from apps.posts.models import (
     Revision,
     ThreadMute,
 )
-from apps.posts.newest_ids import NewestIds
 from apps.posts.visibility import facts_about, may_see
 from apps.sql import rows_of
 from feedcache.ids import MAX_ID, author_of, authors_of
 from feedcache.read_through import Batch, Future
 from feedcache.structures.counters.service import queue_in_batch
+from feedcache.structures.newest_ids import NewestIds
 
 T = TypeVar("T")
 

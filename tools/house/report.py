@@ -1,6 +1,6 @@
 """What is measured, put together, beside the bars; as tables and as JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,13 @@ from tools.house.trace import Trace
 
 PRODUCT = ("apps", "feedsite", "feedcache")
 OWN = (*PRODUCT, "runner", "tools", "tests")
-MAX_PRODUCT_LINES = 45_000
+# Imports included, without docstrings, comments and blank lines. Who needs more says why in a new decision, and sets
+# both; a test reads the number there.
+CORE_LINES, CORE_DECISION = 44_000, "0156"
+MAX_GROWTH = 1_000
 MAX_MODULES = 12  # of a folder
-MAX_FILES = {"home_timeline": 22, "publish_post": 22}
-MAX_PACKAGE_CHANGES = {"home_timeline": 150}
+MAX_FILES = {"home_timeline": 16, "publish_post": 14}
+MAX_WAYS = {"home_timeline": 90, "publish_post": 90}
 LISTS_SHOWN = 12
 
 
@@ -63,8 +66,8 @@ class House:
         }
 
 
-def survey(root: Path, traces: Mapping[str, Trace]) -> House:
-    """Measure the files below `root`."""
+def survey(root: Path, traces: Mapping[str, Trace], optional: Collection[str] = ()) -> House:
+    """Measure the files below `root`. `optional`: the apps in it that the core does without."""
     product = [path for name in PRODUCT for path in python_files(root / name)]
     relative = [path.relative_to(root) for path in product]
     sources = {path.relative_to(root): path.read_text("utf-8") for path in product}
@@ -74,10 +77,15 @@ def survey(root: Path, traces: Mapping[str, Trace]) -> House:
         lines,
         [
             Bar(
-                "product lines (apps, feedsite, feedcache)",
-                sum(one.total for one in lines.values()),
-                MAX_PRODUCT_LINES,
+                "lines of the core (apps but the optional ones, feedsite)",
+                sum(
+                    one.code + one.imports
+                    for name, one in lines.items()
+                    if name != "feedcache" and f"apps.{name}" not in optional
+                ),
+                CORE_LINES + MAX_GROWTH,
             ),
+            Bar("lines of apps, feedsite and feedcache", sum(one.total for one in lines.values())),
             Bar("migration lines", _migrations(root).total),
             Bar("test lines", count_files(python_files(root / "tests")).total),
             Bar("modules of the fullest folder", folders[0][1] if folders else 0, MAX_MODULES),
@@ -106,7 +114,7 @@ def _migrations(root: Path) -> Lines:
 def _trace_bars(traces: Mapping[str, Trace]) -> Iterator[Bar]:
     for name, trace in traces.items():
         yield Bar(f"{name}: own files", trace.files, MAX_FILES.get(name))
-        yield Bar(f"{name}: package changes", trace.package_changes, MAX_PACKAGE_CHANGES.get(name))
+        yield Bar(f"{name}: ways into another folder", trace.ways_in, MAX_WAYS.get(name))
         yield Bar(f"{name}: own functions", trace.functions)
         yield Bar(f"{name}: own calls", len(trace.calls))
 

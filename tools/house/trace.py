@@ -13,7 +13,7 @@ class Trace:
     """Calls of our own functions in their order, as (file, qualified name)."""
 
     calls: list[tuple[str, str]] = field(default_factory=list)
-    package_changes: int = 0  # how often it goes from one folder to another, returns included
+    ways_in: int = 0  # how often it goes from one folder into another; ways back are not counted
 
     @property
     def files(self) -> int:
@@ -26,23 +26,33 @@ class Trace:
         return len({call for call in self.calls if not call[1].endswith(">")})
 
 
-def trace(action: Callable[[], object], root: Path, packages: Iterable[str]) -> Trace:
-    """Run something and note the calls in this thread of functions in `packages`, folders of `root`."""
-    found, stack = Trace(), list[Path]()
-    folders = tuple(f"{root / package}/" for package in packages)
+def trace(
+    action: Callable[[], object], root: Path, packages: Iterable[str], *, library: str
+) -> Trace:
+    """Run something and note the calls in this thread of functions in `packages`, folders of `root`.
+
+    The package `library` is a door: the way into it is counted, and nothing inside, as nobody opens a library to follow
+    a page. What it calls back is noted.
+    """
+    found, folders = Trace(), list[str]()
+    door = f"{root / library}/"
+    noted = (*(f"{root / package}/" for package in packages), door)
 
     def note(frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
-        if event not in {"call", "return"} or not code.co_filename.startswith(folders):
+        if event not in {"call", "return"} or not code.co_filename.startswith(noted):
             return
-        path = Path(code.co_filename)
-        if event == "call":
-            found.calls.append((str(path.relative_to(root)), code.co_qualname))
-            found.package_changes += bool(stack) and stack[-1] != path.parent
-            stack.append(path.parent)
-        elif stack:
-            stack.pop()
-            found.package_changes += bool(stack) and stack[-1] != path.parent
+        if event == "return":
+            if folders:
+                folders.pop()
+            return
+        is_inside = code.co_filename.startswith(door)
+        file = Path(code.co_filename).relative_to(root)
+        folder = library if is_inside else str(file.parent)
+        found.ways_in += bool(folders) and folders[-1] != folder
+        if not is_inside:
+            found.calls.append((str(file), code.co_qualname))
+        folders.append(folder)
 
     before = sys.getprofile()
     sys.setprofile(note)

@@ -17,7 +17,7 @@ from tools.house.trace import Trace, trace
 
 READER = "alice"
 BUILD_SECONDS = 20.0  # more than the demo's counts take
-OWN = ("apps", "feedsite", "feedcache")
+OWN, LIBRARY = ("apps", "feedsite"), "feedcache"
 
 
 def home_and_publish(*, warm: int) -> dict[str, Trace]:
@@ -34,8 +34,8 @@ def home_and_publish(*, warm: int) -> dict[str, Trace]:
 
 
 def _trace_home(viewer: User) -> Trace:
-    return trace(partial(home_timeline, viewer, Cursor(limit=20)), ROOT, OWN)
+    return trace(partial(home_timeline, viewer, Cursor(limit=20)), ROOT, OWN, library=LIBRARY)
 
 
 def _trace_publication(author: User) -> Trace:
-    return trace(partial(publish_post, author, Draft(body="One more.")), ROOT, OWN)
+    return trace(partial(publish_post, author, Draft(body="One more.")), ROOT, OWN, library=LIBRARY)

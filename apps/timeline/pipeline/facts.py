@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from apps.accounts.models import User
-from apps.filters.matching import Filters
+from apps.filters.matching import NO_FILTERS, Filters
 from apps.filters.models import FilterContext
 from apps.filters.queries import active_filters_of
 from apps.graph.groups.queries import exclusive_member_ids
@@ -24,7 +24,7 @@ class ReaderFacts(NamedTuple):
 
     viewer: User | None = None
     context: FilterContext | None = None  # filters hide in some contexts only, and nothing in None
-    filters: Filters = Filters()
+    filters: Filters = NO_FILTERS
     relations: Relations = Relations()
     listed: Collection[int] = ()  # members of lists whose posts home leaves out
     languages: Mapping[int, Collection[str]] = MappingProxyType({})  # chosen, by followed account

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.filters.matching import NO_FILTERS
 from apps.posts.models import Visibility
 from apps.posts.visibility import FOLLOWED_BACK, Audience, delivered_to, depending_on
 from apps.timeline.pipeline.facts import ReaderFacts
@@ -74,7 +75,8 @@ class RuleBook(NamedTuple):
 def decide(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> list[Verdict]:
     """The verdict about each item, in the same order. Filters come last: they read whole texts."""
     rules = [rule for rule in book.rules if rule.applies(facts)]
-    return [_verdict(item, facts, rules, book) for item in items]
+    has_filters = FILTERED.applies(facts)
+    return [_verdict(item, facts, rules, book, has_filters=has_filters) for item in items]
 
 
 def passed(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> list[FeedItem]:
@@ -82,12 +84,19 @@ def passed(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> lis
     return [verdict.item for verdict in decide(items, facts, book) if verdict.rule is None]
 
 
-def _verdict(item: FeedItem, facts: ReaderFacts, rules: Sequence[Rule], book: RuleBook) -> Verdict:
+def _verdict(
+    item: FeedItem,
+    facts: ReaderFacts,
+    rules: Sequence[Rule],
+    book: RuleBook,
+    *,
+    has_filters: bool,
+) -> Verdict:
     for rule in rules:
         if rule.keeps_away(item, facts):
             return Verdict(item, rule, rule.who(item, facts))
     item = book.label(item, facts)
-    if facts.filters:
+    if has_filters:
         item = mark(item, facts.filters, facts.context)
         if FILTERED.keeps_away(item, facts):
             return Verdict(item, FILTERED, FILTERED.who(item, facts))
@@ -271,6 +280,7 @@ READ = Rule(
 FILTERED = Rule(
     Reason.FILTERED,
     lambda item, facts: is_hidden(item, facts.context),
+    applies=lambda facts: facts.filters is not NO_FILTERS,
     who=lambda item, _facts: ", ".join(item.warnings),
     question=lambda _item: _("Does one of your filters hide it?"),
 )

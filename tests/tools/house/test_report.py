@@ -4,6 +4,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from runner.checkout import ROOT
+from tools.house import report
 from tools.house.__main__ import main
 from tools.house.report import Bar, show, survey
 from tools.house.trace import Trace
@@ -17,6 +19,7 @@ def root(tmp_path):
         "apps/pagination.py": "a = 1\n",
         "apps/posts/models.py": '"""Posts."""\n\nimport redis._parsers\n',
         "apps/posts/migrations/0001_initial.py": "b = 2\n",
+        "apps/extra/pages.py": "d = 4\ne = 5\n",
         "feedsite/urls.py": "c = 3\n",
         "tests/test_posts.py": "def test(): ...\n",
         **{f"apps/posts/part{number}.py": "" for number in range(12)},
@@ -29,19 +32,21 @@ def root(tmp_path):
 
 def test_figures_stand_beside_their_bars(root):
     calls = [(f"apps/posts/part{number}.py", "get") for number in range(23)]
-    house = survey(root, {"home_timeline": Trace(calls)})
+    house = survey(root, {"home_timeline": Trace(calls)}, ["apps.extra"])
     bars = {bar.name: (bar.value, bar.is_met) for bar in house.bars}
     assert bars == {
-        "product lines (apps, feedsite, feedcache)": (5, True),
+        "lines of the core (apps but the optional ones, feedsite)": (3, True),
+        "lines of apps, feedsite and feedcache": (7, True),
         "migration lines": (1, True),
         "test lines": (1, True),
         "modules of the fullest folder": (13, False),
         "home_timeline: own files": (23, False),
-        "home_timeline: package changes": (0, True),
+        "home_timeline: ways into another folder": (0, True),
         "home_timeline: own functions": (23, True),
         "home_timeline: own calls": (23, True),
     }
     assert {name: lines.total for name, lines in house.apps.items()} == {
+        "extra": 2,
         "posts": 3,
         "(loose in apps)": 1,
         "feedsite": 1,
@@ -70,6 +75,16 @@ def test_a_bar_says_whether_it_is_met(value, maximum, verdict):
     assert Bar("modules", value, maximum).verdict == verdict
 
 
-def test_the_command_prints_json_without_servers(capsys):
+@pytest.mark.gate
+def test_the_core_is_as_large_as_a_decision_says(capsys):
+    """A core that has grown by more than a thousand lines needs a new one, and both constants of `report`."""
     assert main(["--json", "--no-trace"]) == 0
     assert json.loads(capsys.readouterr().out)["bars"][0]["value"] > 10_000
+    [decision] = (ROOT / "docs/decisions").glob(f"{report.CORE_DECISION}-*.md")
+    assert f"{report.CORE_LINES:,} lines" in decision.read_text("utf-8")
+
+
+def test_a_core_that_has_grown_fails(monkeypatch, capsys):
+    monkeypatch.setattr(report, "CORE_LINES", 1)
+    assert main(["--no-trace"]) == 1
+    assert "too much: at most 1,001" in capsys.readouterr().out
