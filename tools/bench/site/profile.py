@@ -63,6 +63,7 @@ PURPOSES = {
     "feedcache/structures/bloom.py": _MARKS,
     "feedcache/structures/week_bucket.py": _MARKS,
     "feedcache/structures/restore.py": _MARKS,
+    "feedcache/structures/newest_ids.py": _MARKS,
     "apps/engagement/": _MARKS,
     "feedcache/structures/counters/": "counts",
     "apps/accounts/counts_store.py": "counts",
