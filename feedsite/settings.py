@@ -37,7 +37,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
-POSSIBLE_APPS = ["apps.aggregate", "apps.feeds", "apps.ranking"]
+POSSIBLE_APPS = ["apps.aggregate", "apps.feeds", "apps.promotions", "apps.ranking"]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
@@ -70,7 +70,6 @@ INSTALLED_APPS = [
     "apps.posts",
     "apps.engagement",
     "apps.filters",
-    "apps.promotions",
     "apps.timeline",
     "apps.notifications",
     "apps.moderation",

@@ -25,6 +25,8 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework.serializers import Serializer
 
 from apps.api.entities.base import Format, Object
+from apps.api.entities.status import StatusExtensionJson
+from apps.api.hooks import STATUS_FIELDS
 from apps.scopes import needed_scopes
 
 EMPTY_OBJECT = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
@@ -60,9 +62,12 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> Object:
         del direction
         entity = self.target.entity
-        hints = get_type_hints(entity, include_extras=True)
+        hints, required = get_type_hints(entity, include_extras=True), set(entity.__required_keys__)
+        if entity is StatusExtensionJson:
+            hints |= {field.name: field.kind for field in STATUS_FIELDS}
+            required |= {field.name for field in STATUS_FIELDS}
         properties = {name: schema_of(hint, auto_schema) for name, hint in hints.items()}
-        return build_object_type(properties, entity.__required_keys__, get_doc(entity))
+        return build_object_type(properties, required, get_doc(entity))
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema) -> Object:

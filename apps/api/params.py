@@ -1,6 +1,6 @@
 """Parses the parameters and bodies of API requests."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -8,7 +8,10 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 
+from apps.api.hooks import SHOWN
 from apps.errors import BadRequest, Invalid
+from apps.timeline.pipeline.hooks import PROMOTERS
+from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
 MAX_OFFSET = 150  # with the longest page of posts at most the ids that `hydrate` takes
@@ -66,13 +69,21 @@ def offset_of(query: Mapping[str, str]) -> int:
     return min(int(text), MAX_OFFSET)
 
 
-PROMOTED = OpenApiParameter(
+_PROMOTED = OpenApiParameter(
     "promoted",
     bool,
     description="Also posts that are promoted to you. Ask only if you show `feedsite.promotion` with them.",
 )
+PROMOTED_PARAMETERS = [_PROMOTED] if PROMOTERS else []
 
 
 def wants_promoted(request: Request) -> bool:
     """Programs that show the label say so: others would show promoted posts like those of people one follows."""
-    return is_true(request.query_params.get("promoted"))
+    return bool(PROMOTERS) and is_true(request.query_params.get("promoted"))
+
+
+def note_shown(request: Request, viewer_id: int, items: Sequence[FeedItem]) -> None:
+    """What a program gets on a page of its own."""
+    if shows_its_answer(request):
+        for note in SHOWN:
+            note(viewer_id, items)

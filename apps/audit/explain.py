@@ -29,14 +29,14 @@ from apps.errors import NotFound
 from apps.events.leases import State
 from apps.pagination import MAX_LIMIT, Cursor, Page
 from apps.posts.models import Visibility
-from apps.promotions.queries import Promotion
 from apps.timeline import policy
 from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import unpack
 from apps.timeline.home import Look, assemble_home, home_timeline, look_up
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem, Promotion
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.rulebook import FILTERED, HOME_RULES, Rule, Verdict
+from apps.timeline.sources import virtual_follows
 from apps.timeline.sources.candidates import Via
 from feedcache.ids import from_base36, parse_id
 from feedcache.stats import traced
@@ -52,7 +52,7 @@ SELECT DISTINCT ON (p.id) p.id, j.mode, j.state AS job, j.created_at AS started_
         AND subscriber = %(subscriber)s AND (payload->>'post_id')::bigint = p.id) END AS event_due
 FROM posts_post p
 LEFT JOIN graph_follower e ON e.owner_id = p.author_id AND e.follower_id = %(viewer)s
-LEFT JOIN promotions_virtualfollow v ON v.account_id = p.author_id AND v.user_id = %(viewer)s
+LEFT JOIN {virtual} v ON v.account_id = p.author_id AND v.user_id = %(viewer)s
 LEFT JOIN timeline_fanoutjob j ON j.post_id = p.id
 LEFT JOIN timeline_fanoutchunk c ON c.job_id = p.id AND (
     c.first_edge = 0
@@ -157,7 +157,8 @@ def explained(
         return []
     post_ids = [verdict.item.id for verdict in verdicts]
     values = {"viewer": viewer.pk, "posts": post_ids, "subscriber": DELIVERY}
-    deliveries = {row["id"]: row for row in rows(_DELIVERIES, values)}
+    query = _DELIVERIES.format(virtual=virtual_follows.table())
+    deliveries = {row["id"]: row for row in rows(query, values)}
     return [
         _explained(viewer.pk, verdict, via(verdict.item.id), deliveries[verdict.item.id])
         for verdict in verdicts

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import regex
+from django.apps import apps
 from django.db import connection, transaction
 
 MAX_ID = 2**63 - 1
@@ -74,11 +75,12 @@ _NEWEST = """SELECT author_id, max(id) AS id,
              WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
              AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL AND id < %(below)s GROUP BY author_id"""
 
+_VIRTUAL = "UNION ALL SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(viewer)s"
 # The naive pull of source 001, between two ids; then posts to the viewer's circles, by any author.
-PULL = """
+_PULL = """
 SELECT id FROM posts_post
 WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s UNION ALL SELECT %(viewer)s
-                    UNION ALL SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(viewer)s)
+                    {virtual})
   AND deleted_at IS NULL AND id > %(above)s AND id < %(below)s
 UNION
 SELECT id FROM posts_post
@@ -140,7 +142,7 @@ class Oracle:
         self = cls.__new__(cls)
         bounds = {"viewer": viewer_id, "above": above, "below": below, "maximum": maximum}
         with snapshot():
-            found = [row["id"] for row in rows(PULL, bounds)]
+            found = [row["id"] for row in rows(pull(), bounds)]
             self.answers_above = found[-1] - 1 if len(found) == maximum else above
             self._read_posts({*found, *also}, viewer_id)
             self.newest_promoted = _newest(self.promoted, below)
@@ -421,11 +423,23 @@ def pairs(statement: str, values: dict[str, Any] | None = None) -> Pairs:
     return by_first
 
 
+def pull() -> str:
+    """The statement for a viewer's home between two ids."""
+    return _PULL.format(virtual=_VIRTUAL if has_promotions() else "")
+
+
+def has_promotions() -> bool:
+    """Whether the site has the app; without it nothing is promoted, whatever its tables say."""
+    return apps.is_installed("apps.promotions")
+
+
 def _promoted(readers: Readers) -> Pairs:
     """The accounts promoted to readers now: they follow them virtually, and are in a segment of a campaign that runs.
 
     Not to those who have opted out, nor to those who saw the campaign often enough today.
     """
+    if not has_promotions():
+        return defaultdict(set)
     values = {"readers": None if readers is None else list(readers)}
     of_readers = "(%(readers)s::bigint[] IS NULL OR user_id = ANY(%(readers)s))"
     virtual = pairs(

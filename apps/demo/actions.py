@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import connection, transaction
+from django.utils.module_loading import import_string
 
 from apps.accounts.models import User
 from apps.demo.content.loader import load_content
+from apps.demo.hooks import SEEDING
 from apps.demo.models import SeedRun
 from apps.demo.seeding.counts import add_counts
 from apps.demo.seeding.deliveries import make_deliveries
@@ -17,7 +19,6 @@ from apps.demo.seeding.follows import make_follows
 from apps.demo.seeding.notifications import make_notifications
 from apps.demo.seeding.people import make_people
 from apps.demo.seeding.posts import make_posts
-from apps.demo.seeding.promotions import make_promotions
 from apps.demo.seeding.reactions import make_reactions
 from apps.demo.seeding.world import SIZES, World, batches
 from apps.engagement.marks import ROW_MARKS
@@ -80,7 +81,8 @@ def _make(world: World) -> None:
     _index(world)
     make_notifications(world)
     add_counts(world)
-    make_promotions(world)
+    for name in SEEDING:
+        import_string(name)(world)
     count_days(days=KEEP_DAYS)
     rank_posts()
     # existing users follow more accounts now: their home caches are rebuilt

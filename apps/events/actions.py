@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 Payload = dict[str, Any]
 Handler = Callable[[Payload], None]
 
-# name -> payload. Payloads carry ids only, never texts.
+# name -> payload. Payloads carry ids only, never texts. Optional apps `declare` their own.
 EVENTS = {
     "post_published": "post_id",
     "post_edited": "post_id, mentioned (user ids that the edit mentions and the version before did not)",
@@ -51,10 +51,6 @@ EVENTS = {
     "account_changed": "user_id",
     "access_ended": "user_id (some or all of its tokens)",
     "graph_loaded": "user_ids (at most one batch of lines)",
-    "interests_changed": "user_id (a new account, another language, or other followed tags)",
-    "campaign_begun": "campaign_id, segment_id, after (a user id: its people from there on, a batch at a time)",
-    "campaign_stopped": "account_id, after (the id of a virtual follow, as above)",
-    "segments_changed": "user_ids (of one batch: who came into segments or left them)",
     "virtual_follow_changed": "account_id, user_ids (readers, of one batch)",
     "counts_missed": "kind, ids",
 }
@@ -76,6 +72,11 @@ SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(e
 FROM unnest(%(subscribers)s::text[]) WITH ORDINALITY AS names (subscriber, place) ORDER BY place
 RETURNING id
 """
+
+
+def declare(**payloads: str) -> None:
+    """Add events of an optional app, each with what it carries; above its handlers."""
+    EVENTS.update(payloads)
 
 
 def handles(

@@ -22,7 +22,10 @@ def _records(rows: Sequence[Feed]) -> Iterable[Record]:
 
 
 ARCHIVE = Part(
-    "feeds.jsonl", lambda user: Feed.objects.filter(owner=user).select_related("owner"), _records
+    "feeds.jsonl",
+    lambda user: Feed.objects.filter(owner=user).select_related("owner"),
+    _records,
+    "feeds by rules",
 )
 
 

@@ -32,7 +32,6 @@ from apps.notifications.models import NotificationPermission, NotificationPolicy
 from apps.notifications.policy import CONDITIONS
 from apps.posts.models import Attachment, Post, ScheduledPost, ThreadMute
 from apps.privacy.hooks import ARCHIVE, Part, Record, address_of
-from apps.promotions.models import OptOut, SegmentMembership, UserTrait
 from apps.tags.models import PastTagFollow, TagFollow
 from apps.texts import carriable
 from feedcache.ids import author_of
@@ -255,11 +254,6 @@ PARTS = [
               lambda row: {"Kind": row.kind, **_past(row)}),
     Part("past_followed_tags.csv", _of(PastTagFollow, "user", "tag"),
          _each(lambda row: {"Tag": f"#{row.tag.name}", **_past(row)})),
-    Part("traits.csv", _of(UserTrait, "user", "trait"),
-         _each(lambda row: {"Trait": row.trait.name, **_since(row)})),
-    Part("segments.csv", _of(SegmentMembership, "user", "segment", segment__is_active=True),
-         _each(lambda row: {"Counted among": row.segment.description, **_since(row)})),
-    Part("no_promoted_posts.csv", _of(OptOut, "user"), _each(_since)),
     Part("filters.jsonl", lambda user: Filter.objects.filter(owner=user).prefetch_related("keywords"), _each(_filter)),
     Part("unwanted_notifications.csv", _of(UnwantedKind, "user"), _each(lambda row: {"Kind": row.kind})),
     Part("notification_policy.jsonl", _of(NotificationPolicy, "user"),
@@ -289,15 +283,13 @@ scheduled_posts.jsonl     posts that wait for their time
 following_accounts.csv    can be imported on other sites; so can blocked_accounts.csv and muted_accounts.csv
 followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv
 lists.csv, list_members.csv, circles.csv, circle_members.csv
-followed_tags.csv, filters.jsonl, feeds.jsonl
+followed_tags.csv, filters.jsonl
 past_relations.csv        follows, mutes and blocks that are over, and past_followed_tags.csv: kept for some months, to
                           say what the home page was
-traits.csv                what they say about themselves; segments.csv: the groups they are counted among, so that
-                          promoted posts are shown; no_promoted_posts.csv: since when they want none
 unwanted_notifications.csv
 reports.jsonl             what was reported to the moderators
 logins.csv, access_tokens.csv, applications.csv
-pictures/                 pictures, videos and sound of posts, of the profile, and those that wait for a post
+{added}pictures/                 pictures, videos and sound of posts, of the profile, and those that wait for a post
 left_out.txt              pictures there was no room for, if any
 """
 
@@ -323,7 +315,12 @@ def write_archive(user: User, name: str, progress: Progress) -> int:
             _add(
                 archive,
                 "README.txt",
-                README.format(name=settings.SITE_NAME, handle=user.handle, marks=MARK_FILES),
+                README.format(
+                    name=settings.SITE_NAME,
+                    handle=user.handle,
+                    marks=MARK_FILES,
+                    added="".join(part.line for part in ARCHIVE),
+                ),
             )
             _add(archive, "account.json", orjson.dumps(_account(user), option=orjson.OPT_INDENT_2))
             done = 0

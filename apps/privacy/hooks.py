@@ -16,11 +16,20 @@ Step = Callable[[User, int], int]  # erases at most so many rows of an account; 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file: the rows of a user, and how a batch is written. `.csv` needs the same keys in every record."""
+    """A file: the rows of a user, and how a batch is written. `.csv` needs the same keys in every record.
+
+    `about` is what the archive's own README says of a file that is not one of the core.
+    """
 
     file: str
     rows: Callable[[User], QuerySet[Any]]
     written: Callable[[Sequence[Any]], Iterable[Record]]
+    about: str = ""
+
+    @property
+    def line(self) -> str:
+        """Of that README."""
+        return f"{self.file:<26}{self.about}".rstrip() + "\n"
 
 
 def address_of(handle: str) -> str:

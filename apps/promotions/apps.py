@@ -1,4 +1,4 @@
-"""The promotions app."""
+"""The promotions app. Optional."""
 
 from typing import Any
 
@@ -18,7 +18,36 @@ class PromotionsConfig(AppConfig):
     verbose_name = _("promotions")
 
     def ready(self) -> None:
-        """Add the traits of the vocabulary after migrations."""
+        """Adds virtual follows and promoted posts to home, and to all that shows them; settings, archive, demo.
+
+        The traits of the vocabulary are made after migrations.
+        """
+        from apps.api.hooks import SHOWN, STATUS_FIELDS  # noqa: PLC0415 -- needs the models
+        from apps.demo.hooks import SEEDING  # noqa: PLC0415 -- needs the models
+        from apps.privacy.hooks import ARCHIVE  # noqa: PLC0415 -- needs the models
+        from apps.promotions.added import api, archive, home  # noqa: PLC0415 -- needs the models
+        from apps.promotions.queries import is_anything_promoted, virtual_followee_ids  # noqa: PLC0415 -- needs the models
+        from apps.timeline.pipeline.hooks import PROMOTERS  # noqa: PLC0415 -- needs the models
+        from apps.timeline.sources.virtual_follows import (  # noqa: PLC0415 -- needs the models
+            VIRTUAL_FOLLOWS,
+            VirtualFollows,
+        )
+        from apps.web.hooks import INSERTS, PAGES, SETTINGS, Insert, SettingsTab  # noqa: PLC0415 -- needs the models
+
+        VIRTUAL_FOLLOWS.add(VirtualFollows("promotions_virtualfollow", virtual_followee_ids))
+        PROMOTERS.add(home.promotions_for)
+        STATUS_FIELDS.add(api.FIELD)
+        SHOWN.add(home.count_shown)
+        PAGES.add("apps.promotions.added.pages")
+        SETTINGS.add(SettingsTab("promotions", _("Promoted posts"), after="filters"))
+        INSERTS.add(
+            Insert("pitch", "promotions/_pitch.html", is_anything_promoted),
+            Insert("privacy", "promotions/_privacy.html"),
+            Insert("catch_up", "promotions/_not_counted.html"),
+            Insert("as_of", "promotions/_not_shown.html"),
+        )
+        ARCHIVE.add(*archive.PARTS)
+        SEEDING.add("apps.promotions.added.demo.make_promotions")
         post_migrate.connect(_add_traits, sender=self)
 
 

@@ -7,7 +7,7 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
 from apps.accounts.models import User
-from apps.events.actions import Payload, handles, record
+from apps.events.actions import Payload, declare, handles, record
 from apps.graph.cache import load_graph_revisions, renew_graph_revisions
 from apps.promotions.actions import begin_batch, forget_user, refresh_user, stop_batch
 from apps.promotions.cache import forget_campaigns, forget_readers
@@ -17,6 +17,13 @@ from apps.tags.models import TagFollow
 from feedcache.ids import author_of
 
 LANGUAGES = {"interface_language", "post_language"}
+
+declare(
+    interests_changed="user_id (a new account, another language, or other followed tags)",
+    campaign_begun="campaign_id, segment_id, after (a user id: its people from there on, a batch at a time)",
+    campaign_stopped="account_id, after (the id of a virtual follow, as above)",
+    segments_changed="user_ids (of one batch: who came into segments or left them)",
+)
 
 
 @handles("virtual_follow_changed")

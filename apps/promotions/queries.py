@@ -1,14 +1,14 @@
 """Reads of promotions: what the timeline asks, what people see of themselves, and what staff see before a start."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import orjson
 from django.conf import settings
-from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -30,7 +30,6 @@ from apps.promotions.models import (
     PromotionSwitch,
     Trait,
     UserTrait,
-    VirtualFollow,
 )
 from apps.promotions.segments import people_in
 from apps.promotions.wording import RuleFact
@@ -38,21 +37,6 @@ from apps.sql import rows_of
 from feedcache.read_through import Batch, Future
 
 MAX_PREVIEWED = 10_000  # people; beyond that, staff need no number
-
-_CHUNKS = """
-SELECT min(id), max(id), count(*) FROM (
-    SELECT id, (row_number() OVER (ORDER BY id) - 1) / %(size)s AS chunk
-    FROM (
-        SELECT id FROM promotions_virtualfollow WHERE account_id = %(account)s AND id > %(after)s
-        ORDER BY id LIMIT %(enough)s
-    ) next
-) numbered GROUP BY chunk ORDER BY chunk
-"""
-# One text, as of followers.
-_BETWEEN = """
-SELECT string_agg(user_id::text, ',') FROM promotions_virtualfollow
-WHERE account_id = %(account)s AND id BETWEEN %(first)s AND %(last)s
-"""
 
 # Every condition is asked again: virtual follows may be a batch behind what staff or the reader have just done. Another
 # campaign of the same account may apply when the cap of the first is reached. A follow, a block or a mute goes first.
@@ -93,6 +77,9 @@ class Promotion:
     digests of the newest views of today.
     """
 
+    label: ClassVar = "promotions/_label.html"
+    details: ClassVar = "promotions/_details.html"
+
     account_id: int
     campaign_id: int
     segment_id: int
@@ -101,6 +88,10 @@ class Promotion:
     facts: tuple[RuleFact, ...]
     newest_id: int
     pages: tuple[int, ...] = field(default=(), compare=False)
+
+    @property
+    def settings_url(self) -> str:
+        return reverse("settings_promotions")
 
     def reason(self) -> str:
         """In plain words and in the language of the request."""
@@ -127,28 +118,6 @@ class Audience(NamedTuple):
 
 
 # --- for the timeline -----------------------------------------------------------------------------
-def virtual_follower_chunks(
-    account_id: int, *, size: int, after: int = 0, maximum: int = 20
-) -> list[tuple[int, int, int]]:
-    """As `graph.queries.follower_chunks`, of virtual followers: (first edge id, last edge id, readers)."""
-    values = {"account": account_id, "after": after, "size": size, "enough": size * maximum}
-    return [(first, last, number) for first, last, number in rows_of(_CHUNKS, values)]
-
-
-def virtual_follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) -> list[str]:
-    """The virtual followers of a chunk: ids in digits, as Redis takes them."""
-    with connection.cursor() as sql:
-        sql.execute(_BETWEEN, {"account": account_id, "first": first_edge, "last": last_edge})
-        row = sql.fetchone()
-    return row[0].split(",") if row and row[0] else []
-
-
-def virtual_followers_among(account_id: int, user_ids: Collection[int]) -> set[int]:
-    """Those of these readers who follow an account virtually, from PostgreSQL."""
-    rows = VirtualFollow.objects.filter(account=account_id, user__in=user_ids)
-    return set(rows.values_list("user", flat=True))
-
-
 def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
     """The accounts that a reader follows virtually, from Memcached; a page may show those of `promotions_of` only."""
     return READERS.get_many([reader_id], load_readers).get(reader_id, ReaderEntry()).followees

@@ -21,9 +21,9 @@ from apps.pagination import Cursor
 from apps.posts.queries import MAX_IDS, read_viewer_context
 from apps.ranking.models import NAME_MAX_CHARACTERS, FactorWeight
 from apps.timeline.pipeline.facts import facts_now, facts_of_home
+from apps.timeline.pipeline.hooks import promotions_for
 from apps.timeline.pipeline.hydrate import hydrate_for
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.promoted import promotions_for
 from apps.timeline.pipeline.rulebook import HOME_RULES, RuleBook, passed
 from apps.timeline.sources.home import candidates
 from feedcache.ids import author_of
@@ -187,7 +187,7 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
     What was read is left out of the scores, later.
     """
     context = read_viewer_context(viewer.pk)
-    add_facts = facts_of_home(viewer, promotions=promotions_for(viewer.pk))
+    add_facts = facts_of_home(viewer, promotion_of=promotions_for(viewer.pk))
     items: list[FeedItem] = []
     for start in range(0, len(post_ids), MAX_IDS):
         found = hydrate_for(context, post_ids[start : start + MAX_IDS])

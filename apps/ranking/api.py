@@ -14,11 +14,10 @@ from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.base import Input
 from apps.api.entities.status import StatusJson, status_json
-from apps.api.params import PROMOTED, shows_its_answer, validated, wants_promoted
+from apps.api.params import PROMOTED_PARAMETERS, note_shown, validated, wants_promoted
 from apps.ranking.algorithms import Algorithm, Scored, available
 from apps.ranking.models import NAME_MAX_CHARACTERS
 from apps.ranking.ordering import RankCursor, algorithm_of, choose_algorithm, ranked_page
-from apps.timeline.pipeline.promoted import count_shown
 from feedcache.stats import stage
 
 
@@ -111,7 +110,7 @@ class RankingInput(Input):
         OpenApiParameter("session", str, description="The order, from the `Link` header."),
         OpenApiParameter("after", str, description="The last status of the page before."),
         OpenApiParameter("limit", int, description="How many at most; clamped."),
-        PROMOTED,
+        *PROMOTED_PARAMETERS,
     ],
 )
 @endpoint(GET="read:statuses")
@@ -127,8 +126,7 @@ def ranked_timeline(request: Request) -> Response:
         promoted=promoted,
     )
     with stage("present"):
-        if shows_its_answer(request):
-            count_shown(viewer.pk, page.items)
+        note_shown(request, viewer.pk, page.items)
         body: list[RankedStatusJson] = [
             {
                 **status_json(entry.item),

@@ -1,8 +1,8 @@
 """The home timeline: posts of the viewer's followees, of the viewer, and of the viewer's circles; newest first.
 
-Open posts of virtual followees, accounts that a promotion brings (`apps.promotions`), come from the same sources, and
-pass only while they are promoted to the viewer. The candidates are in `sources.home`, the rules in `pipeline.rulebook`;
-`pipeline.page` makes a page of them.
+Open posts of virtual followees come from the same sources, and pass only while an optional app promotes them to the
+viewer (`pipeline.hooks`). The candidates are in `sources.home`, the rules in `pipeline.rulebook`; `pipeline.page` makes
+a page of them.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,13 @@ from apps.accounts.models import User
 from apps.filters.models import FilterContext
 from apps.graph.queries import ask_recent_follows
 from apps.pagination import Cursor, Page
-from apps.promotions.queries import ask_promotions
 from apps.timeline.fanout import lag
 from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.facts import ReaderFacts, facts_now, facts_of_home
+from apps.timeline.pipeline.hooks import PromotionOf, nothing_promoted, promotions_for
 from apps.timeline.pipeline.hydrate import Hydrated, hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Assembled, Batches, Reader, assemble
-from apps.timeline.pipeline.promoted import Promotions, no_promotions, promotions_for
 from apps.timeline.pipeline.rulebook import Verdict, decide, passed
 from apps.timeline.pipeline.sampling import sample_home
 from apps.timeline.sources.candidates import Via
@@ -53,7 +52,9 @@ def assemble_home(
     has_promotions = promoted and not cursor.ascending  # a share of a page is counted from its top
     facts = facts_of_home(
         viewer,
-        promotions=ask_promotions(batches.first, viewer.pk) if has_promotions else no_promotions,
+        promotion_of=(
+            promotions_for(viewer.pk, batches.first) if has_promotions else nothing_promoted
+        ),
         recent_follows=ask_recent_follows(batches.second, viewer.pk, viewer.counts.graph_revision),
         hides_read=exclude_read,
     )
@@ -107,14 +108,14 @@ def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) 
     if not post_ids:
         return []
     found = hydrate(viewer.pk, post_ids)
-    facts = _facts(viewer, found, promotions_for(viewer.pk) if promoted else no_promotions)
+    facts = _facts(viewer, found, promotions_for(viewer.pk) if promoted else nothing_promoted)
     return passed(found.items, facts, rulebook.HOME_RULES)
 
 
 def _facts(
-    viewer: User, found: Hydrated, promotions: Promotions, *, hides_read: bool = False
+    viewer: User, found: Hydrated, promotion_of: PromotionOf, *, hides_read: bool = False
 ) -> ReaderFacts:
     """For posts wherever they come from: of these home decides whether they may be on it, not whether they arrived."""
     facts = facts_now(viewer, FilterContext.HOME, found.relations)
-    add = facts_of_home(viewer, promotions=promotions, hides_read=hides_read)
+    add = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
     return add(facts, found.items)

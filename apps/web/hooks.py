@@ -20,6 +20,24 @@ class Tab(NamedTuple):
     is_written_by_people: bool = False  # its direction is that of its text
 
 
+class SettingsTab(NamedTuple):
+    """An entry of the settings' menu below the tab `after`. The URL of its page is named `settings_` and the `key`."""
+
+    key: str
+    name: "StrOrPromise"
+    after: str
+
+
+class Insert(NamedTuple):
+    """A template that stands at a `place` of a page of the core, with the context of that page."""
+
+    place: str
+    template: str
+    applies: Callable[[], bool] = lambda: True
+
+
 PAGES = Hook[str]()  # the names of modules with `urlpatterns`: only web servers load them
 TABS = Hook[Tab]()  # of everybody
 OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # of one viewer: asked with every page
+SETTINGS = Hook[SettingsTab]()
+INSERTS = Hook[Insert]()  # at the places that pages name by `inserts`

@@ -20,8 +20,7 @@ from apps.engagement.marks import ViewerFlags
 from apps.engagement.queries import PollResult
 from apps.posts.content.post import PostContent
 from apps.posts.models import Counts
-from apps.promotions.queries import Promotion
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem, Promotion
 from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 

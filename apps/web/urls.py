@@ -11,7 +11,6 @@ from apps.web.account import (
     email,
     filters,
     personal_data,
-    promotions,
     second_factor,
     settings,
     sign_up,
@@ -235,8 +234,6 @@ urlpatterns: list[URLPattern] = [
         for verb in relationships.ANSWERS
     ],
     path("settings/privacy", settings.privacy, name="settings_privacy"),
-    path("settings/promotions", promotions.promotions, name="settings_promotions"),
-    path("promoted/seen", promotions.seen, name="promoted_seen"),
     path("settings/blocks", relationships.blocked, name="settings_blocks"),
     path("settings/mutes", relationships.muted, name="settings_mutes"),
     # lists and circles

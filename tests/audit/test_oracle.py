@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection
 
-from apps.audit.oracle import PULL, Oracle, rows, snapshot
+from apps.audit.oracle import Oracle, pull, rows, snapshot
 from apps.graph.actions import follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle
@@ -123,4 +123,4 @@ def test_all_reads_are_of_one_moment(transactional_db):
         other.join()
         assert [row["id"] for row in rows("SELECT id FROM posts_post")] == [before]
     values = {"viewer": author.pk, "above": 0, "below": 2**63 - 1, "maximum": 10}
-    assert len(rows(PULL, values)) == 2
+    assert len(rows(pull(), values)) == 2

@@ -20,18 +20,31 @@ from django.conf import settings
 from django.core.management import call_command
 from django.urls import NoReverseMatch, get_resolver, reverse
 from drf_spectacular.generators import SchemaGenerator
+from apps.api.hooks import SHOWN
+from apps.demo.hooks import SEEDING
+from apps.events.actions import EVENTS, handlers_of
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
 from apps.web.templatetags.tabs import own_tabs_of, with_tabs_of_everybody
 from apps.audit.comparison.cached import caches
 from apps.audit.hooks import NOTES, SECTIONS
 from apps.timeline.fanout.hooks import DELIVERED
+from apps.timeline.pipeline.hooks import PROMOTERS
+from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
+from apps.web.hooks import INSERTS
+from apps.web.templatetags.settings_tags import settings_tabs
 from django.contrib import admin
 
 call_command("check", fail_level="ERROR")
 print("apps", *sorted(app.name for app in apps.get_app_configs() if app.name in {names!r}))
 print("tabs", *(tab.key for tab in with_tabs_of_everybody(own_tabs_of(None))))
-print("endpoints", *sorted(path for path in SchemaGenerator().get_schema(public=True)["paths"]))
+schema = SchemaGenerator().get_schema(public=True)
+components = schema["components"]["schemas"]
+print("endpoints", *sorted(schema["paths"]))
+print("parameters", *(one["name"] for one in schema["paths"]["/api/v1/timelines/home"]["get"]["parameters"]))
+print("fields", *components["StatusExtension"]["properties"])
+reason = components["Explanation"]["properties"]["reason"]["$ref"].rpartition("/")[2]
+print("reasons", *components[reason]["enum"])
 print("pages", *sorted(name for name in get_resolver().reverse_dict if isinstance(name, str)))
 print("archive", *(part.file for part in (*PARTS, *ARCHIVE)))
 print("erasure", *(step.__name__ for step in ERASURE))
@@ -39,6 +52,14 @@ print("explain", *(make.__name__ for make in (*SECTIONS, *NOTES)))
 print("caches", *caches())
 print("delivered", *(follow_up.__name__ for follow_up in DELIVERED))
 print("periodic", *settings.CELERY_BEAT_SCHEDULE)
+print("settings", *settings_tabs())
+print("inserts", *(insert.place for insert in INSERTS))
+print("shown", *(note.__name__ for note in SHOWN))
+print("promoters", *(ask.__module__ for ask in PROMOTERS))
+print("virtual_follows", *(one.table for one in VIRTUAL_FOLLOWS))
+print("seeding", *SEEDING)
+print("events", *EVENTS)
+print("subscribers", *(subscriber for event in EVENTS for subscriber in handlers_of(event)))
 print("admin", *sorted(model._meta.label for model in admin.site._registry))
 """
 
@@ -54,7 +75,7 @@ def said_with(chosen):
     return {line[0]: line[1:] for line in lines}
 
 
-ALL = ("apps.aggregate", "apps.feeds", "apps.ranking")
+ALL = ("apps.aggregate", "apps.feeds", "apps.promotions", "apps.ranking")
 # What each adds.
 ADDED = {
     "apps.aggregate": {
@@ -73,6 +94,42 @@ ADDED = {
         "archive": ["feeds.jsonl"],
         "erasure": ["feeds"],
         "admin": ["feeds.Feed"],
+    },
+    "apps.promotions": {
+        "parameters": ["promoted"],
+        "fields": ["promotion"],
+        "reasons": ["promoted", "spaced"],
+        "pages": ["promoted_seen", "settings_promotions"],
+        "archive": ["traits.csv", "segments.csv", "no_promoted_posts.csv"],
+        "settings": ["promotions"],
+        "inserts": ["pitch", "privacy", "catch_up", "as_of"],
+        "shown": ["count_shown"],
+        "promoters": ["apps.promotions.added.home"],
+        "virtual_follows": ["promotions_virtualfollow"],
+        "seeding": ["apps.promotions.added.demo.make_promotions"],
+        "events": ["interests_changed", "campaign_begun", "campaign_stopped", "segments_changed"],
+        "subscribers": [
+            *(
+                f"apps.promotions.handlers.{name}"
+                for name in (
+                    "renew_newest",
+                    "refresh_follower",
+                    "refresh_changed",
+                    "follow_virtually",
+                    "unfollow_virtually",
+                    "repair_members",
+                    "repair_readers",
+                )
+            ),
+        ],
+        "periodic": [
+            f"apps.promotions.tasks.{name}"
+            for name in ("apply_time", "sweep_segments", "purge_impressions")
+        ],
+        "admin": [
+            f"promotions.{name}"
+            for name in ("Campaign", "PromotedAccount", "PromotionSwitch", "Segment", "Trait")
+        ],
     },
     "apps.ranking": {
         "tabs": ["ranked"],

@@ -1,4 +1,4 @@
-"""What the timeline asks: whom to deliver to, what a reader may see and why; and what is counted when it was shown."""
+"""What the timeline asks: what a reader may see and why; and what is counted when it was shown."""
 
 from datetime import timedelta
 
@@ -33,12 +33,7 @@ from apps.promotions.cache import (
     today,
 )
 from apps.promotions.models import CampaignCount, ReaderImpressions, VirtualFollow
-from apps.promotions.queries import (
-    promotions_of,
-    virtual_followee_ids,
-    virtual_follower_chunks,
-    virtual_follower_ids_between,
-)
+from apps.promotions.queries import promotions_of, virtual_followee_ids
 from apps.promotions.tasks import purge_impressions as purge_task
 from feedcache.read_through.envelope import pack
 from tests.promotions.conftest import make_campaign, start
@@ -64,28 +59,6 @@ def campaign(fresher, freshers, shop):
 
 def impressions(campaign):
     return CampaignCount.objects.get(campaign=campaign).impressions
-
-
-class TestFanOut:
-    def test_chunks_cover_all_virtual_followers_once(self, freshers, shop):
-        readers = [make_user() for _ in range(7)]
-        for reader in readers:
-            state_trait(reader, "first-year-student")
-        start(make_campaign(shop, freshers))
-        chunks = virtual_follower_chunks(shop.pk, size=3)
-        assert [number for _first, _last, number in chunks] == [3, 3, 1]
-        found = [
-            user_id
-            for first, last, _number in chunks
-            for user_id in virtual_follower_ids_between(shop.pk, first_edge=first, last_edge=last)
-        ]
-        assert sorted(map(int, found)) == sorted(reader.pk for reader in readers)
-        rest = virtual_follower_chunks(shop.pk, size=3, after=chunks[0][1], maximum=1)
-        assert rest == [chunks[1]]
-
-    def test_without_any_there_are_no_chunks(self, shop):
-        assert virtual_follower_chunks(shop.pk, size=3) == []
-        assert virtual_follower_ids_between(shop.pk, first_edge=1, last_edge=9) == []
 
 
 class TestWhatAReaderMaySee:

@@ -98,7 +98,7 @@ PAGES = (
     Page("settings-notifications", "notifications/settings.html", "/settings/notifications"),
     Page("settings-writing", "accounts/settings_writing.html", "/settings/writing"),
     Page("settings-privacy", "graph/privacy.html", "/settings/privacy"),
-    Page("settings-promotions", "accounts/settings_promotions.html", "/settings/promotions"),
+    Page("settings-promotions", "promotions/settings.html", "/settings/promotions"),
     Page("settings-blocks", "graph/blocks_and_mutes.html", "/settings/blocks"),
     Page("settings-mutes", "graph/blocks_and_mutes.html", "/settings/mutes"),
     Page("settings-circles", "graph/groups/circles.html", "/settings/circles"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import zip_longest
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 import orjson
 from django.conf import settings
@@ -24,6 +24,7 @@ from apps.api.entities.base import (
     timestamp,
 )
 from apps.api.entities.filter import FilterResultJson, filter_results_json
+from apps.api.hooks import STATUS_FIELDS
 from apps.engagement.models import ReactionName
 from apps.engagement.queries import PollResult
 from apps.posts.actions.drafts import (
@@ -242,15 +243,6 @@ class StatusCircleJson(TypedDict):
     title: Annotated[str, "Empty for an author who has left the circle."]
 
 
-class PromotionJson(TypedDict):
-    """Why a status of an account that the viewer does not follow is on the home timeline. Show it with the status."""
-
-    label: Annotated[str, "“Promoted”, in the reader's language, as is the reason."]
-    sponsor: Annotated[str, "Who pays for it."]
-    reason: Annotated[str, "“Promoted to first-year students because …”."]
-    settings_url: Annotated[Uri, "Where the reader ends all promoted posts."]
-
-
 class StatusReactionJson(TypedDict):
     """How many reacted to a status with an emoji."""
 
@@ -271,10 +263,6 @@ class StatusExtensionJson(TypedDict):
         list[StatusReactionJson], "Those that anybody chose. Everybody has one, beside a like."
     ]
     reads_count: Annotated[int | None, "How many people opened the post; its author alone sees it."]
-    promotion: Annotated[
-        PromotionJson | None,
-        "Null unless it is promoted; on home timelines that were asked for with `promoted=true`.",
-    ]
     because: Annotated[
         list[str],
         "Of home timelines, in the reader's language: that it came by a followed tag, or is older than the follow.",
@@ -368,21 +356,27 @@ def status_json(item: FeedItem) -> StatusJson:
         "muted": flags.muted,
         "pinned": content.pinned and flags.own,
         "filtered": filter_results_json(original.filtered, original.id),
-        "feedsite": {
-            "visibility": post.visibility,
-            "circle": _circle(item),
-            "short_url": absolute(item.short_url),
-            "reactions": [
-                {"name": emoji, "count": count, "me": flags.reaction == name}
-                for name, emoji in ReactionName.choices
-                if (count := getattr(counts, name))
-            ],
-            "reads_count": counts.reads if flags.own else None,
-            "promotion": _promotion(item),
-            "because": reasons(item),
-            "group_key": item.group_key,
-        },
+        "feedsite": _extension(item),
     }
+
+
+def _extension(item: FeedItem) -> StatusExtensionJson:
+    counts, flags = item.shown.counts, item.shown.flags
+    extension: StatusExtensionJson = {
+        "visibility": item.post.visibility,
+        "circle": _circle(item),
+        "short_url": absolute(item.short_url),
+        "reactions": [
+            {"name": emoji, "count": count, "me": flags.reaction == name}
+            for name, emoji in ReactionName.choices
+            if (count := getattr(counts, name))
+        ],
+        "reads_count": counts.reads if flags.own else None,
+        "because": reasons(item),
+        "group_key": item.group_key,
+    }
+    added = {field.name: field.value(item) for field in STATUS_FIELDS}
+    return cast("StatusExtensionJson", extension | added)
 
 
 def _quote(item: FeedItem) -> QuoteJson | None:
@@ -415,17 +409,6 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
     if item.post.circle_id is None:
         return None
     return {"id": str(item.post.circle_id), "title": item.circle_name}
-
-
-def _promotion(item: FeedItem) -> PromotionJson | None:
-    if item.promotion is None:
-        return None
-    return {
-        "label": _("Promoted"),
-        "sponsor": item.promotion.sponsor,
-        "reason": item.promotion.reason(),
-        "settings_url": absolute("/settings/promotions"),
-    }
 
 
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:

@@ -12,7 +12,11 @@ from apps.notifications.conversations import ConversationItem
 from apps.timeline.fanout.author_receipts import AuthorReceipt
 from apps.timeline.history.catch_up import CatchUp
 from apps.timeline.models import Mode
+from apps.timeline.pipeline.hooks import PROMOTERS
 from apps.timeline.pipeline.reasons import Reason
+
+OF_PROMOTERS = {Reason.PROMOTED, Reason.SPACED}
+REASONS = [one.value for one in Reason if PROMOTERS or one not in OF_PROMOTERS]
 
 
 class PageDifferenceJson(TypedDict):
@@ -57,7 +61,7 @@ class ExplanationJson(TypedDict):
 
     id: str
     on_home: bool
-    reason: Annotated[str, Reason]
+    reason: Annotated[str, REASONS]
     text: Annotated[str, "The reason as a sentence, in the reader's language."]
     at: Annotated[
         DateTime | None,

@@ -24,10 +24,10 @@ from apps.api.entities.timeline import (
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import CURSOR_PARAMETERS, POSTS_PARAMETERS, paged, posts_cursor
 from apps.api.params import (
-    PROMOTED,
+    PROMOTED_PARAMETERS,
     is_true,
+    note_shown,
     optional_bool,
-    shows_its_answer,
     wants_promoted,
 )
 from apps.audit import explain as reasons
@@ -54,7 +54,6 @@ from apps.timeline.history.unread import get_activity
 from apps.timeline.home import home_timeline
 from apps.timeline.list import bookmarks_timeline, favourites_timeline, list_timeline
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.promoted import count_shown
 from apps.timeline.profile import ProfileFilter, pinned_posts, profile_timeline
 from apps.timeline.public import MAX_NAMES, TagQuery, public_timeline, tag_timeline
 from feedcache.stats import stage
@@ -76,7 +75,7 @@ REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: the
             bool,
             description="Without what you have read. Without this parameter as you chose in the settings.",
         ),
-        PROMOTED,
+        *PROMOTED_PARAMETERS,
         OpenApiParameter(
             "as_of",
             str,
@@ -193,7 +192,7 @@ def bookmarks(request: Request) -> Response:
     parameters=[
         OpenApiParameter("last_id", str, description="From the answer before, or a status id."),
         OpenApiParameter("limit", int),
-        PROMOTED,
+        *PROMOTED_PARAMETERS,
     ],
 )
 @endpoint(GET="read:statuses")
@@ -206,8 +205,7 @@ def activity(request: Request) -> Response:
         limit=Cursor.from_query(query).limit,
         promoted=wants_promoted(request),
     )
-    if shows_its_answer(request):
-        count_shown(viewer.pk, unread.items)
+    note_shown(request, viewer.pk, unread.items)
     body = [status_json(item) for item in unread.items]
     return Response(ActivityJson(items=body, last_id=unread.last_id, more=unread.more))
 
@@ -269,8 +267,8 @@ def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
     """A page of statuses with its `Link` header."""
     with stage("present"):
         viewer = requests.viewer_of(request)
-        if viewer is not None and shows_its_answer(request):
-            count_shown(viewer.pk, page.items)
+        if viewer is not None:
+            note_shown(request, viewer.pk, page.items)
         return paged(request, page, statuses_as_bytes(page.items))
 
 

@@ -17,6 +17,7 @@ from apps.engagement.cache import READS
 from apps.pagination import Cursor, Page
 from apps.posts.visibility import FOLLOWED_BACK, depending_on, has_visibility
 from apps.timeline import policy
+from apps.timeline.sources import virtual_follows
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import EPOCH, author_of, first_id_at
 from feedcache.structures.bloom import check_many
@@ -33,7 +34,7 @@ SELECT p.id, p.author_id = %(viewer)s AS own,
     extract(epoch FROM c.deleted_at) AS closed,
     (SELECT extract(epoch FROM max(created_at)) FROM (
         SELECT owner_id, followee_id, created_at FROM graph_followee
-        UNION ALL SELECT user_id, account_id, created_at FROM promotions_virtualfollow
+        UNION ALL SELECT user_id, account_id, created_at FROM {{virtual}} v
      ) f WHERE f.owner_id = %(viewer)s AND f.followee_id IN (p.author_id, s.author_id)) AS followed,
     (SELECT extract(epoch FROM max(created_at)) FROM graph_block b
      WHERE (b.owner_id = %(viewer)s AND b.blocked_id IN (p.author_id, s.author_id))
@@ -184,7 +185,8 @@ def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
 def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
     if not post_ids:
         return {}
-    return {row["id"]: row for row in rows(_DATES, {"viewer": viewer_id, "posts": list(post_ids)})}
+    query = _DATES.format(virtual=virtual_follows.table())
+    return {row["id"]: row for row in rows(query, {"viewer": viewer_id, "posts": list(post_ids)})}
 
 
 def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:

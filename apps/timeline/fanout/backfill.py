@@ -9,9 +9,8 @@ from apps.graph.groups.queries import circle_names
 from apps.graph.queries import exact_relations
 from apps.posts.models import OPEN, RESTRICTED, Post
 from apps.posts.visibility import Audience, delivered_to
-from apps.promotions.queries import virtual_followers_among
 from apps.timeline import policy
-from apps.timeline.sources import sql
+from apps.timeline.sources import sql, virtual_follows
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import MAX_ID, author_of
 from feedcache.structures.home_window import HomeWindows
@@ -50,7 +49,7 @@ def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
     for reader_id in set(reader_ids) - _readers_of(account_id, reader_ids):
         if HOME.accepts_pushes(reader_id):
             _withdraw(HOME, reader_id, account_id)
-    readers = sorted(virtual_followers_among(account_id, reader_ids))
+    readers = sorted(virtual_follows.followers_among(account_id, reader_ids))
     ids = sql.open_between(account_id, 0, MAX_ID, HOME.length) if readers else []
     for start in range(0, len(ids), POSTS_PER_CALL):
         HOME.push(readers, ids[start : start + POSTS_PER_CALL], news=False)
@@ -59,14 +58,14 @@ def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
 def _readers_of(account_id: int, reader_ids: Collection[int]) -> set[int]:
     """Those of the readers who follow an account, virtually or not."""
     follows = exact_relations(account_id, reader_ids).followed_by
-    return follows | virtual_followers_among(account_id, reader_ids)
+    return follows | virtual_follows.followers_among(account_id, reader_ids)
 
 
 def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
     """Whether an author's posts belong into a reader's windows; virtual follows bring open ones only."""
     if author_id in exact_relations(reader_id, [author_id]).following:
         return True
-    return windows is HOME and bool(virtual_followers_among(author_id, [reader_id]))
+    return windows is HOME and bool(virtual_follows.followers_among(author_id, [reader_id]))
 
 
 def _backfill(

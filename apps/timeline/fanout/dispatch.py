@@ -4,9 +4,9 @@ Follower lists are split into chunks (`split`), rows of the ledger; delivering a
 together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same
 receipt.
 
-Open posts go to home windows, those of virtual followers too (`apps.promotions`); restricted ones go to the inboxes of
-the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a circle) need no scan of
-the followers: their few readers are one chunk, looked up on delivery.
+Open posts go to home windows, those of virtual followers too (`sources.virtual_follows`); restricted ones go to the
+inboxes of the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a circle) need
+no scan of the followers: their few readers are one chunk, looked up on delivery.
 """
 
 import logging

@@ -20,11 +20,9 @@ from django.utils import timezone
 
 from apps.events import leases
 from apps.graph.queries import all_follower_ids, follower_ids_between
-from apps.promotions.queries import (
-    virtual_follower_ids_between,
-)
 from apps.timeline.fanout import receipts
 from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
+from apps.timeline.sources import virtual_follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subq
 
 def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
     """The readers of a chunk: ids in digits, as Redis takes them."""
-    between = virtual_follower_ids_between if chunk.is_virtual else follower_ids_between
+    between = virtual_follows.follower_ids_between if chunk.is_virtual else follower_ids_between
     return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
 
 

@@ -15,16 +15,16 @@ from django.db.models.functions import Now
 
 from apps.events import leases
 from apps.graph.queries import follower_chunks
-from apps.promotions.queries import virtual_follower_chunks
 from apps.sql import rows_of
 from apps.timeline.fanout.ledger import chunk_model
 from apps.timeline.models import FanoutChunk, FanoutJob, FollowerScan
+from apps.timeline.sources import virtual_follows
 from feedcache.ids import author_of
 
 CHUNKS_PER_BATCH = 3  # the first are delivered while the rest is split
 
 _AUDIENCE = """
-SELECT followers, (SELECT count(*) FROM promotions_virtualfollow WHERE account_id = %(author)s)
+SELECT followers, (SELECT count(*) FROM {virtual} edge WHERE account_id = %(author)s)
 FROM accounts_usercounts WHERE user_id = %(author)s
 """
 
@@ -45,7 +45,8 @@ class ChunkBatch:
 
 def audience_sizes(author_id: int) -> tuple[int, int]:
     """The numbers of an author's followers and virtual followers, in one query."""
-    [(followers, virtual)] = rows_of(_AUDIENCE, {"author": author_id})
+    query = _AUDIENCE.format(virtual=virtual_follows.table())
+    [(followers, virtual)] = rows_of(query, {"author": author_id})
     return followers, virtual
 
 
@@ -69,7 +70,9 @@ def next_batch(
         ranges = follower_chunks(owner_id, after=locked.scanned_to, **limits)
         is_last, virtual = _is_end(ranges, **limits), list[Range]()
         if is_last and is_open:
-            virtual = virtual_follower_chunks(owner_id, after=locked.virtual_scanned_to, **limits)
+            virtual = virtual_follows.follower_chunks(
+                owner_id, after=locked.virtual_scanned_to, **limits
+            )
             is_last = _is_end(virtual, **limits)
         chunks = chunk_model(scan).objects.bulk_create(
             [*_chunks(scan, ranges), *_chunks(scan, virtual, is_virtual=True)]
@@ -96,7 +99,7 @@ def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[An
     """
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
-    virtual = virtual_follower_chunks(owner_id, **limits) if is_open else []
+    virtual = virtual_follows.follower_chunks(owner_id, **limits) if is_open else []
     if max(len(ranges), len(virtual)) > 1:
         return []
     scan.state, scan.finished_at = leases.State.DONE, Now()
@@ -132,7 +135,7 @@ def restore_chunks(job: FanoutJob) -> list[int]:
     made: list[FanoutChunk] = []
     lists = (
         (False, job.scanned_to, follower_chunks),
-        (True, job.virtual_scanned_to, virtual_follower_chunks),
+        (True, job.virtual_scanned_to, virtual_follows.follower_chunks),
     )
     for is_virtual, end, read in lists:
         present = FanoutChunk.objects.filter(job=job, is_virtual=is_virtual).order_by("first_edge")

@@ -12,8 +12,7 @@ from apps.errors import BadRequest
 from apps.pagination import Cursor, Page
 from apps.timeline.home import home_items, home_timeline
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.promoted import without_promoted
-from apps.timeline.sources import pulled_authors, sql
+from apps.timeline.sources import pulled_authors, sql, virtual_follows
 from apps.timeline.sources.home import cached_ranges
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.ids import MAX_ID
@@ -37,7 +36,7 @@ def newer_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
     revision = viewer.counts.graph_revision
     if ranges[0] is not None and (policies.pulls_all or policies.pulled):
         ids.update(pulled_authors.ids(viewer.pk, policies, above, maximum, revision=revision))
-    ids = without_promoted(viewer.pk, ids, revision=revision)
+    ids = virtual_follows.without_virtual(viewer.pk, ids, revision=revision)
     if viewer.counts.followed_tags:
         ids.update(sql.followed_tag_ids(viewer.pk, above, maximum))
     return min(maximum, len(ids))

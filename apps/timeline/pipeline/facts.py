@@ -11,8 +11,8 @@ from apps.filters.queries import active_filters_of
 from apps.graph.groups.queries import exclusive_member_ids
 from apps.graph.queries import Relations, chosen_languages
 from apps.tags.queries import followed_names
+from apps.timeline.pipeline.hooks import PromotionOf, nothing_promoted
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.promoted import Promotions, no_promotions
 from feedcache.read_through import Future
 
 
@@ -29,7 +29,7 @@ class ReaderFacts(NamedTuple):
     listed: Collection[int] = ()  # members of lists whose posts home leaves out
     languages: Mapping[int, Collection[str]] = MappingProxyType({})  # chosen, by followed account
     tags: Collection[str] = ()  # followed
-    promotions: Promotions = no_promotions
+    promotion_of: PromotionOf = nothing_promoted
     followed_since: Mapping[int, float] = MappingProxyType({})  # Unix seconds, of recent follows
     hides_read: bool = False
     # Of a moment: the circles that the reader belonged to, and who was a friend. Of the present hydration knows it.
@@ -61,7 +61,7 @@ def no_more(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
 def facts_of_home(
     viewer: User,
     *,
-    promotions: Promotions = no_promotions,
+    promotion_of: PromotionOf = nothing_promoted,
     recent_follows: Future[Mapping[int, float]] = dict,
     hides_read: bool = False,
 ) -> AddFacts:
@@ -82,7 +82,7 @@ def facts_of_home(
             listed=listed,
             languages=languages,
             tags=tags,
-            promotions=promotions,
+            promotion_of=promotion_of,
             followed_since=recent_follows(),
             hides_read=hides_read,
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import ClassVar, Protocol
 
 from django.utils import timezone
 
@@ -11,8 +12,28 @@ from apps.engagement.queries import PollResult
 from apps.filters.matching import FilterMatch
 from apps.posts.content.post import PostContent
 from apps.posts.models import Counts
-from apps.promotions.queries import Promotion
 from feedcache.ids import author_of, to_base36
+
+
+class Promotion(Protocol):
+    """Why an optional app brings a post of an account that the viewer does not follow. Cards are cached by it.
+
+    `label` and `details` are templates, above the post on a card and below its text, which get it as `promotion`.
+    At `settings_url` viewers change or end it.
+    """
+
+    label: ClassVar[str]
+    details: ClassVar[str]
+
+    @property
+    def sponsor(self) -> str:
+        """Who pays."""
+
+    @property
+    def settings_url(self) -> str: ...
+
+    def reason(self) -> str:
+        """Why this viewer sees it, in plain words."""
 
 
 @dataclass(slots=True)

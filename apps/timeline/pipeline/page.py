@@ -3,7 +3,7 @@
 `assemble` takes these steps:
 
 1. First round trip (`Batches.first`): the viewer's filters, whether the caches are current, and what the timeline has
-   queued (home: its windows, the promotions).
+   queued (home: its windows, what is promoted).
 2. Candidate ids, from these answers. Home makes further reads when a window is missing, for pulled authors, and below
    the windows.
 3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
@@ -37,10 +37,9 @@ from apps.filters.models import FilterContext
 from apps.filters.queries import ask_active_filters
 from apps.pagination import Cursor, Page, to_page
 from apps.posts.queries import MAX_IDS, ViewerContext, ask_viewer_context
-from apps.promotions.queries import Promotion
 from apps.timeline.pipeline.facts import AddFacts, ReaderFacts, no_more
 from apps.timeline.pipeline.hydrate import hydrate_for
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem, Promotion
 from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide
 from apps.timeline.sources.candidates import Candidates, Found, Via
 from feedcache.ids import first_id_at, second_of

@@ -21,7 +21,6 @@ from apps.posts.models import Visibility
 from apps.posts.visibility import FOLLOWED_BACK, Audience, delivered_to, depending_on
 from apps.timeline.pipeline.facts import ReaderFacts
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.promoted import promotion_of
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.word_filters import is_hidden, mark
 from feedcache.ids import answers_another, author_of
@@ -223,7 +222,7 @@ def _is_unwanted(item: FeedItem, facts: ReaderFacts) -> bool:
     """Whether nothing brings a post. Only posts that nothing else brings ask for the promotions."""
     if _is_followed(item, facts) or _has_public_tag(item, facts):
         return False
-    return not item.post.is_open or promotion_of(item.post, facts.promotions()) is None
+    return not item.post.is_open or facts.promotion_of(item.post) is None
 
 
 def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
@@ -235,7 +234,7 @@ def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
         return item
     if _has_public_tag(item, facts):
         return replace(item, followed_tag=_tag(item, facts))
-    return replace(item, promotion=promotion_of(item.post, facts.promotions()))
+    return replace(item, promotion=facts.promotion_of(item.post))
 
 
 def _asks_for_follow(item: FeedItem) -> str:

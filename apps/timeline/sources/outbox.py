@@ -24,7 +24,7 @@ from apps.pagination import Cursor
 from apps.posts.store import Changed
 from apps.posts.visibility import is_open
 from apps.sql import Row, rows_of
-from apps.timeline.sources import merge, replica, sql
+from apps.timeline.sources import merge, replica, sql, virtual_follows
 from feedcache.ids import answers_another
 from feedcache.read_through import Batch, Future, ReadThrough, append_to_each
 from feedcache.structures import id_vector
@@ -70,12 +70,10 @@ _REVISIONS = (
 _FOLLOWEES = """
 SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
 WHERE user_id = ANY({followees} || %(reader)s::bigint
-    || ARRAY(SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(reader)s))
+    || ARRAY(SELECT account_id FROM {virtual} edge WHERE user_id = %(reader)s))
 """
-_OF_FOLLOWEES = _FOLLOWEES.format(
-    followees="ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
-)
-_OF_CACHED = _FOLLOWEES.format(followees="%(followees)s::bigint[]")
+_IN_GRAPH = "ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
+_CACHED = "%(followees)s::bigint[]"
 
 # One statement, one snapshot: the ids are those of the revision. They come packed, big-endian and with the reply bit,
 # so that no id becomes a Python object.
@@ -175,11 +173,15 @@ def _followee_revisions(reader_id: int) -> dict[int, int]:
     if cached is not None:
         # one text: a list of thousands takes longer to quote than to look up
         followees = "{" + ",".join(map(str, cached.ids)) + "}"
-        rows = rows_of(_OF_CACHED, {"reader": reader_id, "followees": followees})
+        rows = _read_followees(_CACHED, reader=reader_id, followees=followees)
         revision = next((own for user_id, _outbox, own in rows if user_id == reader_id), 0)
         if cached.is_at(revision):
             return _by_author(rows)
-    return _by_author(rows_of(_OF_FOLLOWEES, {"reader": reader_id}))
+    return _by_author(_read_followees(_IN_GRAPH, reader=reader_id))
+
+
+def _read_followees(source: str, **values: Any) -> list[Row]:
+    return rows_of(_FOLLOWEES.format(followees=source, virtual=virtual_follows.table()), values)
 
 
 def _by_author(rows: Iterable[Row]) -> dict[int, int]:

@@ -10,9 +10,8 @@ from django.db import DatabaseError, connection, connections
 from apps.deadline import note_missing, seconds_left
 from apps.graph.queries import MAX_OTHERS, relations
 from apps.pagination import Cursor
-from apps.promotions.queries import virtual_followee_ids
 from apps.timeline.policy import PoliciesInForce
-from apps.timeline.sources import outbox
+from apps.timeline.sources import outbox, virtual_follows
 from feedcache.breaker import Bulkhead, SourceUnavailable
 from feedcache.connections import RedisError
 
@@ -66,7 +65,7 @@ def ids_within_deadline(
 def _followed(reader_id: int, author_ids: Collection[int], revision: int | None) -> set[int]:
     """Those authors whom a reader follows, from Redis at the reader's `graph_revision`, or virtually."""
     ordered = sorted(author_ids)
-    followed = set(author_ids).intersection(virtual_followee_ids(reader_id))
+    followed = set(author_ids).intersection(virtual_follows.followee_ids(reader_id))
     for start in range(0, len(ordered), MAX_OTHERS):
         batch = ordered[start : start + MAX_OTHERS]
         followed |= relations(reader_id, batch, revision=revision).following

@@ -22,10 +22,9 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from apps.graph.models import Followee
-from apps.promotions.queries import virtual_followers_among
 from apps.sql import rows_of
 from apps.timeline.models import TimelineSpan
-from apps.timeline.sources import sql
+from apps.timeline.sources import sql, virtual_follows
 from apps.timeline.sources.stores import (
     ANYWHERE,
     BEGINS_ABOVE,
@@ -48,12 +47,8 @@ FOLLOWERS_BATCH = 5_000
 
 _REVISION = "SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(reader)s"
 _FOLLOWERS = """
-SELECT id, {reader} FROM {table} WHERE {author} = %(author)s AND id > %(after)s ORDER BY id LIMIT %(maximum)s
+SELECT id, {reader} FROM {table} edge WHERE {author} = %(author)s AND id > %(after)s ORDER BY id LIMIT %(maximum)s
 """
-_FOLLOWER_LISTS = (
-    _FOLLOWERS.format(reader="follower_id", table="graph_follower", author="owner_id"),
-    _FOLLOWERS.format(reader="user_id", table="promotions_virtualfollow", author="account_id"),
-)
 
 
 class Entries:
@@ -196,7 +191,7 @@ def _sync(span: TimelineSpan, author_id: int) -> bool:
     if not store.holds(span):
         return False
     follows = Followee.objects.filter(owner=reader_id, followee=author_id).exists()
-    if follows or virtual_followers_among(author_id, [reader_id]):
+    if follows or virtual_follows.followers_among(author_id, [reader_id]):
         ids = sql.open_between(author_id, span.floor, span.ceiling, MAX_POSTS_OF_FOLLOWEE + 1)
         if len(ids) > MAX_POSTS_OF_FOLLOWEE:
             return False
@@ -212,7 +207,7 @@ def delete_post(post_id: int) -> None:
     author_id, store = author_of(post_id), timeline_store()
     try:
         store.remove([author_id], [post_id])
-        for followers in _FOLLOWER_LISTS:
+        for followers in _follower_lists():
             after = 0
             while rows := rows_of(
                 followers, {"author": author_id, "after": after, "maximum": FOLLOWERS_BATCH}
@@ -221,6 +216,14 @@ def delete_post(post_id: int) -> None:
                 after = rows[-1][0]
     except SourceUnavailable as error:
         logger.warning("rows of post %s stay until they expire: %s", post_id, error)
+
+
+def _follower_lists() -> tuple[str, str]:
+    virtual = virtual_follows.table()
+    return (
+        _FOLLOWERS.format(reader="follower_id", table="graph_follower", author="owner_id"),
+        _FOLLOWERS.format(reader="user_id", table=virtual, author="account_id"),
+    )
 
 
 def readers_with_span(reader_ids: Collection[int]) -> list[int]:

@@ -33,6 +33,7 @@ from apps.posts.visibility import (
     where_visible,
 )
 from apps.sql import rows_of
+from apps.timeline.sources import virtual_follows
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 # ruff: noqa: S608 -- texts are put together of constants of ours
@@ -126,7 +127,7 @@ WITH head AS (
     SELECT author.id, author.is_followed, post.id AS post_id FROM (
         SELECT followee_id AS id, true AS is_followed FROM graph_followee WHERE owner_id = %(reader)s
         UNION ALL SELECT %(reader)s, true
-        UNION ALL SELECT v.account_id, false FROM promotions_virtualfollow v
+        UNION ALL SELECT v.account_id, false FROM {virtual_follows.table()} v
         WHERE v.user_id = %(reader)s AND NOT EXISTS (
             SELECT FROM graph_followee f WHERE f.owner_id = %(reader)s AND f.followee_id = v.account_id)
     ) author {page._replace(limit=1).scan(kinds)} {page.first("post_id")}
@@ -165,7 +166,7 @@ SELECT id FROM ({page._replace(limit=NEARBY).posts("true", columns)}) posts_post
 WHERE deleted_at IS NULL AND (
     (author_id = %(reader)s OR {FOLLOWS.sql("posts_post")}) AND {_OF_FOLLOWEE}
     OR {is_open()} AND EXISTS (
-        SELECT FROM promotions_virtualfollow v WHERE v.user_id = %(reader)s AND v.account_id = posts_post.author_id)
+        SELECT FROM {virtual_follows.table()} v WHERE v.user_id = %(reader)s AND v.account_id = posts_post.author_id)
     OR author_id <> %(reader)s AND {IN_CIRCLE.sql("posts_post")})
 {page.first()}"""
 

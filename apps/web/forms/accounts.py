@@ -60,7 +60,7 @@ def render_settings(
     context: dict[str, Any],
     *shown_forms: forms.BaseForm,
 ) -> HttpResponse:
-    """A page under settings; `tab` is its entry in the menu (`settings_tags.TABS`)."""
+    """A page under settings; `tab` is its entry in the menu (`settings_tags.settings_tabs`)."""
     context = {"here": "settings", "tab": tab, "hide_compose_button": True, **context}
     return render_form(request, template, context, *shown_forms)
 

@@ -1,18 +1,23 @@
 """The menu of the settings."""
 
+from typing import TYPE_CHECKING
+
 from django import template
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.web.hooks import SETTINGS
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 register = template.Library()
 
-TABS: dict[str, Promise] = {
+_CORE: dict[str, "StrOrPromise"] = {
     "profile": pgettext_lazy("settings", "Profile"),
     "circles": gettext_lazy("Circles"),
     "privacy": gettext_lazy("Privacy"),
     "filters": gettext_lazy("Filters"),
-    "promotions": gettext_lazy("Promoted posts"),
     "writing": gettext_lazy("Writing"),
     "appearance": gettext_lazy("Appearance"),
     "reading": gettext_lazy("Reading"),
@@ -25,12 +30,16 @@ TABS: dict[str, Promise] = {
 
 
 @register.simple_tag
-def settings_tabs() -> dict[str, Promise]:
+def settings_tabs() -> dict[str, "StrOrPromise"]:
     """The label of each tab; the URL of its page is named `settings_` and the tab."""
-    return TABS
+    tabs: dict[str, StrOrPromise] = {}
+    for key, name in _CORE.items():
+        tabs[key] = name
+        tabs |= {added.key: added.name for added in SETTINGS if added.after == key}
+    return tabs
 
 
 @register.simple_tag
 def settings_title(tab: str = "") -> str:
-    title = TABS.get(tab)
+    title = settings_tabs().get(tab)
     return f"{title} · {_('Settings')}" if title else _("Settings")

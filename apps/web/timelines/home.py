@@ -25,7 +25,6 @@ from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import unread_count_and_home_read_id
 from apps.pagination import Cursor, Page
-from apps.promotions.queries import is_anything_promoted
 from apps.timeline.history.unread import ReadPosition, get_activity, may_have_unread
 from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.items import FeedItem
@@ -57,7 +56,6 @@ def landing(request: SiteRequest) -> HttpResponse:
         here="home",
         feed_url="/public",
         by_hand=True,
-        is_anything_promoted=is_anything_promoted(),
     )
 
 

@@ -32,9 +32,9 @@ from django.conf import settings
 
 from apps.deadline import seconds_left
 from apps.graph.queries import follower_ids_between
-from apps.promotions.queries import virtual_follower_ids_between
 from apps.sql import rows_of
 from apps.timeline.models import TimelineSpan
+from apps.timeline.sources import virtual_follows
 from apps.timeline.sources.stores import VALID_SPAN, Covered, horizon
 from feedcache.breaker import Bulkhead, SourceUnavailable
 from feedcache.ids import author_of, second_of
@@ -288,7 +288,7 @@ class CassandraStore:
     def push(
         self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
     ) -> int:
-        between = virtual_follower_ids_between if is_virtual else follower_ids_between
+        between = virtual_follows.follower_ids_between if is_virtual else follower_ids_between
         readers = between(author_id, first_edge=first_edge, last_edge=last_edge)
         self._push([(int(reader_id), post_id) for reader_id in readers])
         return len(readers)

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from apps.sql import change, rows_of
 from apps.timeline.models import TimelineEntry, TimelineSpan
+from apps.timeline.sources import virtual_follows
 from apps.timeline.sources.stores import VALID_SPAN, Covered, horizon
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
@@ -28,14 +29,10 @@ ON CONFLICT (reader_id, post_id) DO UPDATE SET added_at = EXCLUDED.added_at
 """
 _PUSH = """
 INSERT INTO timeline_timelineentry (reader_id, post_id, added_at)
-SELECT {reader}, %(post)s, now() FROM {table}
+SELECT {reader}, %(post)s, now() FROM {table} edge
 WHERE {author} = %(author)s AND id BETWEEN %(first)s AND %(last)s
 ON CONFLICT (reader_id, post_id) DO NOTHING
 """
-_PUSH_TO_FOLLOWERS = _PUSH.format(reader="follower_id", table="graph_follower", author="owner_id")
-_PUSH_TO_VIRTUAL = _PUSH.format(
-    reader="user_id", table="promotions_virtualfollow", author="account_id"
-)
 _WITHDRAW = """
 DELETE FROM timeline_timelineentry
 WHERE reader_id = %(reader)s AND (post_id >> %(shift)s & %(mask)s) = %(author)s
@@ -93,8 +90,14 @@ class PostgresqlStore:
     def push(
         self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
     ) -> int:
-        statement = _PUSH_TO_VIRTUAL if is_virtual else _PUSH_TO_FOLLOWERS
-        return change(statement, author=author_id, first=first_edge, last=last_edge, post=post_id)
+        edges = (
+            {"reader": "user_id", "table": virtual_follows.table(), "author": "account_id"}
+            if is_virtual
+            else {"reader": "follower_id", "table": "graph_follower", "author": "owner_id"}
+        )
+        return change(
+            _PUSH.format(**edges), author=author_id, first=first_edge, last=last_edge, post=post_id
+        )
 
 
 def purge(*, max_batches: int) -> int:

@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -15,6 +16,8 @@ from apps.http.requests import (
     require_get_or_post,
 )
 from apps.promotions.actions import opt_in, opt_out, set_traits
+from apps.promotions.added.forms import PromotionsForm
+from apps.promotions.added.home import count_seen
 from apps.promotions.queries import (
     choosable_traits,
     is_opted_out,
@@ -22,9 +25,7 @@ from apps.promotions.queries import (
     segments_of,
     stated_traits,
 )
-from apps.timeline.pipeline.promoted import count_seen
 from apps.web.forms.accounts import add_errors, render_settings
-from apps.web.forms.promotions import PromotionsForm
 from feedcache.ids import parse_id
 
 MAX_VIEW_CHARACTERS = 40
@@ -75,6 +76,10 @@ def promotions(request: AuthenticatedRequest) -> HttpResponseBase:
         "segments": segments_of(user),
         "is_switched_on": is_switched_on(),
     }
-    return render_settings(
-        request, "accounts/settings_promotions.html", "promotions", context, form
-    )
+    return render_settings(request, "promotions/settings.html", "promotions", context, form)
+
+
+urlpatterns: list[URLPattern] = [
+    path("settings/promotions", promotions, name="settings_promotions"),
+    path("promoted/seen", seen, name="promoted_seen"),
+]

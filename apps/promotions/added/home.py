@@ -1,36 +1,46 @@
 """Promoted posts on home timelines: which of them a reader may see now, and the count of what was shown.
 
-They come from the same sources as posts of followees (`apps.promotions` makes the virtual follows). Which of them pass
-is decided at every read: one without a `Promotion` is left out.
+They come from the same sources as posts of followees: this app makes the virtual follows. Which of them pass is decided
+at every read: one without a `Promotion` is left out.
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from django.db import DatabaseError, connection, transaction
 
-from apps.graph.queries import relations
 from apps.posts.content.post import PostContent
 from apps.promotions.actions import MAX_COUNTED, count_impressions, digest
-from apps.promotions.queries import Promotion, promotions_of, virtual_followee_ids
+from apps.promotions.queries import (
+    Promotion,
+    ask_promotions,
+    promotions_of,
+    virtual_followee_ids,
+)
+from apps.timeline.pipeline.hooks import PromotionOf
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of
-from feedcache.read_through import Future
+from feedcache.read_through import Batch, Future
 
 logger = logging.getLogger(__name__)
 
 MAX_WAIT = "200ms"  # of a page for its count
 
-Promotions = Future[Mapping[int, Promotion]]  # by promoted account
+
+def promotions_for(reader_id: int, batch: Batch | None) -> PromotionOf:
+    """What brings a post of an account that is not followed: of each campaign only the newest is shown."""
+    promotions = ask_promotions(batch, reader_id) if batch else _exact_promotions(reader_id)
+
+    def promotion_of(post: PostContent) -> Promotion | None:
+        promotion = promotions().get(post.author_id)
+        is_shown = promotion is not None and promotion.newest_id == post.id
+        return promotion if is_shown else None
+
+    return promotion_of
 
 
-def no_promotions() -> Mapping[int, Promotion]:
-    """For streams, which bring nothing that is promoted."""
-    return {}
-
-
-def promotions_for(reader_id: int) -> Promotions:
+def _exact_promotions(reader_id: int) -> Future[Mapping[int, Promotion]]:
     """From PostgreSQL, in one query when it is called; none for those who follow nobody virtually."""
 
     @cache
@@ -38,22 +48,6 @@ def promotions_for(reader_id: int) -> Promotions:
         return promotions_of(reader_id) if virtual_followee_ids(reader_id) else {}
 
     return promotions
-
-
-def promotion_of(post: PostContent, promotions: Mapping[int, Promotion]) -> Promotion | None:
-    """What brings a post of an account that is not followed: of each campaign only the newest is shown."""
-    promotion = promotions.get(post.author_id)
-    is_shown = promotion is not None and post.is_open and promotion.newest_id == post.id
-    return promotion if is_shown else None
-
-
-def without_promoted(reader_id: int, post_ids: Collection[int], *, revision: int) -> set[int]:
-    """The ids without those of accounts that a reader follows only virtually."""
-    virtual = set(virtual_followee_ids(reader_id)) if post_ids else set()
-    virtual &= {author_of(post_id) for post_id in post_ids}
-    if virtual:
-        virtual -= relations(reader_id, virtual, revision=revision).following
-    return {post_id for post_id in post_ids if author_of(post_id) not in virtual}
 
 
 def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
@@ -68,7 +62,7 @@ def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
 
     The site's own pages say what was seen of them (`count_seen`).
     """
-    promotions = [item.promotion for item in items if item.promotion]
+    promotions = [item.promotion for item in items if isinstance(item.promotion, Promotion)]
     if not promotions:
         return
     page_id = ",".join(str(item.id) for item in items)

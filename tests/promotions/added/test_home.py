@@ -28,6 +28,8 @@ from apps.promotions.actions import (
     state_trait,
     withdraw_trait,
 )
+from apps.promotions.added import home
+from apps.promotions.added.home import count_seen, count_shown
 from apps.promotions.models import Campaign, CampaignCount, ReaderImpressions, VirtualFollow
 from apps.promotions.tasks import apply_time
 from apps.ranking.ordering import ranked_page
@@ -37,8 +39,6 @@ from apps.timeline.handlers import update_promoted_posts, update_second_levels
 from apps.timeline.history.unread import get_activity, newer_count
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
-from apps.timeline.pipeline import promoted
-from apps.timeline.pipeline.promoted import count_seen, count_shown
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.sources import older, second_level
 from apps.timeline.sources import sql as pull
@@ -482,7 +482,7 @@ class TestImpressions:
         post = delivered(shop)
         items = home_timeline(reader, Cursor()).items
         with monkeypatch.context() as patch:
-            patch.setattr(promoted, "count_impressions", unavailable)
+            patch.setattr(home, "count_impressions", unavailable)
             count_shown(reader.pk, items)
         assert not ReaderImpressions.objects.exists()
         assert shown(reader) == [post.pk]

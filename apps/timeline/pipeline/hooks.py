@@ -1,0 +1,27 @@
+"""What optional apps add to home pages: posts that they promote, of accounts that the reader does not follow.
+
+The candidates come by virtual follows (`sources.virtual_follows`); which of them are on a page is asked at every read.
+"""
+
+from collections.abc import Callable
+
+from apps.events.hooks import Hook
+from apps.posts.content.post import PostContent
+from apps.timeline.pipeline.items import Promotion
+from feedcache.read_through import Batch
+
+# Of an open post that nothing else brings: why it is on the page all the same; None: it is not.
+PromotionOf = Callable[[PostContent], Promotion | None]
+
+# For a reader, from what is queued in the first round trip of a page; without a batch it is read when it is needed.
+PROMOTERS = Hook[Callable[[int, Batch | None], PromotionOf]]()
+
+
+def promotions_for(reader_id: int, batch: Batch | None = None) -> PromotionOf:
+    """What any of the apps promotes to a reader."""
+    asked = [ask(reader_id, batch) for ask in PROMOTERS]
+    return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
+
+
+def nothing_promoted(_post: PostContent) -> None:
+    """For streams and for pages that are read upwards."""

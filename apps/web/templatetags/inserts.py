@@ -1,0 +1,25 @@
+"""What optional apps insert into pages."""
+
+from django import template
+from django.template import Context
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from apps.web.hooks import INSERTS
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def inserts(context: Context, place: str) -> SafeString:
+    """All that stands at a place of a page."""
+    engine = context.template.engine
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (engine.get_template(insert.template).render(context),)
+            for insert in INSERTS
+            if insert.place == place and insert.applies()
+        ),
+    )
