@@ -248,7 +248,7 @@ TABLES_OF_OTHERS = {
         """
         accounts_user accounts_usercounts graph_followee
         graph_follower graph_listmember posts_post
-        promotions_virtualfollow tags_tagfollow tags_taguse
+        tags_tagfollow tags_taguse
         """,
     ),
 }

@@ -78,7 +78,6 @@ PURPOSES = {
     "apps/graph/": _RELATIONS,
     "apps/timeline/policy.py": _RELATIONS,
     "apps/timeline/pipeline/word_filters.py": _FILTERS,
-    "apps/timeline/pipeline/promoted.py": _FILTERS,
     "apps/filters/": _FILTERS,
     "apps/promotions/": _FILTERS,
     "apps/timeline/pipeline/": _CONTENTS,
