@@ -1,7 +1,10 @@
 """What optional apps add to the API."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
+
+from django.utils.module_loading import import_string
 
 from apps.events.hooks import Hook
 from apps.timeline.pipeline.items import FeedItem
@@ -16,5 +19,13 @@ class StatusField(NamedTuple):
 
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
-STATUS_FIELDS = Hook[StatusField]()
+STATUS_FIELDS = Hook[
+    str
+]()  # the dotted names of `StatusField`s: only what shows statuses loads them
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()  # after a page for a viewer's program
+
+
+@cache
+def status_fields() -> list[StatusField]:
+    """Those of all apps."""
+    return [import_string(name) for name in STATUS_FIELDS]

@@ -26,7 +26,7 @@ from rest_framework.serializers import Serializer
 
 from apps.api.entities.base import Format, Object
 from apps.api.entities.status import StatusExtensionJson
-from apps.api.hooks import STATUS_FIELDS
+from apps.api.hooks import status_fields
 from apps.scopes import needed_scopes
 
 EMPTY_OBJECT = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
@@ -64,8 +64,8 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
         entity = self.target.entity
         hints, required = get_type_hints(entity, include_extras=True), set(entity.__required_keys__)
         if entity is StatusExtensionJson:
-            hints |= {field.name: field.kind for field in STATUS_FIELDS}
-            required |= {field.name for field in STATUS_FIELDS}
+            hints |= {field.name: field.kind for field in status_fields()}
+            required |= {field.name for field in status_fields()}
         properties = {name: schema_of(hint, auto_schema) for name, hint in hints.items()}
         return build_object_type(properties, required, get_doc(entity))
 

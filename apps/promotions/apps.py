@@ -25,8 +25,12 @@ class PromotionsConfig(AppConfig):
         from apps.api.hooks import SHOWN, STATUS_FIELDS  # noqa: PLC0415 -- needs the models
         from apps.demo.hooks import SEEDING  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE  # noqa: PLC0415 -- needs the models
-        from apps.promotions.added import api, archive, home  # noqa: PLC0415 -- needs the models
-        from apps.promotions.queries import is_anything_promoted, virtual_followee_ids  # noqa: PLC0415 -- needs the models
+        from apps.promotions.added import archive, shown  # noqa: PLC0415 -- needs the models
+        from apps.promotions.queries import (  # noqa: PLC0415 -- needs the models
+            is_anything_promoted,
+            promotions_for,
+            virtual_followee_ids,
+        )
         from apps.timeline.pipeline.hooks import PROMOTERS  # noqa: PLC0415 -- needs the models
         from apps.timeline.sources.virtual_follows import (  # noqa: PLC0415 -- needs the models
             VIRTUAL_FOLLOWS,
@@ -35,9 +39,9 @@ class PromotionsConfig(AppConfig):
         from apps.web.hooks import INSERTS, PAGES, SETTINGS, Insert, SettingsTab  # noqa: PLC0415 -- needs the models
 
         VIRTUAL_FOLLOWS.add(VirtualFollows("promotions_virtualfollow", virtual_followee_ids))
-        PROMOTERS.add(home.promotions_for)
-        STATUS_FIELDS.add(api.FIELD)
-        SHOWN.add(home.count_shown)
+        PROMOTERS.add(promotions_for)
+        STATUS_FIELDS.add("apps.promotions.added.api.FIELD")
+        SHOWN.add(shown.count_shown)
         PAGES.add("apps.promotions.added.pages")
         SETTINGS.add(SettingsTab("promotions", _("Promoted posts"), after="filters"))
         INSERTS.add(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, NamedTuple
 
 import orjson
@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.posts.content.post import PostContent
 from apps.promotions import wording
 from apps.promotions.cache import (
     ALL,
@@ -34,6 +35,7 @@ from apps.promotions.models import (
 from apps.promotions.segments import people_in
 from apps.promotions.wording import RuleFact
 from apps.sql import rows_of
+from apps.timeline.pipeline.hooks import PromotionOf
 from feedcache.read_through import Batch, Future
 
 MAX_PREVIEWED = 10_000  # people; beyond that, staff need no number
@@ -121,6 +123,25 @@ class Audience(NamedTuple):
 def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
     """The accounts that a reader follows virtually, from Memcached; a page may show those of `promotions_of` only."""
     return READERS.get_many([reader_id], load_readers).get(reader_id, ReaderEntry()).followees
+
+
+def promotions_for(reader_id: int, batch: Batch | None) -> PromotionOf:
+    """What brings a post of an account that the reader does not follow: of each campaign only the newest is shown.
+
+    Without a batch it is read in one query when it is needed; never for those who follow nobody virtually.
+    """
+    promotions = ask_promotions(batch, reader_id) if batch else cache(partial(_exact, reader_id))
+
+    def promotion_of(post: PostContent) -> Promotion | None:
+        promotion = promotions().get(post.author_id)
+        is_shown = promotion is not None and promotion.newest_id == post.id
+        return promotion if is_shown else None
+
+    return promotion_of
+
+
+def _exact(reader_id: int) -> Mapping[int, Promotion]:
+    return promotions_of(reader_id) if virtual_followee_ids(reader_id) else {}
 
 
 def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotion]]:

@@ -20,8 +20,7 @@ from apps.filters.models import FilterContext
 from apps.pagination import Cursor
 from apps.posts.queries import MAX_IDS, read_viewer_context
 from apps.ranking.models import NAME_MAX_CHARACTERS, FactorWeight
-from apps.timeline.pipeline.facts import facts_now, facts_of_home
-from apps.timeline.pipeline.hooks import promotions_for
+from apps.timeline.pipeline.facts import facts_now, facts_of_home, promotions_for
 from apps.timeline.pipeline.hydrate import hydrate_for
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.rulebook import HOME_RULES, RuleBook, passed

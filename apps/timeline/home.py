@@ -15,8 +15,14 @@ from apps.graph.queries import ask_recent_follows
 from apps.pagination import Cursor, Page
 from apps.timeline.fanout import lag
 from apps.timeline.pipeline import rulebook
-from apps.timeline.pipeline.facts import ReaderFacts, facts_now, facts_of_home
-from apps.timeline.pipeline.hooks import PromotionOf, nothing_promoted, promotions_for
+from apps.timeline.pipeline.facts import (
+    ReaderFacts,
+    facts_now,
+    facts_of_home,
+    nothing_promoted,
+    promotions_for,
+)
+from apps.timeline.pipeline.hooks import PromotionOf
 from apps.timeline.pipeline.hydrate import Hydrated, hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Assembled, Batches, Reader, assemble

@@ -104,7 +104,7 @@ ADDED = {
         "settings": ["promotions"],
         "inserts": ["pitch", "privacy", "catch_up", "as_of"],
         "shown": ["count_shown"],
-        "promoters": ["apps.promotions.added.home"],
+        "promoters": ["apps.promotions.queries"],
         "virtual_follows": ["promotions_virtualfollow"],
         "seeding": ["apps.promotions.added.demo.make_promotions"],
         "events": ["interests_changed", "campaign_begun", "campaign_stopped", "segments_changed"],
@@ -154,6 +154,8 @@ def test_every_optional_app_is_tried():
 def test_an_app_that_is_left_out_adds_nothing_and_nothing_else_changes():
     with_all = said_with(ALL)
     for name in ALL:
+        for what, added in ADDED[name].items():
+            assert set(added) <= set(with_all[what]), name
         left_out = said_with([other for other in ALL if other != name])
         expected = {
             what: [one for one in said if one not in ADDED[name].get(what, [name])]

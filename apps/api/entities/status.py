@@ -24,7 +24,7 @@ from apps.api.entities.base import (
     timestamp,
 )
 from apps.api.entities.filter import FilterResultJson, filter_results_json
-from apps.api.hooks import STATUS_FIELDS
+from apps.api.hooks import status_fields
 from apps.engagement.models import ReactionName
 from apps.engagement.queries import PollResult
 from apps.posts.actions.drafts import (
@@ -375,7 +375,7 @@ def _extension(item: FeedItem) -> StatusExtensionJson:
         "because": reasons(item),
         "group_key": item.group_key,
     }
-    added = {field.name: field.value(item) for field in STATUS_FIELDS}
+    added = {field.name: field.value(item) for field in status_fields()}
     return cast("StatusExtensionJson", extension | added)
 
 

@@ -17,7 +17,7 @@ from apps.http.requests import (
 )
 from apps.promotions.actions import opt_in, opt_out, set_traits
 from apps.promotions.added.forms import PromotionsForm
-from apps.promotions.added.home import count_seen
+from apps.promotions.added.shown import count_seen
 from apps.promotions.queries import (
     choosable_traits,
     is_opted_out,

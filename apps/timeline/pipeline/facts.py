@@ -10,10 +10,21 @@ from apps.filters.models import FilterContext
 from apps.filters.queries import active_filters_of
 from apps.graph.groups.queries import exclusive_member_ids
 from apps.graph.queries import Relations, chosen_languages
+from apps.posts.content.post import PostContent
 from apps.tags.queries import followed_names
-from apps.timeline.pipeline.hooks import PromotionOf, nothing_promoted
+from apps.timeline.pipeline.hooks import PROMOTERS, PromotionOf
 from apps.timeline.pipeline.items import FeedItem
-from feedcache.read_through import Future
+from feedcache.read_through import Batch, Future
+
+
+def promotions_for(reader_id: int, batch: Batch | None = None) -> PromotionOf:
+    """What optional apps promote to a reader, asked in a batch, or else when it is needed."""
+    asked = [ask(reader_id, batch) for ask in PROMOTERS]
+    return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
+
+
+def nothing_promoted(_post: PostContent) -> None:
+    """For streams and for pages that are read upwards."""
 
 
 class ReaderFacts(NamedTuple):

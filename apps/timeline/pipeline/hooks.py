@@ -15,13 +15,3 @@ PromotionOf = Callable[[PostContent], Promotion | None]
 
 # For a reader, from what is queued in the first round trip of a page; without a batch it is read when it is needed.
 PROMOTERS = Hook[Callable[[int, Batch | None], PromotionOf]]()
-
-
-def promotions_for(reader_id: int, batch: Batch | None = None) -> PromotionOf:
-    """What any of the apps promotes to a reader."""
-    asked = [ask(reader_id, batch) for ask in PROMOTERS]
-    return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
-
-
-def nothing_promoted(_post: PostContent) -> None:
-    """For streams and for pages that are read upwards."""

@@ -28,8 +28,8 @@ from apps.promotions.actions import (
     state_trait,
     withdraw_trait,
 )
-from apps.promotions.added import home
-from apps.promotions.added.home import count_seen, count_shown
+from apps.promotions.added import shown as counting
+from apps.promotions.added.shown import count_seen, count_shown
 from apps.promotions.models import Campaign, CampaignCount, ReaderImpressions, VirtualFollow
 from apps.promotions.tasks import apply_time
 from apps.ranking.ordering import ranked_page
@@ -482,7 +482,7 @@ class TestImpressions:
         post = delivered(shop)
         items = home_timeline(reader, Cursor()).items
         with monkeypatch.context() as patch:
-            patch.setattr(home, "count_impressions", unavailable)
+            patch.setattr(counting, "count_impressions", unavailable)
             count_shown(reader.pk, items)
         assert not ReaderImpressions.objects.exists()
         assert shown(reader) == [post.pk]
