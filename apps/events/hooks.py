@@ -4,9 +4,9 @@ A hook stands in the module that uses it. The core imports no optional app (a co
 left out of the setting OPTIONAL_APPS adds nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import URLPattern
@@ -14,24 +14,18 @@ from django.urls import URLPattern
 T = TypeVar("T")
 
 
-class Hook(Generic[T]):
-    """Values in the order in which they were added, at most `maximum`; the same one twice is there once."""
+class Hook(list[T]):
+    """A list to which apps `add`, of at most `maximum` values; the same one twice is there once."""
 
     def __init__(self, *, maximum: int | None = None) -> None:
-        self._added: list[T] = []
+        super().__init__()
         self._maximum = maximum
 
     def add(self, *values: T) -> None:
         """ImproperlyConfigured when there are too many: two apps want what only one can have."""
-        self._added += [value for value in values if value not in self._added]
-        if self._maximum is not None and len(self._added) > self._maximum:
-            raise ImproperlyConfigured(f"at most {self._maximum} of {self._added}")
-
-    def __len__(self) -> int:
-        return len(self._added)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._added)
+        self += [value for value in values if value not in self]
+        if self._maximum is not None and len(self) > self._maximum:
+            raise ImproperlyConfigured(f"at most {self._maximum} of {self}")
 
 
 def urlpatterns_of(modules: Iterable[str]) -> list[URLPattern]:

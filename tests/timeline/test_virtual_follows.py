@@ -1,9 +1,12 @@
 """Followers beside those of the graph: whom a delivery reaches, and that nothing is left of it without such an app."""
 
+from copy import copy
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.accounts.queries import user_by_id
+from apps.events.hooks import Hook
 from apps.graph.actions import follow_user
 from apps.pagination import Cursor
 from apps.promotions.actions import state_trait
@@ -43,7 +46,7 @@ def readers(freshers, shop):  # noqa: F811 -- fixtures
 @pytest.fixture
 def without_any(monkeypatch):
     """As on a site without an app that has virtual follows."""
-    monkeypatch.setattr(VIRTUAL_FOLLOWS, "_added", [])
+    monkeypatch.setattr(virtual_follows, "VIRTUAL_FOLLOWS", Hook())
 
 
 def test_chunks_cover_all_virtual_followers_once(readers, shop):  # noqa: F811 -- a fixture
@@ -93,7 +96,8 @@ def test_without_an_app_pages_and_deliveries_have_the_follows_of_the_graph(
     deliver()
 
 
-def test_a_second_app_that_wants_them_stops_the_start(monkeypatch):
-    monkeypatch.setattr(VIRTUAL_FOLLOWS, "_added", list(VIRTUAL_FOLLOWS))
+def test_a_second_app_that_wants_them_stops_the_start():
+    assert [one.table for one in VIRTUAL_FOLLOWS] == ["promotions_virtualfollow"]
+    follows = copy(VIRTUAL_FOLLOWS)
     with pytest.raises(ImproperlyConfigured):
-        VIRTUAL_FOLLOWS.add(VirtualFollows("other_follow", lambda _reader: ()))
+        follows.add(VirtualFollows("other_follow", lambda _reader: ()))
