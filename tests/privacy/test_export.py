@@ -19,6 +19,7 @@ from apps.events import leases
 from apps.events.leases import State
 from apps.privacy import export
 from apps.privacy.archive import BATCH, PARTS, write_archive
+from apps.privacy.hooks import ARCHIVE
 from apps.privacy.models import Export
 from tests.privacy.conftest import CANARY
 from tests.support.factories import make_user, publish
@@ -62,14 +63,13 @@ def test_an_archive_has_something_of_every_kind(life, settings):
         "blocked_accounts.csv",
         "recommended_accounts.csv",
         "unwanted_notifications.csv",
-        "traits.csv",
-        "segments.csv",
-        "no_promoted_posts.csv",
         "authenticator_apps.csv",
         "passkeys.csv",
     }
     for part in PARTS:
         assert bool(archive.read(part.file)) == (part.file not in empty), part.file
+    readme = archive.read("README.txt").decode()
+    assert all(part.file in archive.namelist() and part.line in readme for part in ARCHIVE)
     posts = {post["text"]: post for post in lines(archive, "posts.jsonl")}
     first = posts[f"first {CANARY}, better"]
     assert first["earlier_versions"][0]["text"] == f"first {CANARY} #birds @bob"

@@ -1,7 +1,7 @@
 """What optional apps insert into pages."""
 
 from django import template
-from django.template import Context
+from django.template import Context, Engine
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
@@ -13,7 +13,7 @@ register = template.Library()
 @register.simple_tag(takes_context=True)
 def inserts(context: Context, place: str) -> SafeString:
     """All that stands at a place of a page."""
-    engine = context.template.engine
+    engine = Engine.get_default()
     return format_html_join(
         "",
         "{}",

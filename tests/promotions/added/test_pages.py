@@ -12,6 +12,7 @@ from apps.accounts.queries import user_by_id
 from apps.audit.comparison.pages import Sample, differences
 from apps.audit.explain import explain
 from apps.errors import NotAllowed
+from apps.events.hooks import Hook
 from apps.graph.actions import follow_user
 from apps.promotions.actions import opt_out, state_trait, switch_promotions, withdraw_trait
 from apps.promotions.models import Campaign, CampaignCount, PromotionSwitch, Segment
@@ -19,6 +20,7 @@ from apps.promotions.queries import is_opted_out, promotions_of, stated_traits
 from apps.promotions.tasks import apply_time
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.sampling import pop_samples
+from apps.web.templatetags import inserts, settings_tags
 from feedsite.python_api import get_activity
 from tests.promotions.conftest import make_campaign, start, sweep, trait
 from tests.support.errors import refused
@@ -280,3 +282,23 @@ class TestSettings:
 
     def test_visitors_log_in_first(self, db, page_of):
         assert page_of(None).get(SETTINGS).status_code in {302, 303}
+
+
+SAID = {
+    "/privacy": "Accounts may pay to be read",
+    "/home/catch-up": "Promoted posts are not counted.",
+    "/home/as-of": "Promoted posts are not shown.",
+    "/settings/filters": f'href="{SETTINGS}"',
+}
+
+
+@pytest.mark.parametrize("address", SAID)
+def test_pages_speak_of_promoted_posts_where_there_is_the_app(address, alice, page_of, monkeypatch):
+    moment = (timezone.now() - timedelta(minutes=1)).isoformat()
+    browser, query = page_of(alice), {"as_of": moment} if "as-of" in address else {}
+    assert SAID[address] in browser.get(address, query).content.decode()
+    monkeypatch.setattr(inserts, "INSERTS", Hook())
+    monkeypatch.setattr(settings_tags, "SETTINGS", Hook())
+    answer = browser.get(address, query)
+    assert answer.status_code == 200
+    assert SAID[address] not in answer.content.decode()
