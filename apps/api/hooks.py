@@ -19,9 +19,7 @@ class StatusField(NamedTuple):
 
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
-STATUS_FIELDS = Hook[
-    str
-]()  # the dotted names of `StatusField`s: only what shows statuses loads them
+STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s: what shows statuses loads them
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()  # after a page for a viewer's program
 
 

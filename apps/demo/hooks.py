@@ -2,6 +2,4 @@
 
 from apps.events.hooks import Hook
 
-SEEDING = Hook[
-    str
-]()  # dotted names of functions that take the `World`, when it has its accounts and posts
+SEEDING = Hook[str]()  # dotted names of functions of a `World` that has its accounts and posts

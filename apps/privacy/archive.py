@@ -289,7 +289,8 @@ past_relations.csv        follows, mutes and blocks that are over, and past_foll
 unwanted_notifications.csv
 reports.jsonl             what was reported to the moderators
 logins.csv, access_tokens.csv, applications.csv
-{added}pictures/                 pictures, videos and sound of posts, of the profile, and those that wait for a post
+{added}\
+pictures/                 pictures, videos and sound of posts, of the profile, and those that wait for a post
 left_out.txt              pictures there was no room for, if any
 """
 
