@@ -41,6 +41,7 @@ print("tabs", *(tab.key for tab in with_tabs_of_everybody(own_tabs_of(None))))
 schema = SchemaGenerator().get_schema(public=True)
 components = schema["components"]["schemas"]
 print("endpoints", *sorted(schema["paths"]))
+print("words", *(word for word in ["promot"] if word in str(schema).lower()))
 print("parameters", *(one["name"] for one in schema["paths"]["/api/v1/timelines/home"]["get"]["parameters"]))
 print("fields", *components["StatusExtension"]["properties"])
 reason = components["Explanation"]["properties"]["reason"]["$ref"].rpartition("/")[2]
@@ -96,6 +97,7 @@ ADDED = {
         "admin": ["feeds.Feed"],
     },
     "apps.promotions": {
+        "words": ["promot"],  # of the schema
         "parameters": ["promoted"],
         "fields": ["promotion"],
         "reasons": ["promoted", "spaced"],

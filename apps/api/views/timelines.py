@@ -290,7 +290,7 @@ def receipt(request: Request, status_id: int) -> Response:
     "What came to your home timeline since you left off",
     CatchUpJson,
     errors=[401],
-    description="At most 200 statuses and seven days, without promoted ones. Where you left off is the marker of "
+    description="At most 200 statuses and seven days, of what you follow. Where you left off is the marker of "
     "home; without one it is seven days ago. Read the statuses by their ids.",
 )
 @endpoint(GET="read:statuses")
