@@ -37,7 +37,13 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
-POSSIBLE_APPS = ["apps.aggregate", "apps.feeds", "apps.promotions", "apps.ranking"]
+POSSIBLE_APPS = [
+    "apps.aggregate",
+    "apps.feeds",
+    "apps.promotions",
+    "apps.ranking",
+    "apps.syndication",
+]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
@@ -74,7 +80,6 @@ INSTALLED_APPS = [
     "apps.notifications",
     "apps.moderation",
     "apps.search",
-    "apps.syndication",
     "apps.streaming",
     "apps.audit",
     "apps.privacy",

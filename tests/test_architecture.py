@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
-from django.conf import settings
+
+from apps.api.hooks import ENDPOINTS
+from apps.web.hooks import PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(
@@ -125,7 +127,7 @@ REQUESTS = {"django.http", "django.shortcuts", "django_htmx", "rest_framework"}
 KNOW_REQUESTS = {
     "api", "http", "streaming", "web",
 }  # fmt: skip
-OPTIONAL = {app.removeprefix("apps.") for app in settings.OPTIONAL_APPS}
+OF_OPTIONAL_APPS = {*PAGES, *ENDPOINTS}  # the names of modules
 # A login is a session, and a session is of a request.
 ABOUT_SESSIONS = {
     "apps/accounts/authentication/devices.py", "apps/accounts/handlers.py", "apps/accounts/authentication/backends.py",
@@ -150,7 +152,7 @@ def may_know_requests(path):
     parts = path.relative_to(ROOT).parts
     of_requests = parts[0] not in {"apps", "feedcache"} or parts[1] in KNOW_REQUESTS
     of_staff = path.stem == "admin" or "admin" in parts
-    of_optional_app = parts[1] in OPTIONAL and path.stem in {"api", "pages"}
+    of_optional_app = ".".join((*parts[:-1], path.stem)) in OF_OPTIONAL_APPS
     return (
         of_requests
         or of_staff

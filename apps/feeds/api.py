@@ -29,7 +29,9 @@ class FeedJson(TypedDict):
 
     id: str
     name: str
-    url: Annotated[Uri, "Its page; if it is public, with .atom, .rss or .json for feed readers."]
+    url: Annotated[
+        Uri, "Its page; of a public one with links for feed readers, where the site has them."
+    ]
     include_people: Annotated[list[str], "Handles."]
     include_tags: list[str]
     include_words: Annotated[list[str], "Words and phrases."]

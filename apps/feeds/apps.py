@@ -1,6 +1,6 @@
 """The feeds app. Optional."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
 
 
@@ -15,6 +15,9 @@ class FeedsConfig(AppConfig):
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import OWN_TABS, PAGES, TABS  # noqa: PLC0415 -- needs the models
 
+        if apps.is_installed("apps.syndication"):
+            # before the page of a feed, whose name in the address may have a dot
+            PAGES.add("apps.feeds.for_readers")
         PAGES.add("apps.feeds.pages")
         ENDPOINTS.add("apps.feeds.api")
         TABS.add(tabs.ALL)

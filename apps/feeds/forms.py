@@ -53,7 +53,7 @@ class FeedForm(forms.Form):
     without_replies = _switch(_("Without replies"))
     without_reposts = _switch(_("Without reposts"))
     is_pinned = _switch(_("A tab of its own beside your timelines"))
-    is_public = _switch(_("Public: everybody with its address may read it, also by RSS"))
+    is_public = _switch(_("Public: everybody with its address may read it"))
 
     def __init__(self, data: Any = None, *, feed: Feed | None = None) -> None:
         super().__init__(data, initial=_initial(feed) if feed else {})

@@ -1,4 +1,4 @@
-"""Feeds by rules: the page of each, also for feed readers, and the pages to make, change and delete them."""
+"""Feeds by rules: the page of each, and the pages to make, change and delete them."""
 
 from typing import Any
 
@@ -27,10 +27,8 @@ from apps.http.requests import (
     viewer_of,
 )
 from apps.pagination import Cursor
-from apps.syndication.feeds import FORMS, Source
 from apps.web.feed import render_feed
 from apps.web.forms.accounts import add_errors, render_form
-from apps.web.syndication.feeds import feed_response
 
 PREVIEW_POSTS = 5
 
@@ -52,24 +50,6 @@ def feed_page(request: SiteRequest, handle: str, slug: str) -> HttpResponseBase:
         page,
         here="home" if viewer_id == owner.pk else "",
         **context,
-    )
-
-
-@require_safe
-def for_readers(request: SiteRequest, handle: str, slug: str, form: str) -> HttpResponseBase:
-    """A public feed as Atom, RSS or JSON."""
-    feed = feed_at(None, user_by_handle(handle), slug)
-    if feed.include_words:
-        limit_searches(request)
-    return feed_response(request, lambda: _source(feed), form)
-
-
-def _source(feed: Feed) -> Source:
-    return Source(
-        title=f"{feed.name} (@{feed.owner.handle})",
-        about=_("Public posts that @%(handle)s chose by rules") % {"handle": feed.owner.handle},
-        page=feed.url,
-        posts=lambda cursor: feed_timeline(feed, None, cursor),
     )
 
 
@@ -157,9 +137,5 @@ urlpatterns: list[URLPattern] = [
     path("feeds", index, name="feeds"),
     path("feeds/<int:feed_id>/edit", edit, name="feed_edit"),
     path("feeds/<int:feed_id>/delete", delete, name="feed_delete"),
-    *[  # before the page, whose name in the address may have a dot
-        path(f"@<str:handle>/feeds/<str:slug>.{form}", for_readers, {"form": form})
-        for form in FORMS
-    ],
     path("@<str:handle>/feeds/<str:slug>", feed_page, name="feed"),
 ]

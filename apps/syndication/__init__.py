@@ -1,1 +1,1 @@
-"""The site for visitors without an account: feeds, preview images, sitemaps, OpenSearch."""
+"""What feed readers and other sites show of public posts: feeds, and pictures of posts that have none."""

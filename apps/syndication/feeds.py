@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import orjson
@@ -218,10 +218,16 @@ def json(feed: Feed) -> bytes:
     return orjson.dumps(body)
 
 
-FORMS: dict[str, tuple[Callable[[Feed], bytes], str]] = {
-    "atom": (atom, "application/atom+xml; charset=utf-8"),
-    "rss": (rss, "application/rss+xml; charset=utf-8"),
-    "json": (json, "application/feed+json; charset=utf-8"),
+class Form(NamedTuple):
+    name: str
+    media_type: str
+    write: Callable[[Feed], bytes]
+
+
+FORMS = {
+    "atom": Form("Atom", "application/atom+xml", atom),
+    "rss": Form("RSS", "application/rss+xml", rss),
+    "json": Form("JSON", "application/feed+json", json),
 }
 
 

@@ -20,7 +20,7 @@ from apps.graph.models import Block
 from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.posts.content.post import PostContent
-from apps.posts.models import Kind, Post
+from apps.posts.models import Kind, Post, Visibility
 from apps.posts.queries import read_viewer_context
 from apps.sql import rows_of
 from apps.timeline.pipeline.facts import ReaderFacts
@@ -79,6 +79,14 @@ def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
     if not items:
         raise NotFound(_("This post isn't here."))
     return items[0]
+
+
+def public_item(post_id: int) -> FeedItem:
+    """A public post, or the one that it reposts, as visitors see it; NotFound."""
+    item = visible_item(None, post_id).shown
+    if item.post.visibility != Visibility.PUBLIC:
+        raise NotFound(_("This post isn't here."))
+    return item
 
 
 def published_item(author: User, post_id: int, content: PostContent | None) -> FeedItem:

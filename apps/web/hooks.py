@@ -36,8 +36,26 @@ class Insert(NamedTuple):
     applies: Callable[[], bool] = lambda: True
 
 
+class OtherForm(NamedTuple):
+    """A form of pages of public posts for other programs, at the address of the page with a suffix."""
+
+    name: str
+    suffix: str
+    media_type: str
+
+
+class DrawnPicture(NamedTuple):
+    """What other sites show of a public post without a picture, at the address of the post with a suffix."""
+
+    suffix: str
+    width: int
+    height: int
+
+
 PAGES = Hook[str]()  # the names of modules with `urlpatterns`: only web servers load them
 TABS = Hook[Tab]()  # of everybody
 OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # of one viewer: asked with every page
 SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places that pages name by `inserts`
+OTHER_FORMS = Hook[OtherForm]()
+DRAWN_PICTURES = Hook[DrawnPicture]()

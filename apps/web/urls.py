@@ -3,7 +3,6 @@
 from django.urls import URLPattern, path, register_converter
 
 from apps.events.hooks import urlpatterns_of
-from apps.syndication.feeds import FORMS
 from apps.web import streaming
 from apps.web.account import (
     applications,
@@ -16,11 +15,11 @@ from apps.web.account import (
     sign_up,
 )
 from apps.web.audit import as_of, check, explain
+from apps.web.discovery import oembed, sitemaps, well_known
 from apps.web.hooks import PAGES
 from apps.web.notifications import conversations, notifications
 from apps.web.people import groups, profile, relationships, reports
 from apps.web.posts import compose, edit, post, reactions, scheduled
-from apps.web.syndication import discovery, feeds, previews, sitemaps
 from apps.web.timelines import (
     bookmarks,
     catch_up,
@@ -64,22 +63,20 @@ urlpatterns: list[URLPattern] = [
     # the busiest first: Django tries them in order
     path("", home.front, name="front"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    # syndication
-    *[path(f"@<str:handle>.{form}", feeds.account, {"form": form}) for form in FORMS],
-    *[path(f"tags/<str:name>.{form}", feeds.tag, {"form": form}) for form in FORMS],
-    *[path(f"public.{form}", feeds.everybody, {"form": form}) for form in FORMS],
-    path("@<str:handle>/<post:post_id>/card.png", previews.card, name="card"),
-    path("oembed", previews.oembed, name="oembed"),
+    # before addresses that end in a name, which may have a dot: @alice.atom is a feed
+    *urlpatterns_of(PAGES),
+    # documents for programs
+    path("oembed", oembed.oembed, name="oembed"),
     path("sitemap.xml", sitemaps.index, name="sitemap"),
     path("sitemap-pages.xml", sitemaps.pages, name="sitemap_pages"),
     path("sitemap-people-<int:number>.xml", sitemaps.accounts, name="sitemap_accounts"),
     path("sitemap-posts-<str:day>.xml", sitemaps.posts, name="sitemap_posts"),
-    path("opensearch.xml", discovery.opensearch, name="opensearch"),
-    path(".well-known/webfinger", discovery.webfinger, name="webfinger"),
-    path(".well-known/host-meta", discovery.host_meta, name="host_meta"),
-    path(".well-known/security.txt", discovery.security, name="security_txt"),
-    path(".well-known/feedsite-page-key.pem", discovery.page_key, name="page_key"),
-    path(".well-known/change-password", discovery.change_password),
+    path("opensearch.xml", well_known.opensearch, name="opensearch"),
+    path(".well-known/webfinger", well_known.webfinger, name="webfinger"),
+    path(".well-known/host-meta", well_known.host_meta, name="host_meta"),
+    path(".well-known/security.txt", well_known.security, name="security_txt"),
+    path(".well-known/feedsite-page-key.pem", well_known.page_key, name="page_key"),
+    path(".well-known/change-password", well_known.change_password),
     # timeline
     path("home", home.home, name="home"),
     path("home/new", home.home_new, name="home_new"),
@@ -292,5 +289,4 @@ urlpatterns: list[URLPattern] = [
     ),
     path("settings/delete", personal_data.delete, name="delete_account"),
     path("account-deleted", personal_data.deleted, name="account_deleted"),
-    *urlpatterns_of(PAGES),
 ]

@@ -18,7 +18,6 @@ django.setup()
 from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
-from django.urls import NoReverseMatch, get_resolver, reverse
 from drf_spectacular.generators import SchemaGenerator
 from apps.api.hooks import SHOWN
 from apps.demo.hooks import SEEDING
@@ -31,7 +30,8 @@ from apps.audit.hooks import NOTES, SECTIONS
 from apps.timeline.fanout.hooks import DELIVERED
 from apps.timeline.pipeline.hooks import PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
-from apps.web.hooks import INSERTS
+from apps.web import urls
+from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
 from apps.web.templatetags.settings_tags import settings_tabs
 from django.contrib import admin
 
@@ -46,7 +46,9 @@ print("parameters", *(one["name"] for one in schema["paths"]["/api/v1/timelines/
 print("fields", *components["StatusExtension"]["properties"])
 reason = components["Explanation"]["properties"]["reason"]["$ref"].rpartition("/")[2]
 print("reasons", *components[reason]["enum"])
-print("pages", *sorted(name for name in get_resolver().reverse_dict if isinstance(name, str)))
+print("pages", *sorted(str(one.pattern) for one in urls.urlpatterns))
+print("forms", *(form.name for form in OTHER_FORMS))
+print("drawn", *(drawn.suffix for drawn in DRAWN_PICTURES))
 print("archive", *(part.file for part in (*PARTS, *ARCHIVE)))
 print("erasure", *(step.__name__ for step in ERASURE))
 print("explain", *(make.__name__ for make in (*SECTIONS, *NOTES)))
@@ -76,8 +78,16 @@ def said_with(chosen):
     return {line[0]: line[1:] for line in lines}
 
 
-ALL = ("apps.aggregate", "apps.feeds", "apps.promotions", "apps.ranking")
-# What each adds.
+ALL = (
+    "apps.aggregate",
+    "apps.feeds",
+    "apps.promotions",
+    "apps.ranking",
+    "apps.syndication",
+)
+FORMS = ("atom", "rss", "json")
+FEEDS_FOR_READERS = [f"@<str:handle>/feeds/<str:slug>.{form}" for form in FORMS]
+# What each adds; two of them together add what both name.
 ADDED = {
     "apps.aggregate": {
         "tabs": ["aggregate"],
@@ -91,7 +101,13 @@ ADDED = {
             "/api/x/feeds/{feed_id}",
             "/api/x/feeds/{feed_id}/timeline",
         ],
-        "pages": ["feed", "feed_delete", "feed_edit", "feeds"],
+        "pages": [
+            "feeds",
+            "feeds/<int:feed_id>/delete",
+            "feeds/<int:feed_id>/edit",
+            "@<str:handle>/feeds/<str:slug>",
+            *FEEDS_FOR_READERS,
+        ],
         "archive": ["feeds.jsonl"],
         "erasure": ["feeds"],
         "admin": ["feeds.Feed"],
@@ -101,7 +117,7 @@ ADDED = {
         "parameters": ["promoted"],
         "fields": ["promotion"],
         "reasons": ["promoted", "spaced"],
-        "pages": ["promoted_seen", "settings_promotions"],
+        "pages": ["promoted/seen", "settings/promotions"],
         "archive": ["traits.csv", "segments.csv", "no_promoted_posts.csv"],
         "settings": ["promotions"],
         "inserts": ["pitch", "privacy", "catch_up", "as_of"],
@@ -136,13 +152,28 @@ ADDED = {
     "apps.ranking": {
         "tabs": ["ranked"],
         "endpoints": ["/api/x/ranked", "/api/x/ranking/algorithm"],
-        "pages": ["ranked", "ranking_algorithm"],
+        "pages": ["ranked", "ranked/algorithm"],
         "erasure": ["rankings"],
         "explain": ["section", "notes"],
         "caches": ["ranked"],
         "delivered": ["follow_delivery"],
         "periodic": ["apps.ranking.tasks.purge"],
         "admin": ["ranking.FactorWeight"],
+    },
+    "apps.syndication": {
+        "pages": [
+            *(f"@<str:handle>.{form}" for form in FORMS),
+            *(f"tags/<str:name>.{form}" for form in FORMS),
+            *(f"public.{form}" for form in FORMS),
+            "@<str:handle>/<post:post_id>/card.png",
+            *FEEDS_FOR_READERS,
+        ],
+        "subscribers": [
+            f"apps.syndication.handlers.{name}"
+            for name in ("delete_post_image", "delete_author_images")
+        ],
+        "forms": ["Atom", "RSS", "JSON"],
+        "drawn": ["/card.png"],
     },
 }
 

@@ -9,6 +9,7 @@ import pytest
 
 from apps.accounts.actions import update_profile
 from apps.accounts.models import User
+from apps.events.hooks import Hook
 from apps.pagination import Page
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
@@ -17,6 +18,8 @@ from apps.posts.models import Attachment, Poll, Post
 from apps.syndication import feeds
 from apps.syndication.feeds import Entry, Feed, Source
 from apps.texts import carriable
+from apps.web.discovery import well_known
+from apps.web.templatetags import cards, other_forms
 from tests.support.factories import publish, repost, suspend
 from tests.support.pictures import picture
 
@@ -168,6 +171,18 @@ def test_pages_name_their_feeds(page_of, alice):
         assert f'{feed}">' in page
 
 
+def test_without_feeds_pages_name_none(page_of, alice, monkeypatch):
+    publish(alice, "hello #tea")
+    monkeypatch.setattr(cards, "DRAWN_PICTURES", Hook())
+    for module in (other_forms, well_known):
+        monkeypatch.setattr(module, "OTHER_FORMS", Hook())
+    for address in ("/tags/tea", "/public", "/", "/about/api", "/.well-known/webfinger?resource=acct:alice@testserver",
+                    f"/@alice/{Post.objects.get().pk}"):  # fmt: skip
+        page = get(page_of, address).content.decode()
+        assert ".atom" not in page
+        assert "card.png" not in page
+
+
 def test_whoever_does_not_want_to_be_found_is_not_indexed(page_of, alice):
     post = publish(alice, "hello")
     robots = '<meta name="robots" content="noindex">'
@@ -201,7 +216,7 @@ def test_what_no_format_carries_is_left_out_of_what_was_stored_before(alice, for
     entry = Entry(id="1", url="/1", title=BAD, html=f"<p>{BAD}</p>", warning=BAD, author=BAD, author_url="/@alice",
                   published=now, updated=now, language="", tags=[], pictures=[("/p.webp", BAD)],
                   played=[("/v.mp4", "video/mp4", BAD)])  # fmt: skip
-    written = feeds.FORMS[form][0](Feed(source, [entry], None, form)).decode()
+    written = feeds.FORMS[form].write(Feed(source, [entry], None, form)).decode()
     is_json = form == "json"
     texts = [
         *(strings(json.loads(written)) if is_json else ElementTree.fromstring(written).itertext())

@@ -1,4 +1,4 @@
-"""Public posts for those who show links: a drawn picture, and oEmbed."""
+"""The drawn picture of a public post, for those who show links."""
 
 from io import BytesIO
 from pathlib import Path
@@ -8,7 +8,6 @@ from django.test import Client
 from PIL import Image
 
 from apps.accounts.actions import update_profile
-from apps.graph.actions import block_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.privacy.erasure import delete_account
@@ -204,68 +203,3 @@ class TestDrawing:
         finally:
             for kept in (preview_image._face, font_of, preview_image.has_glyph):
                 kept.cache_clear()
-
-
-class TestOembed:
-    def ask(self, url, **more):
-        return Client().get("/oembed", {"url": url, **more})
-
-    def test_a_page_names_it_and_it_gives_a_frame(self, alice, page_of, settings):
-        post = publish(alice, "Hello.")
-        page = page_of(None).get(f"/@alice/{post.pk}").text
-        address = page.split('type="application/json+oembed"')[1].split('href="')[1].split('"')[0]
-        answer = Client().get(address.removeprefix(settings.SITE_URL))
-        assert answer["Access-Control-Allow-Origin"] == "*"
-        body = answer.json()
-        assert (body["type"], body["version"], body["width"], body["height"]) == (
-            "rich",
-            "1.0",
-            540,
-            400,
-        )
-        assert body["author_url"] == f"{settings.SITE_URL}/@alice"
-        assert f'src="{settings.SITE_URL}/@alice/{post.pk}/embed"' in body["html"]
-        assert Client().get(f"/@alice/{post.pk}/embed").status_code == 200
-
-    def test_names_cannot_break_out_of_the_frame(self, alice, settings):
-        alice.display_name = '"><script>alert(1)</script>'
-        alice.save()
-        post = publish(alice)
-        html = self.ask(f"{settings.SITE_URL}/@alice/{post.pk}").json()["html"]
-        assert "<script" not in html
-        assert html.count(">") == 2
-
-    def test_it_fits_into_what_was_asked_for(self, alice, settings):
-        url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
-        for asked, given in (("300", 300), ("9999999", 540), ("1", 200), ("0", 200)):
-            assert self.ask(url, maxwidth=asked).json()["width"] == given
-            assert self.ask(url, maxheight=asked).json()["height"] == min(given, 400)
-
-    def test_a_size_that_is_none(self, alice, settings):
-        url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
-        for size in ("x", "-1", "1.5", "٣"):
-            assert self.ask(url, maxwidth=size).status_code == 400, size
-
-    def test_only_public_posts(self, alice, bob, settings):
-        for visibility in ("unlisted", "followers", "mentioned"):
-            post = publish(alice, "@bob hello", visibility=visibility)
-            asked = f"{settings.SITE_URL}/@alice/{post.pk}"
-            assert self.ask(asked).status_code == 404, visibility
-
-    def test_what_is_no_address_of_a_post_here(self, alice, bob, settings):
-        post, site = publish(alice), settings.SITE_URL
-        assert self.ask("").status_code == 400
-        assert self.ask("x" * 501).status_code == 400
-        for url in (
-            f"https://elsewhere.example/@alice/{post.pk}", f"{site}/@bob/{post.pk}", f"{site}/@alice",
-            f"{site}/@alice/{post.pk}x",
-            f"{site}/@alice/{'9' * 19}", f"{site}/@alice/0", f"{site}/@alice/{post.pk}?a=1", f"/@alice/{post.pk}",
-        ):  # fmt: skip
-            assert self.ask(url).status_code == 404, url
-        block_user(alice, bob)  # visitors see it all the same
-        assert self.ask(f"{site}/@alice/{post.pk}").status_code == 200
-
-    def test_json_is_all_there_is(self, alice, settings):
-        url = f"{settings.SITE_URL}/@alice/{publish(alice).pk}"
-        assert self.ask(url, format="xml").status_code == 501
-        assert Client().post("/oembed", {"url": url}).status_code == 405

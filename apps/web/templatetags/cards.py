@@ -25,6 +25,7 @@ from apps.posts.models import Visibility
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import ReplyRow
 from apps.web.fragments import render_fragment
+from apps.web.hooks import DRAWN_PICTURES
 from apps.web.post_card import CardItem, PostCard, Viewer, card_of, circle_label, reposter_of
 from apps.web.templatetags.amounts import compact, exact, moment
 
@@ -136,6 +137,7 @@ def post_meta(item: FeedItem) -> SafeString:
             "text": post.content_warning or Truncator(post.body).chars(MAX_DESCRIPTION_CHARACTERS),
             "is_indexable": author.is_indexable,
             "picture": None if hides else still,
+            "drawn": next(iter(DRAWN_PICTURES), None),
         }
     return render_fragment("timeline/_post_meta.html", **about)
 

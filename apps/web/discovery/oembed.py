@@ -1,25 +1,18 @@
-"""Previews of a public post for other sites: its picture, and oEmbed."""
+"""How other pages embed a public post (oEmbed)."""
 
 import re
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect
-from django.utils.cache import get_conditional_response
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.html import format_html
-from django.utils.http import quote_etag
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from apps.addresses import absolute
 from apps.errors import BadRequest, NotFound
-from apps.http.requests import client_address
-from apps.posts.models import Visibility
-from apps.syndication.preview_image import Card, card_file
-from apps.throttling import check_rate_limit
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.thread import visible_item
+from apps.timeline.thread import public_item
 from feedcache.ids import parse_id
 
 CACHE_CONTROL = "public, max-age=300"
@@ -30,31 +23,8 @@ _POST = re.compile(r"@([A-Za-z0-9_]{1,30})/([0-9]{1,19})", re.ASCII)
 
 
 @require_safe
-def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A public post as a picture; with a content warning only the warning."""
-    item = _public(post_id)
-    if item.author.handle != handle:
-        return redirect(f"{item.url}/card.png")
-    text = item.post.content_warning or item.post.body
-    preview = Card(handle, item.author.name, text, settings.SITE_NAME)
-    etag = quote_etag(preview.key)
-    unchanged = get_conditional_response(request, etag=etag)
-    if unchanged is not None:
-        return unchanged
-    address = client_address(request)
-    file = card_file(
-        preview,
-        item.post.id,
-        before_drawing=lambda: check_rate_limit("card", address),
-        after_drawing=lambda: _require_unchanged(item),
-    )
-    headers = {"ETag": etag, "Cache-Control": CACHE_CONTROL}
-    return HttpResponse(file, content_type="image/png", headers=headers)
-
-
-@require_safe
 def oembed(request: HttpRequest) -> HttpResponse:
-    """How to embed a public post in another page: oEmbed 1.0, as JSON."""
+    """oEmbed 1.0, as JSON."""
     if request.GET.get("format", "json") != "json":
         return HttpResponse(status=NOT_IMPLEMENTED)
     item = _post_at(request.GET.get("url", ""))
@@ -92,25 +62,10 @@ def _post_at(address: str) -> FeedItem:
     if match is None:
         raise _not_found()
     try:
-        item = _public(parse_id(match[2]))
+        item = public_item(parse_id(match[2]))
     except ValueError:
         raise _not_found() from None
     if item.author.handle != match[1]:
-        raise _not_found()
-    return item
-
-
-def _require_unchanged(item: FeedItem) -> None:
-    """NotFound when the post or its author's name has changed since."""
-    current = _public(item.post.id)
-    if (current.post.version, current.author.name) != (item.post.version, item.author.name):
-        raise _not_found()
-
-
-def _public(post_id: int) -> FeedItem:
-    """The post as visitors see it."""
-    item = visible_item(None, post_id).shown
-    if item.post.visibility != Visibility.PUBLIC:
         raise _not_found()
     return item
 

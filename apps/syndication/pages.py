@@ -1,4 +1,4 @@
-"""Feeds of accounts, of tags, and of all public posts."""
+"""Feeds of accounts, of tags, and of all public posts; the picture of a post that has none."""
 
 import hashlib
 from collections.abc import Callable
@@ -7,18 +7,27 @@ from functools import partial
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import URLPattern, path
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
+from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
+from apps.errors import NotFound
+from apps.http.requests import client_address
 from apps.pagination import Cursor
 from apps.syndication.feeds import FORMS, Feed, Source, entries, of_account, of_everybody, of_tag
+from apps.syndication.preview_image import Card, card_file
 from apps.tags.queries import tag_named
+from apps.throttling import check_rate_limit
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.thread import public_item
 
 CACHE_CONTROL = "public, max-age=60"
+CARD_CACHE_CONTROL = "public, max-age=300"
 VERSION = 1  # of the formats; part of the ETag
 
 
@@ -50,12 +59,42 @@ def feed_response(
     with override(settings.LANGUAGE_CODE):
         source = make()
         page = source.posts(Cursor.from_query(request.GET))
-        write, kind = FORMS[form]
-        body = write(Feed(source, entries(page), page.older, form))
+        body = FORMS[form].write(Feed(source, entries(page), page.older, form))
     etag = etag or quote_etag(_digest(request, form, body.decode()))
     headers = {"ETag": etag, "Cache-Control": CACHE_CONTROL, "Access-Control-Allow-Origin": "*"}
+    kind = f"{FORMS[form].media_type}; charset=utf-8"
     response = HttpResponse(body, content_type=kind, headers=headers)
     return get_conditional_response(request, etag=etag, response=response) or response
+
+
+@require_safe
+def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
+    """A public post as a picture; with a content warning only the warning."""
+    item = public_item(post_id)
+    if item.author.handle != handle:
+        return redirect(f"{item.url}/card.png")
+    text = item.post.content_warning or item.post.body
+    preview = Card(handle, item.author.name, text, settings.SITE_NAME)
+    etag = quote_etag(preview.key)
+    unchanged = get_conditional_response(request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    address = client_address(request)
+    file = card_file(
+        preview,
+        item.post.id,
+        before_drawing=lambda: check_rate_limit("card", address),
+        after_drawing=lambda: _require_unchanged(item),
+    )
+    headers = {"ETag": etag, "Cache-Control": CARD_CACHE_CONTROL}
+    return HttpResponse(file, content_type="image/png", headers=headers)
+
+
+def _require_unchanged(item: FeedItem) -> None:
+    """NotFound when the post or its author's name has changed since."""
+    current = public_item(item.post.id)
+    if (current.post.version, current.author.name) != (item.post.version, item.author.name):
+        raise NotFound(_("This post isn't here."))
 
 
 def _facts(owner: User) -> tuple[object, ...]:
@@ -72,3 +111,11 @@ def _facts(owner: User) -> tuple[object, ...]:
 def _digest(request: HttpRequest, *facts: object) -> str:
     query = request.META.get("QUERY_STRING", "")
     return hashlib.blake2b(repr((VERSION, query, *facts)).encode(), digest_size=16).hexdigest()
+
+
+urlpatterns: list[URLPattern] = [
+    *[path(f"@<str:handle>.{form}", account, {"form": form}) for form in FORMS],
+    *[path(f"tags/<str:name>.{form}", tag, {"form": form}) for form in FORMS],
+    *[path(f"public.{form}", everybody, {"form": form}) for form in FORMS],
+    path("@<str:handle>/<post:post_id>/card.png", card, name="card"),
+]

@@ -18,6 +18,7 @@ from apps.accounts.queries import user_by_handle
 from apps.addresses import absolute
 from apps.audit.own_page.signing import public_key
 from apps.errors import BadRequest, NotFound
+from apps.web.hooks import OTHER_FORMS
 
 DAY = 24 * 3600
 RESOURCE_MAX_CHARACTERS = 500
@@ -113,13 +114,13 @@ def _account(resource: str) -> User:
 def _webfinger_json(user: User) -> dict[str, Any]:
     host, profile = urlsplit(settings.SITE_URL).netloc, absolute(user.url)
     html = {"rel": "http://webfinger.net/rel/profile-page", "type": "text/html", "href": profile}
-    feed = {
-        "rel": "http://schemas.google.com/g/2010#updates-from",
-        "type": "application/atom+xml",
-        "href": f"{profile}.atom",
-    }
+    updates = "http://schemas.google.com/g/2010#updates-from"
+    feeds = [
+        {"rel": updates, "type": form.media_type, "href": profile + form.suffix}
+        for form in OTHER_FORMS
+    ]
     return {
         "subject": f"acct:{quote(user.handle)}@{host}",
         "aliases": [profile],
-        "links": [html, feed],
+        "links": [html, *feeds],
     }

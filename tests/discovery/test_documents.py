@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.actions import update_profile
-from apps.web.syndication import sitemaps
+from apps.web.discovery import sitemaps
 from tests.support.factories import make_user, publish, suspend
 
 pytestmark = pytest.mark.django_db
