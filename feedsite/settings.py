@@ -39,6 +39,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 # What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
 POSSIBLE_APPS = [
     "apps.aggregate",
+    "apps.console",
     "apps.feeds",
     "apps.promotions",
     "apps.ranking",

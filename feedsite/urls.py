@@ -6,7 +6,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.api import urls as api
-from apps.api.views import instance, staff
+from apps.api.views import instance
 from feedsite.files import media, static_pages
 from feedsite.monitoring import health, metrics
 
@@ -24,7 +24,6 @@ urlpatterns = [
     path("api/v1/custom_emojis", instance.custom_emojis),
     path("api/v2/", include(api.v2)),
     path("api/x/", include(api.extensions)),
-    path("api/x/topology", staff.topology),
     path("healthz/live", health.live),
     path("healthz/ready", health.ready),
     path("metrics", metrics.metrics, name="metrics"),

@@ -22,7 +22,6 @@ from apps.operations.models import (
     TopologyVersion,
 )
 from apps.operations.queries import (
-    CLUSTERS,
     finding_texts,
     fleet,
     latest,
@@ -30,11 +29,9 @@ from apps.operations.queries import (
     topology_of,
 )
 from feedcache.connections import RedisError, client_at
-from feedcache.redis_clients import cluster_of
 from feedcache.servers import topology_listener
 from feedcache.servers.flush import delete_keys, delete_outdated, outdated_keys
 from feedcache.servers.health import probe
-from feedcache.servers.slots import SlotError, migrate
 from feedcache.topology import (
     CLASSES,
     TENANTS,
@@ -56,7 +53,6 @@ logger = logging.getLogger(__name__)
 # Between the steps of a move. After it the report of a process that has not heard of the last step has expired: it is
 # dead, or cut off from the Redis of the topology.
 SETTLE_SECONDS = topology_listener.REPORT_TTL_SECONDS + 2
-SLOT_SECONDS = 5.0  # of one call of `move_slot`
 
 Change = Callable[[Topology, int], Topology]  # of the current topology and the new version
 
@@ -277,22 +273,6 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
             "The server has %(count)d keys of “%(name)s” that are not kept up to date: empty it."
         )
         raise Invalid(message % {"count": count, "name": name})
-
-
-def move_slot(name: str, slot: int, address: str) -> int:
-    """Move keys of one slot of a class's Redis Cluster to the node at an address, for a few seconds; returns how many.
-
-    Repeat it until that node owns the slot. Invalid.
-    """
-    cluster = cluster_of(CLUSTERS[name]())
-    if cluster is None:
-        message = _("“%(name)s” is not on a Redis Cluster: there are no slots.")
-        raise Invalid(message % {"name": name})
-    try:
-        return migrate(cluster, slot, address, seconds=SLOT_SECONDS)
-    except (SlotError, RedisError) as error:
-        message = _("The slot was not moved: %(error)s.") % {"error": error}
-        raise Invalid(message) from None
 
 
 def republish() -> bool:

@@ -1,7 +1,7 @@
 """The topology and its history, and the health of its servers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -11,21 +11,13 @@ from apps.operations.epoch import current_epoch
 from apps.operations.models import TopologyVersion
 from feedcache import connections, stats
 from feedcache.connections import Redis, RedisError, configured_topology
-from feedcache.redis_clients import Cluster, cluster_of
 from feedcache.servers import topology_listener, totals
-from feedcache.servers.health import (
-    SERVERS,
-    MemcachedStatus,
-    RedisStatus,
-    database_of,
-    memcached_statuses,
-)
-from feedcache.servers.slots import Master, Move, SlotError, masters, moves
+from feedcache.servers.health import MemcachedStatus, memcached_statuses
 from feedcache.servers.topology_listener import Report, Stored
 from feedcache.stats import Counts
-from feedcache.topology import TENANTS, Finding, Node, Place, Pool, Tenant, Topology
+from feedcache.topology import Finding, Node, Place, Pool, Topology
 
-REDIS = "redis "  # prefix of the classes of data among the backends of calls
+SETTINGS = "settings"  # what people write for the address of the settings
 TIER = "tier:"  # prefix of layers among the subjects of the counts; the others are classes of data
 HITS = (stats.HIT, stats.NEGATIVE)  # a cached absence is a hit too
 MISSES = (stats.MISS, stats.GARBAGE, stats.STALE)
@@ -40,10 +32,6 @@ class NodeStatus:
     @property
     def title(self) -> str:
         return place_name(self.place)
-
-    @property
-    def code(self) -> str:
-        return place_code(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,109 +184,6 @@ CLUSTERS: Mapping[str, Callable[[], Redis]] = {
 }  # classes of data that may be on a Redis Cluster
 
 
-@dataclass(frozen=True, slots=True)
-class ClassStatus:
-    """A class of data in Redis: where it is, and whether all its servers work."""
-
-    name: str
-    servers: list[RedisStatus]
-    tenant: Tenant
-
-    @property
-    def can_move(self) -> bool:
-        return self.name in TENANTS
-
-    @property
-    def database(self) -> int:
-        """Its number, on a server that is not a cluster."""
-        return database_of(SERVERS[self.name]())
-
-    @property
-    def is_well(self) -> bool:
-        return all(server.is_well for server in self.servers)
-
-    @property
-    def holds(self) -> str:
-        return str(_HOLDS[self.name])
-
-    @property
-    def without(self) -> str:
-        """What people notice while its server does not answer."""
-        return str(_WITHOUT[self.name])
-
-
-@dataclass(frozen=True, slots=True)
-class SlotMap:
-    """Which server has which slots of a Redis Cluster, and which slots are moving. `error`: why that is unknown."""
-
-    classes: list[str]
-    masters: list[Master]
-    moves: list[Move]
-    error: str = ""
-
-
-def class_statuses(servers: Sequence[RedisStatus], topology: Topology) -> list[ClassStatus]:
-    """By class of data, of the servers that were just probed."""
-    return [
-        ClassStatus(
-            name, [server for server in servers if name in server.classes], topology.tenant(name)
-        )
-        for name in SERVERS
-    ]
-
-
-def slot_maps() -> list[SlotMap]:
-    """Of every Redis Cluster; [] when all data are on single servers."""
-    names: dict[str, list[str]] = {}
-    clusters: dict[str, Cluster] = {}
-    for name, client_of in CLUSTERS.items():
-        if cluster := cluster_of(client_of()):
-            names.setdefault(cluster.address.name, []).append(name)
-            clusters[cluster.address.name] = cluster
-    return [_slot_map(names[address], cluster) for address, cluster in clusters.items()]
-
-
-def _slot_map(names: list[str], cluster: Cluster) -> SlotMap:
-    try:
-        nodes = masters(cluster)
-        return SlotMap(names, nodes, moves(cluster, nodes))
-    except (SlotError, RedisError) as error:
-        return SlotMap(names, [], [], error=str(error))
-
-
-def redis_calls() -> list[Calls] | None:
-    """Calls of Redis within the last hour, by class of data; None while Redis does not answer."""
-    try:
-        level = service_level(totals.last_hour())
-    except RedisError:
-        return None
-    return [
-        replace(one, name=one.name.removeprefix(REDIS))
-        for one in level.calls
-        if one.name.startswith(REDIS)
-    ]
-
-
-_HOLDS = {
-    "timelines": gettext_lazy("Home timelines of readers who are online, lists of posts, figures of this console"),
-    "graph": gettext_lazy("Who follows, blocks and mutes whom"),
-    "counters": gettext_lazy("Counts of posts and of accounts"),
-    "existence": gettext_lazy("Filters that tell what somebody has never done"),
-    "limits": gettext_lazy("How often somebody did something lately"),
-    "cache": gettext_lazy("Sessions and other values of Django’s cache"),
-    "broadcasts": gettext_lazy("News for open streams; nothing is stored"),
-}  # fmt: skip
-_WITHOUT = {
-    "timelines": gettext_lazy("Pages come from PostgreSQL, more slowly. New posts are delivered later."),
-    "graph": gettext_lazy("Relations come from PostgreSQL, more slowly."),
-    "counters": gettext_lazy("Counts come from PostgreSQL, more slowly."),
-    "existence": gettext_lazy("PostgreSQL is asked for every mark."),
-    "limits": gettext_lazy("Each process counts for itself, so limits are less strict."),
-    "cache": gettext_lazy("Sessions come from PostgreSQL, more slowly."),
-    "broadcasts": gettext_lazy("Open pages hear of news late."),
-}  # fmt: skip
-
-
 _TEXTS = {
     "no_main": gettext_lazy("Main has no node. The other layers hang on it."),
     "empty_group": gettext_lazy("L1 group %(group)s has no node."),
@@ -335,11 +220,6 @@ def place_name(place: Place) -> str:
         return _("L1 group %(group)s, slot %(slot)s") % {"group": place.group, "slot": place.slot}
     name = "Main" if place.pool is Pool.MAIN else "Backup"  # terms of the trade, in every language
     return _("%(pool)s, slot %(slot)s") % {"pool": name, "slot": place.slot}
-
-
-def place_code(place: Place) -> str:
-    """A place in a URL, as in `main-0-1`: pool, group, slot."""
-    return f"{place.pool}-{place.group}-{place.slot}"
 
 
 def _places(finding: Finding) -> dict[str, str]:

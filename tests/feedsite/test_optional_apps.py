@@ -80,6 +80,7 @@ def said_with(chosen):
 
 ALL = (
     "apps.aggregate",
+    "apps.console",
     "apps.feeds",
     "apps.promotions",
     "apps.ranking",
@@ -93,6 +94,10 @@ ADDED = {
         "tabs": ["aggregate"],
         "endpoints": ["/api/x/aggregate"],
         "pages": ["aggregate"],
+    },
+    "apps.console": {
+        "endpoints": ["/api/x/topology"],
+        "admin": ["operations.CacheNode", "operations.TopologyVersion"],
     },
     "apps.feeds": {
         "tabs": ["feeds"],

@@ -1,4 +1,4 @@
-"""What staff's programs read and change, as JSON: delivery policies and cache servers."""
+"""What staff's programs read and change, as JSON: delivery policies."""
 
 from typing import Annotated, TypedDict
 
@@ -6,9 +6,7 @@ from rest_framework import serializers
 
 from apps.api.entities.base import DateTime, Input, optional_timestamp
 from apps.events.admin import REASON_MAX_CHARACTERS
-from apps.operations.queries import NodeStatus, Rate
 from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
-from feedcache.servers.topology_listener import Report
 
 
 class SitePolicyJson(TypedDict):
@@ -66,76 +64,3 @@ class PolicyInput(Input):
     reason = serializers.CharField(
         max_length=REASON_MAX_CHARACTERS, help_text="Kept in the history."
     )
-
-
-class CacheNodeJson(TypedDict):
-    """A Memcached where it stands. `error` is empty when set, get and delete worked just now; sizes in bytes."""
-
-    place: Annotated[str, "Pool, group and slot."]
-    name: str
-    url: str
-    state: str
-    megabytes: int
-    error: str
-    milliseconds: float
-    hits: int
-    misses: int
-    bytes_used: int
-    max_bytes: int
-    evictions: int
-    items: int
-    uptime_seconds: int
-
-
-class HitRateJson(TypedDict):
-    """Of what was asked for within the last hour, how much was there."""
-
-    name: str
-    answered: int
-    asked: int
-
-
-class ProcessJson(TypedDict):
-    """A process and the version that it runs."""
-
-    name: str
-    role: str
-    version: int
-
-
-class CacheTopologyJson(TypedDict):
-    """Everything. `processes` is none while Redis does not tell."""
-
-    version: int
-    nodes: list[CacheNodeJson]
-    classes: list[HitRateJson]
-    tiers: list[HitRateJson]
-    processes: list[ProcessJson] | None
-
-
-def cache_node_json(status: NodeStatus) -> CacheNodeJson:
-    node, health = status.node, status.health
-    return {
-        "place": str(status.place),
-        "name": node.name,
-        "url": node.url,
-        "state": node.state.value,
-        "megabytes": node.megabytes,
-        "error": health.error,
-        "milliseconds": health.milliseconds,
-        "hits": health.hits,
-        "misses": health.misses,
-        "bytes_used": health.bytes_used,
-        "max_bytes": health.max_bytes,
-        "evictions": health.evictions,
-        "items": health.items,
-        "uptime_seconds": health.uptime_seconds,
-    }
-
-
-def process_json(process: Report) -> ProcessJson:
-    return {"name": process.name, "role": process.role, "version": process.version}
-
-
-def hit_rate_json(rate: Rate) -> HitRateJson:
-    return {"name": rate.name, "answered": rate.answered, "asked": rate.asked}

@@ -1,4 +1,4 @@
-"""Endpoints for staff: delivery policies, and the cache servers, which can only be changed in the admin."""
+"""Endpoints for staff: delivery policies."""
 
 from typing import Any
 
@@ -13,19 +13,14 @@ from apps.api.authentication import staff_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.staff import (
     AuthorPolicyJson,
-    CacheTopologyJson,
     PolicyInput,
     SitePolicyJson,
     author_policy_json,
-    cache_node_json,
-    hit_rate_json,
-    process_json,
     site_policy_json,
 )
 from apps.api.pagination import paged
 from apps.api.params import validated
 from apps.errors import Invalid
-from apps.operations.queries import fleet, node_statuses, rates, topology_in_force
 from apps.pagination import Cursor, page_of_rows
 from apps.timeline.fanout import switch
 from apps.timeline.models import AuthorPolicy, Policy, SitePolicy
@@ -120,28 +115,3 @@ def site_policy(request: Request) -> Response:
 def _policy_fields(request: Request) -> dict[str, Any]:
     fields = validated(PolicyInput(data=request.data))
     return {"policy": Policy(fields["policy"]), "reason": fields["reason"]}
-
-
-@operation(
-    "The cache topology in force, the health of its nodes, and the processes that use it (staff)",
-    CacheTopologyJson,
-    tags=["operations"],
-    errors=[401, 403],
-)
-@endpoint(GET="read")
-def topology(request: Request) -> Response:
-    """The same as the console in the admin."""
-    staff_of(request, "operations.view_topologyversion")
-    current = topology_in_force()
-    classes, tiers = rates()
-    processes = fleet(current).processes
-    body: CacheTopologyJson = {
-        "version": current.version,
-        "nodes": [cache_node_json(status) for status in node_statuses(current)],
-        "classes": [hit_rate_json(rate) for rate in classes],
-        "tiers": [hit_rate_json(rate) for rate in tiers],
-        "processes": None
-        if processes is None
-        else [process_json(process) for process in processes],
-    }
-    return Response(body)

@@ -8,7 +8,7 @@ import pytest
 from tools.vitals.pages import ELSEWHERE, PAGES, named
 
 ROOT = Path(__file__).parents[3]
-STAFF = {"admin", "operations"}  # built on Django's own admin
+STAFF = {"admin", "console"}  # built on Django's own admin
 
 
 def test_every_page_that_people_see_is_looked_at():

@@ -16,9 +16,9 @@ from apps.errors import DomainError
 from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.epoch import begin_by_hand
-from apps.operations.forms import SETTINGS
 from apps.operations.models import TopologyVersion
 from apps.operations.queries import (
+    SETTINGS,
     Fleet,
     NodeStatus,
     finding_texts,

@@ -12,21 +12,19 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.console.forms import FORMS, REDIS_FORMS, ChangeForm, MoveSlotForm
+from apps.console.queries import class_statuses, redis_calls, slot_maps
 from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList
 from apps.operations import actions
 from apps.operations.actions import Author
-from apps.operations.forms import FORMS, REDIS_FORMS, ChangeForm, MoveSlotForm
 from apps.operations.models import CacheNode, TopologyVersion
 from apps.operations.queries import (
-    class_statuses,
     finding_texts,
     fleet,
     node_statuses,
     rates,
-    redis_calls,
     service_level,
-    slot_maps,
     topology_in_force,
 )
 from feedcache.connections import RedisError
@@ -78,7 +76,7 @@ class CacheNodeAdmin(StaffList):
             "may_change": self.has_intervene_permission(request),
             "history": TopologyVersion.objects.all()[:5],
         }
-        return TemplateResponse(request, "operations/console.html", context)
+        return TemplateResponse(request, "console/console.html", context)
 
     def service_level_page(self, request: HttpRequest) -> TemplateResponse:
         """Requests, calls of backends and hit rates of the last hour, over all processes."""
@@ -95,7 +93,7 @@ class CacheNodeAdmin(StaffList):
             "level": level,
             "targets": settings.SERVICE_TARGETS,
         }
-        return TemplateResponse(request, "operations/service_level.html", context)
+        return TemplateResponse(request, "console/service_level.html", context)
 
     def redis_page(self, request: HttpRequest) -> TemplateResponse:
         """Servers, classes of data, slots of clusters, and calls of the last hour. Opens without any Redis."""
@@ -114,7 +112,7 @@ class CacheNodeAdmin(StaffList):
             "targets": settings.SERVICE_TARGETS,
             "may_change": self.has_intervene_permission(request),
         }
-        return TemplateResponse(request, "operations/redis.html", context)
+        return TemplateResponse(request, "console/redis.html", context)
 
     def move_slot_page(self, request: HttpRequest) -> HttpResponse:
         """A form, then a confirmation, then some seconds of moving keys."""
@@ -146,7 +144,7 @@ class CacheNodeAdmin(StaffList):
             "question": form.question() if form.is_valid() else "",
             "back": reverse(back),
         }
-        return TemplateResponse(request, "operations/change.html", context)
+        return TemplateResponse(request, "console/change.html", context)
 
     def change_page(self, request: HttpRequest, name: str) -> HttpResponse:
         """A form, then a confirmation, then the change."""

@@ -147,7 +147,7 @@ def test_a_slot_moves_after_a_question(chief, on_cluster):
 
 
 def test_a_large_slot_shows_its_progress_and_goes_on(chief, on_cluster, monkeypatch):
-    monkeypatch.setattr("apps.operations.actions.SLOT_SECONDS", 0)
+    monkeypatch.setattr("apps.console.actions.SLOT_SECONDS", 0)
     slot, source, target = fill(on_cluster, 120)
     fields = {"name": "timelines", "slot": slot, "target": target.address, "confirmed": "yes"}
     progress = f"Slot {slot} moves from {source.address} to {target.address}:"

@@ -9,10 +9,12 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from apps.console.actions import move_slot
+from apps.console.queries import place_code, slot_maps
 from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.models import TopologyVersion
-from apps.operations.queries import place_code, place_name, slot_maps
+from apps.operations.queries import SETTINGS, place_name
 from feedcache.servers.slots import SLOTS
 from feedcache.topology import (
     CLASSES,
@@ -26,7 +28,6 @@ from feedcache.topology import (
     megabytes,
 )
 
-SETTINGS = "settings"  # the address of the settings
 Choices = list[tuple[str, str]]
 
 
@@ -260,7 +261,7 @@ class MoveSlotForm(forms.Form):
 
     def act(self) -> str:
         """Move keys for some seconds; what was done. Invalid."""
-        moved = actions.move_slot(*(self.cleaned_data[name] for name in ("name", "slot", "target")))
+        moved = move_slot(*(self.cleaned_data[name] for name in ("name", "slot", "target")))
         text = ngettext(
             "Slot %(slot)d: %(moved)d key went to %(target)s.",
             "Slot %(slot)d: %(moved)d keys went to %(target)s.",

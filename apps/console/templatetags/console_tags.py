@@ -6,9 +6,11 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from apps.console.queries import place_code
 from feedcache.topology import State
 
 register = template.Library()
+register.filter(place_code)
 
 
 @register.filter

@@ -1,0 +1,1 @@
+"""The console of the cache servers, in the admin and the API."""

@@ -1,0 +1,27 @@
+"""Moving the slots of a Redis Cluster, a few seconds at a time."""
+
+from django.utils.translation import gettext as _
+
+from apps.errors import Invalid
+from apps.operations.queries import CLUSTERS
+from feedcache.connections import RedisError
+from feedcache.redis_clients import cluster_of
+from feedcache.servers.slots import SlotError, migrate
+
+SLOT_SECONDS = 5.0  # of one call
+
+
+def move_slot(name: str, slot: int, address: str) -> int:
+    """Move keys of one slot of a class's Redis Cluster to the node at an address, for a few seconds; returns how many.
+
+    Repeat it until that node owns the slot. Invalid.
+    """
+    cluster = cluster_of(CLUSTERS[name]())
+    if cluster is None:
+        message = _("“%(name)s” is not on a Redis Cluster: there are no slots.")
+        raise Invalid(message % {"name": name})
+    try:
+        return migrate(cluster, slot, address, seconds=SLOT_SECONDS)
+    except (SlotError, RedisError) as error:
+        message = _("The slot was not moved: %(error)s.") % {"error": error}
+        raise Invalid(message) from None

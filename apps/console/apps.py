@@ -1,0 +1,15 @@
+"""The console of the cache servers. Optional; it has no tables of its own."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class ConsoleConfig(AppConfig):
+    name = "apps.console"
+    verbose_name = _("console of the caches")
+
+    def ready(self) -> None:
+        """Adds an endpoint. Its pages are in the admin."""
+        from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
+
+        ENDPOINTS.add("apps.console.api")

@@ -1,0 +1,124 @@
+"""What the pages of Redis show: classes of data, slots of clusters, and calls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.utils.translation import gettext_lazy
+
+from apps.operations.queries import CLUSTERS, Calls, service_level
+from feedcache.connections import RedisError
+from feedcache.redis_clients import Cluster, cluster_of
+from feedcache.servers import totals
+from feedcache.servers.health import SERVERS, RedisStatus, database_of
+from feedcache.servers.slots import Master, Move, SlotError, masters, moves
+from feedcache.topology import TENANTS, Place, Tenant, Topology
+
+REDIS = "redis "  # prefix of the classes of data among the backends of calls
+
+
+def place_code(place: Place) -> str:
+    """A place in a URL, as in `main-0-1`: pool, group, slot."""
+    return f"{place.pool}-{place.group}-{place.slot}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassStatus:
+    """A class of data in Redis: where it is, and whether all its servers work."""
+
+    name: str
+    servers: list[RedisStatus]
+    tenant: Tenant
+
+    @property
+    def can_move(self) -> bool:
+        return self.name in TENANTS
+
+    @property
+    def database(self) -> int:
+        """Its number, on a server that is not a cluster."""
+        return database_of(SERVERS[self.name]())
+
+    @property
+    def is_well(self) -> bool:
+        return all(server.is_well for server in self.servers)
+
+    @property
+    def holds(self) -> str:
+        return str(_HOLDS[self.name])
+
+    @property
+    def without(self) -> str:
+        """What people notice while its server does not answer."""
+        return str(_WITHOUT[self.name])
+
+
+@dataclass(frozen=True, slots=True)
+class SlotMap:
+    """Which server has which slots of a Redis Cluster, and which slots are moving. `error`: why that is unknown."""
+
+    classes: list[str]
+    masters: list[Master]
+    moves: list[Move]
+    error: str = ""
+
+
+def class_statuses(servers: Sequence[RedisStatus], topology: Topology) -> list[ClassStatus]:
+    """By class of data, of the servers that were just probed."""
+    return [
+        ClassStatus(
+            name, [server for server in servers if name in server.classes], topology.tenant(name)
+        )
+        for name in SERVERS
+    ]
+
+
+def slot_maps() -> list[SlotMap]:
+    """Of every Redis Cluster; [] when all data are on single servers."""
+    names: dict[str, list[str]] = {}
+    clusters: dict[str, Cluster] = {}
+    for name, client_of in CLUSTERS.items():
+        if cluster := cluster_of(client_of()):
+            names.setdefault(cluster.address.name, []).append(name)
+            clusters[cluster.address.name] = cluster
+    return [_slot_map(names[address], cluster) for address, cluster in clusters.items()]
+
+
+def _slot_map(names: list[str], cluster: Cluster) -> SlotMap:
+    try:
+        nodes = masters(cluster)
+        return SlotMap(names, nodes, moves(cluster, nodes))
+    except (SlotError, RedisError) as error:
+        return SlotMap(names, [], [], error=str(error))
+
+
+def redis_calls() -> list[Calls] | None:
+    """Calls of Redis within the last hour, by class of data; None while Redis does not answer."""
+    try:
+        level = service_level(totals.last_hour())
+    except RedisError:
+        return None
+    return [
+        replace(one, name=one.name.removeprefix(REDIS))
+        for one in level.calls
+        if one.name.startswith(REDIS)
+    ]
+
+
+_HOLDS = {
+    "timelines": gettext_lazy("Home timelines of readers who are online, lists of posts, figures of this console"),
+    "graph": gettext_lazy("Who follows, blocks and mutes whom"),
+    "counters": gettext_lazy("Counts of posts and of accounts"),
+    "existence": gettext_lazy("Filters that tell what somebody has never done"),
+    "limits": gettext_lazy("How often somebody did something lately"),
+    "cache": gettext_lazy("Sessions and other values of Django’s cache"),
+    "broadcasts": gettext_lazy("News for open streams; nothing is stored"),
+}  # fmt: skip
+_WITHOUT = {
+    "timelines": gettext_lazy("Pages come from PostgreSQL, more slowly. New posts are delivered later."),
+    "graph": gettext_lazy("Relations come from PostgreSQL, more slowly."),
+    "counters": gettext_lazy("Counts come from PostgreSQL, more slowly."),
+    "existence": gettext_lazy("PostgreSQL is asked for every mark."),
+    "limits": gettext_lazy("Each process counts for itself, so limits are less strict."),
+    "cache": gettext_lazy("Sessions come from PostgreSQL, more slowly."),
+    "broadcasts": gettext_lazy("Open pages hear of news late."),
+}  # fmt: skip
