@@ -46,6 +46,7 @@ POSSIBLE_APPS = [
     "apps.syndication",
 ]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
+LEFT_OUT_APPS = set(POSSIBLE_APPS) - set(OPTIONAL_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -583,7 +584,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"headers": {EVERY: seconds}},
     }
     for task, seconds in PERIODIC_TASKS.items()
-    if task.partition(".tasks.")[0] not in set(POSSIBLE_APPS) - set(OPTIONAL_APPS)
+    if task.partition(".tasks.")[0] not in LEFT_OUT_APPS
 }
 
 # --- accounts -------------------------------------------------------------------------------------

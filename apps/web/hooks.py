@@ -58,4 +58,4 @@ OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # of one viewer: aske
 SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places that pages name by `inserts`
 OTHER_FORMS = Hook[OtherForm]()
-DRAWN_PICTURES = Hook[DrawnPicture]()
+DRAWN_PICTURES = Hook[DrawnPicture](maximum=1)

@@ -43,8 +43,7 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
 
 def _left_out() -> set[str]:
     """Optional apps that the site does without now; their tables stay, for when it has them again."""
-    names = set(settings.POSSIBLE_APPS) - set(settings.OPTIONAL_APPS)
-    return {name.rpartition(".")[2] for name in names}
+    return {name.rpartition(".")[2] for name in settings.LEFT_OUT_APPS}
 
 
 def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:

@@ -188,6 +188,17 @@ def test_an_event_whose_handler_is_gone_from_the_code_does_not_stop_the_others(s
 
 
 @pytest.mark.django_db
+def test_an_event_of_an_app_that_was_left_out_meanwhile_is_done_without_it(settings):
+    settings.LEFT_OUT_APPS = {"apps.gone"}
+    event = Event.objects.create(
+        name="post_deleted", subscriber="apps.gone.handlers.old", payload={"post_id": 1}
+    )
+    assert run_due(limit=1) == 1
+    event.refresh_from_db()
+    assert (event.state, event.last_error) == (State.DONE, "")
+
+
+@pytest.mark.django_db
 def test_an_event_that_needs_redis_is_postponed_without_counting_the_try(subscribe):
     def needs_redis(payload):
         raise RedisError
