@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 from urllib.parse import urlsplit
@@ -304,42 +303,6 @@ def _refused_by_postgresql(options: Mapping[str, Any]) -> str:
     except shards.ShardError as error:
         return str(error) if re.search("SSL|certificate", str(error)) else ""
     return ""
-
-
-@checks.register(checks.Tags.database)
-def check_timeline_store(**_options: object) -> list[CheckMessage]:
-    """A store that was never set up; one whose nodes are away only costs time."""
-    return list(_wrong_with_timeline_store(settings.TIMELINE_STORE))
-
-
-def _wrong_with_timeline_store(url: str) -> Iterator[CheckMessage]:
-    from apps.timeline.sources.stores import CASSANDRA, POSTGRESQL  # noqa: PLC0415 -- once models are loaded
-
-    if not url.startswith(CASSANDRA):
-        if url != POSTGRESQL:
-            hint = "'postgresql', or cassandra://host,host:9042/keyspace"
-            yield Error(
-                "TIMELINE_STORE names no store that is known.", hint=hint, id="feedsite.E030"
-            )
-        return
-    if find_spec("cassandra") is None:
-        hint = "pip install cassandra-driver, in the version of requirements-dev.txt"
-        yield Error("TIMELINE_STORE needs cassandra-driver.", hint=hint, id="feedsite.E031")
-        return
-    from apps.timeline.sources.stores import cassandra  # noqa: PLC0415 -- needs the driver
-
-    try:
-        if not cassandra.has_tables(cassandra.Address.parse(url)):
-            yield Error(
-                "The keyspace of TIMELINE_STORE has no table for timelines.",
-                hint="manage cassandra creates it.",
-                id="feedsite.E032",
-            )
-    except ValueError as error:
-        yield Error(f"TIMELINE_STORE: {error}.", id="feedsite.E030")
-    except cassandra.ERRORS as error:
-        hint = "Pages below the home caches come from PostgreSQL until a node answers."
-        yield checks.Warning(f"TIMELINE_STORE: {error}", hint=hint, id="feedsite.W030")
 
 
 @checks.register(checks.Tags.security)

@@ -43,6 +43,7 @@ POSSIBLE_APPS = [
     "apps.feeds",
     "apps.promotions",
     "apps.ranking",
+    "apps.second_level",
     "apps.syndication",
 ]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
@@ -326,9 +327,7 @@ FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
 # below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
-# Home pages below the windows in Redis, stored for each reader.
-TIMELINE_SECOND_LEVEL = env.bool("TIMELINE_SECOND_LEVEL", True)
-# Where these are: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
+# Where apps.second_level stores home pages below the windows in Redis: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
 CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
 # How long a read waits for Cassandra; then PostgreSQL answers.
@@ -557,7 +556,8 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.engagement.tasks.maintain_filters": 15,
     "apps.audit.tasks.reconcile_counts": 30,
     "apps.promotions.tasks.sweep_segments": 60,
-    "apps.timeline.tasks.maintain_second_level": 60,
+    "apps.second_level.tasks.purge": 60,
+    "apps.timeline.tasks.maintain_replicas": 60,
     "apps.timeline.tasks.repair_square": 60,
     "apps.audit.tasks.keep_days": 300,
     "apps.engagement.tasks.recount_polls": 300,

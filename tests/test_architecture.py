@@ -239,6 +239,12 @@ TABLES_OF_OTHERS = {
         posts_attachment posts_post posts_postcounts
         """,
     ),
+    "second_level": (
+        "a delivery is written by one statement over the followers; a span is valid at the revision of its reader",
+        """
+        accounts_usercounts graph_followee graph_follower timeline_timelineentry timeline_timelinespan
+        """,
+    ),
     "tags": (
         "uses by suspended accounts do not count",
         """
@@ -248,8 +254,7 @@ TABLES_OF_OTHERS = {
     "timeline": (
         "candidates are one range over posts, actions and relations: the deepest source, below all caches",
         """
-        accounts_user accounts_usercounts graph_followee
-        graph_follower graph_listmember posts_post
+        accounts_user accounts_usercounts graph_followee graph_listmember posts_post
         tags_tagfollow tags_taguse
         """,
     ),

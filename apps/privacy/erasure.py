@@ -70,7 +70,6 @@ from apps.throttling import Origin
 from apps.timeline import publishing
 from apps.timeline.models import TimelineEntry, TimelineSpan
 from apps.timeline.sources.home_cache import HOME, INBOX
-from apps.timeline.sources.second_level import ENTRIES
 
 TASK = "apps.privacy.tasks.erase"
 BATCH = 100  # rows of one kind between two looks at the clock
@@ -244,9 +243,8 @@ def access(user: User, limit: int) -> int:
 
 
 def windows(user: User, limit: int) -> int:
-    """Home cache and inbox in Redis; the second level, which may be in Cassandra."""
+    """Home cache and inbox in Redis."""
     del limit
-    ENTRIES.drop_many([user.pk])
     existing = [window for window in (HOME, INBOX) if window.exists(user.pk)]
     for window in existing:
         window.drop(user.pk)

@@ -1,13 +1,11 @@
 """What the timelines do when a lower app reports a change."""
 
 from apps.events.actions import Payload, handles
-from apps.events.queries import pending_events
 from apps.posts.actions.publish import delete_reposts_of
 from apps.posts.cache import repair_deleted, repair_edited, repair_published
 from apps.timeline.fanout import backfill, dispatch
-from apps.timeline.sources import outbox, replica, second_level
+from apps.timeline.sources import outbox, replica
 from apps.timeline.sources.home_cache import HOME, INBOX
-from apps.timeline.sources.second_level import ENTRIES
 from apps.timeline.sources.square import EVERYBODY, SQUARE
 from feedcache.ids import author_of
 from feedcache.structures.home_window import mark_deleted
@@ -69,49 +67,16 @@ def update_promoted_posts(payload: Payload) -> None:
     backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 
-@handles("followed")
-@handles("unfollowed")
-def update_second_level(payload: Payload) -> None:
-    _sync_second_level(payload["follower_id"], payload["followee_id"])
-
-
-@handles("virtual_follow_changed")
-def update_second_levels(payload: Payload) -> None:
-    for reader_id in second_level.readers_with_span(payload["user_ids"]):
-        _sync_second_level(reader_id, payload["account_id"])
-
-
-def _sync_second_level(reader_id: int, author_id: int) -> None:
-    """Bring a reader's second level to the present follows; while other changes are pending it stays a miss."""
-    follows = pending_events(
-        ["followed", "unfollowed"], f"{__name__}.{update_second_level.__name__}"
-    )
-    follows = follows.filter(payload__follower_id=reader_id)
-    follows = follows.exclude(payload__followee_id=author_id)
-    virtual = pending_events(
-        ["virtual_follow_changed"], f"{__name__}.{update_second_levels.__name__}"
-    )
-    virtual = virtual.filter(payload__user_ids__contains=[reader_id])
-    virtual = virtual.exclude(payload__account_id=author_id)
-    loads = pending_events(["graph_loaded"], f"{__name__}.{drop_home_caches.__name__}")
-    loads = loads.filter(payload__user_ids__contains=[reader_id])
-    others = (follows, virtual, loads)
-    second_level.sync_follow(
-        reader_id, author_id, is_last=lambda: not any(events.exists() for events in others)
-    )
-
-
 @handles("post_deleted")
 def remove_deleted_post(payload: Payload) -> None:
-    """Delete a post's rows in the second level and on the shards; reads skip them already."""
-    second_level.delete_post(payload["post_id"])
+    """Delete a post on the shards; reads skip it already."""
     replica.remove(payload["post_id"])
 
 
 @handles("graph_loaded")
 def drop_home_caches(payload: Payload) -> None:
     """After a bulk load of follows: the next read of each of these followers rebuilds."""
-    for store in (ENTRIES, HOME, INBOX):
+    for store in (HOME, INBOX):
         store.drop_many(payload["user_ids"])
 
 

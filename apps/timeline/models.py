@@ -258,7 +258,8 @@ class TimelineSpan(models.Model):
 
     Both bounds are exclusive; `floor` is 0 when nothing older exists. Valid at `graph_revision` only, and until the
     entries expire: those in it are never older than `filled_at`. `length` bounds its growth. `stamp` is that of the
-    rows in Cassandra; NULL: they are in PostgreSQL.
+    rows in Cassandra; NULL: they are in PostgreSQL. `newest_follow` and `newest_virtual_follow` are the ids of the rows
+    of these at that revision.
     """
 
     reader = models.OneToOneField(
@@ -270,6 +271,8 @@ class TimelineSpan(models.Model):
     length = models.PositiveIntegerField()
     filled_at = models.DateTimeField(default=timezone.now)
     stamp = models.BigIntegerField(null=True)
+    newest_follow = models.BigIntegerField(default=0, db_default=0)
+    newest_virtual_follow = models.BigIntegerField(default=0, db_default=0)
 
     def __str__(self) -> str:
         return f"{self.reader_id}: {self.floor}..{self.ceiling}"

@@ -1,4 +1,4 @@
-"""Celery's entry points to fan-out, and to the upkeep of the second level."""
+"""Celery's entry points to fan-out, and to the upkeep of timelines."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from apps.graph.actions import purge_past_relations
 from apps.tags.actions import purge_past_follows
 from apps.timeline import publishing
 from apps.timeline.fanout import cost, dispatch, switch
-from apps.timeline.sources import older, replica, second_level, square
+from apps.timeline.sources import replica, square
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
 SCHEDULED_LIMIT = 20
@@ -65,9 +65,8 @@ def publish_due() -> None:
 
 
 @shared_task
-def maintain_second_level() -> None:
-    """Delete expired rows of the second level, and move the marks of the replicas; a few batches per run."""
-    second_level.purge()
+def maintain_replicas() -> None:
+    """Move their marks; a few batches per run."""
     replica.maintain()
 
 
@@ -81,9 +80,3 @@ def purge_history() -> None:
 @shared_task
 def repair_square() -> None:
     square.repair()
-
-
-@shared_task
-def fill_second_level(reader_id: int, newest: int | None = None) -> None:
-    """Store the next pages of a reader who pages down, or without an id those of one who is back."""
-    older.fill_second_level(reader_id, newest)

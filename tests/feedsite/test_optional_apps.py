@@ -27,7 +27,8 @@ from apps.privacy.hooks import ARCHIVE, ERASURE
 from apps.web.templatetags.tabs import own_tabs_of, with_tabs_of_everybody
 from apps.audit.comparison.cached import caches
 from apps.audit.hooks import NOTES, SECTIONS
-from apps.timeline.fanout.hooks import DELIVERED
+from apps.timeline.fanout.hooks import DELIVERED, PUSHED
+from apps.timeline.sources.hooks import STORED_TIMELINES
 from apps.timeline.pipeline.hooks import PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.web import urls
@@ -54,6 +55,8 @@ print("erasure", *(step.__name__ for step in ERASURE))
 print("explain", *(make.__name__ for make in (*SECTIONS, *NOTES)))
 print("caches", *caches())
 print("delivered", *(follow_up.__name__ for follow_up in DELIVERED))
+print("pushed", *(write.__name__ for write in PUSHED))
+print("stored", *(stored.page.__module__ for stored in STORED_TIMELINES))
 print("periodic", *settings.CELERY_BEAT_SCHEDULE)
 print("settings", *settings_tabs())
 print("inserts", *(insert.place for insert in INSERTS))
@@ -84,6 +87,7 @@ ALL = (
     "apps.feeds",
     "apps.promotions",
     "apps.ranking",
+    "apps.second_level",
     "apps.syndication",
 )
 FORMS = ("atom", "rss", "json")
@@ -164,6 +168,17 @@ ADDED = {
         "delivered": ["follow_delivery"],
         "periodic": ["apps.ranking.tasks.purge"],
         "admin": ["ranking.FactorWeight"],
+    },
+    "apps.second_level": {
+        "erasure": ["stored_timeline"],
+        "caches": ["second", "level"],
+        "pushed": ["push_chunk"],
+        "stored": ["apps.second_level.older"],
+        "subscribers": [
+            f"apps.second_level.handlers.{name}"
+            for name in ("update_span", "update_spans", "delete_rows", "drop_spans")
+        ],
+        "periodic": ["apps.second_level.tasks.purge"],
     },
     "apps.syndication": {
         "pages": [

@@ -157,7 +157,7 @@ def test_postgresql(tmp_path, files, stranger):
 def test_cassandra(tmp_path, files, stranger, settings):
     if reason := cassandra_servers.missing():
         pytest.skip(reason)
-    stores: Any = pytest.importorskip("apps.timeline.sources.stores.cassandra")
+    stores: Any = pytest.importorskip("apps.second_level.stores.cassandra")
     with cassandra_servers.cassandra(tmp_path / "node", certificates=files) as node:
         assert node.url.endswith("&tls=1")
         address = stores.Address.parse(node.url)

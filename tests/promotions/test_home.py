@@ -33,14 +33,15 @@ from apps.promotions.added.shown import count_seen, count_shown
 from apps.promotions.models import Campaign, CampaignCount, ReaderImpressions, VirtualFollow
 from apps.promotions.tasks import apply_time
 from apps.ranking.ordering import ranked_page
+from apps.second_level import older, spans
+from apps.second_level.handlers import update_spans
 from apps.timeline.fanout import dispatch, ledger
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
-from apps.timeline.handlers import update_promoted_posts, update_second_levels
+from apps.timeline.handlers import update_promoted_posts
 from apps.timeline.history.unread import get_activity, newer_count
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
 from apps.timeline.pipeline.reasons import Reason
-from apps.timeline.sources import older, second_level
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.home_cache import HOME
 from tests.promotions.conftest import (
@@ -214,7 +215,7 @@ class TestBackfill:
         for _ in range(2):
             payload = {"account_id": shop.pk, "user_ids": [reader.pk]}
             update_promoted_posts(payload)
-            update_second_levels(payload)
+            update_spans(payload)
         assert HOME.ids(reader.pk) == before
 
 
@@ -250,9 +251,7 @@ class TestSources:
     ):
         shorten(monkeypatch, HOME=replace(HOME, length=6))
         monkeypatch.setattr(pull, "home_ids_nearby", lambda *_asked: [])
-        monkeypatch.setattr(
-            older, "enqueue", lambda _name, *asked, expires: older.fill_second_level(*asked)
-        )
+        monkeypatch.setattr(older, "enqueue", lambda _name, *asked, expires: older.fill(*asked))
         friend = make_user()
         follow_user(reader, friend)
         write(friend, 30)
@@ -262,7 +261,7 @@ class TestSources:
         for _visit in range(3):
             assert walked(reader) == Oracle().home(reader.pk)
         assert len(walked(reader)) == 31
-        assert second_level.readers_with_span([reader.pk]) == [reader.pk]
+        assert spans.readers_with_span([reader.pk]) == [reader.pk]
         withdraw_trait(reader, FRESHER)
         assert len(walked(reader)) == 30
         deliver()

@@ -7,8 +7,8 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from apps.second_level.stores import timeline_store
 from apps.timeline.models import TimelineEntry
-from apps.timeline.sources.stores import timeline_store
 from tools.scale import cassandra as servers
 
 STORES = ["postgresql", pytest.param("cassandra", marks=pytest.mark.clusters)]
@@ -19,7 +19,7 @@ def server(directory):
     """A node with the tables; skips where there is none."""
     if reason := servers.missing():
         pytest.skip(reason)
-    from apps.timeline.sources.stores.cassandra import Address, create_tables  # noqa: PLC0415 -- needs the driver
+    from apps.second_level.stores.cassandra import Address, create_tables  # noqa: PLC0415 -- needs the driver
 
     with servers.cassandra(directory) as node:
         create_tables(Address.parse(node.url))

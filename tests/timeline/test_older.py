@@ -7,7 +7,6 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from celery import current_app
 from django.db import connection
 
 from apps.accounts.queries import user_by_id
@@ -22,11 +21,10 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.cache import CACHED_POSTS
 from apps.posts.models import OPEN, Post
+from apps.second_level import older as filling
 from apps.timeline.home import home_timeline
-from apps.timeline.models import TimelineSpan
-from apps.timeline.sources import older, outbox
+from apps.timeline.sources import older
 from apps.timeline.sources import sql as pull
-from apps.timeline.tasks import fill_second_level
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from feedcache.structures import bloom
@@ -72,7 +70,9 @@ def far_apart(monkeypatch):
 def rung(monkeypatch):
     """What workers were told to keep, of readers of very many."""
     told = []
-    monkeypatch.setattr(older, "enqueue", lambda name, *asked, expires: told.append((name, *asked)))
+    monkeypatch.setattr(
+        filling, "enqueue", lambda name, *asked, expires: told.append((name, *asked))
+    )
     return told
 
 
@@ -178,7 +178,7 @@ def test_who_is_lost_among_the_many_is_found_by_what_each_followee_wrote(rung):
 def test_a_walk_is_what_the_oracle_says_however_the_ids_are_found(
     small_windows, mixture, monkeypatch
 ):
-    monkeypatch.setattr(older, "enqueue", lambda *_told, **_more: None)
+    monkeypatch.setattr(filling, "enqueue", lambda *_told, **_more: None)
     truth = Oracle().home(mixture.pk)
     assert walk(mixture) == truth
     timelines().flushdb()
@@ -198,68 +198,6 @@ def test_deep_pages_are_ranges_of_indexes(reader):
             plan = "\n".join(row[0] for row in sql.fetchall())
         assert f"using {index}" in plan or f"Backward using {index}" in plan
         assert "Seq Scan on posts_post" not in plan
-
-
-# --- what comes next ------------------------------------------------------------------------------
-
-
-def test_the_second_level_is_asked_first_and_filled_also_after_a_quick_page(
-    reader, rung, django_assert_num_queries
-):
-    ids = ids_of(reader)
-    with django_assert_num_queries(2):  # the second level, then the next posts of the site
-        assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
-    assert rung == [("apps.timeline.tasks.fill_second_level", reader.pk, ids[99])]
-    fill_second_level(*rung[0][1:])
-    with django_assert_num_queries(2):  # the second level, and what is restricted
-        assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
-    assert len(rung) == 1
-
-
-def test_a_page_that_was_not_is_kept_on_by_a_worker(
-    reader, far_apart, rung, django_assert_num_queries
-):
-    ids = ids_of(reader)
-    with django_assert_num_queries(2):  # the second level, then all; nothing is nearby
-        assert older.home_ids(reader.pk, Cursor(max_id=ids[99]), 21) == ids[100:121]
-    assert rung == [("apps.timeline.tasks.fill_second_level", reader.pk, ids[99])]
-    for _twice in range(2):
-        fill_second_level(*rung[0][1:])
-    assert TimelineSpan.objects.get().length == len(ids) - 100
-    rung.clear()
-    for start in range(99, 250, 20):
-        with django_assert_num_queries(2):  # the second level, and what is restricted
-            below = Cursor(max_id=ids[start])
-            assert older.home_ids(reader.pk, below, 21) == ids[start + 1 : start + 22]
-    assert rung == []
-
-
-def test_a_rebuilt_home_cache_has_the_second_level_filled_and_the_next_is_made_from_it(
-    reader, authors, rung, monkeypatch
-):
-    ids = ids_of(reader)
-    home_timeline(reader, Cursor())
-    assert rung == [("apps.timeline.tasks.fill_second_level", reader.pk, None)]
-    for _twice in range(2):
-        fill_second_level(reader.pk)
-    assert TimelineSpan.objects.get().length == len(ids)
-    new = publish(authors[0]).pk
-    timelines().flushdb()
-    with monkeypatch.context() as patch:
-        patch.setattr(outbox, "newest_ids_of_followees", None)  # nobody asks the outboxes
-        assert walk(reader) == [new, *ids]
-    TimelineSpan.objects.update(floor=ids[PAGE])  # does not reach down to the end
-    timelines().flushdb()
-    assert walk(reader) == [new, *ids]
-
-
-def test_a_bell_that_is_lost_costs_no_page(small_windows, reader, far_apart, monkeypatch):
-    def broken(*_message, **_options):
-        raise OSError
-
-    monkeypatch.setattr(current_app, "send_task", broken)
-    assert walk(reader) == Oracle().home(reader.pk)
-    assert not TimelineSpan.objects.exists()
 
 
 # --- what a page costs ----------------------------------------------------------------------------

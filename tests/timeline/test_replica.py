@@ -19,7 +19,7 @@ from apps.timeline.models import PostReplica, ReplicaMark
 from apps.timeline.sources import outbox, replica
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.outbox import Outboxes
-from apps.timeline.tasks import maintain_second_level
+from apps.timeline.tasks import maintain_replicas
 from feedcache.ids import compose, first_id_at
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.timeline.outboxes import crowd, follow_all, truth
@@ -141,7 +141,7 @@ def test_a_site_without_shards_has_no_replicas(settings, monkeypatch):
     monkeypatch.setattr(outbox, "MIN_AUTHORS", 1)
     monkeypatch.setattr(outbox, "_are_mostly_missing", None)  # nobody asks
     assert outbox.newest_ids_of_followees(reader.pk, 9) == [post.pk]
-    maintain_second_level()
+    maintain_replicas()
     delete_post(post.pk, by=alice)
     deliver()
     assert not PostReplica.objects.exists()
@@ -162,7 +162,7 @@ def test_a_refresh_is_one_query_on_one_shard_where_naive_pull_asks_them_all(shar
         follow_all(reader, authors)
     for author in authors:
         recent(author, 5, days=author.pk % 20 + 1)
-    maintain_second_level()
+    maintain_replicas()
     ids = [one.pk for one in authors]
 
     def naive():
@@ -198,7 +198,7 @@ def test_vectors_replicas_and_sql_give_the_same_ids(shards, monkeypatch):
     for author in authors:
         recent(author, 30, days=author.pk % 9 + 1)
         recent(author, 2, days=15, visibility="followers")
-    maintain_second_level()
+    maintain_replicas()
     everyone = [*(one.pk for one in authors), reader.pk]
     newest = max(truth(everyone))
     for cursor in (Cursor(), Cursor(max_id=newest - 10**13), Cursor(since_id=newest - 10**14)):
@@ -218,7 +218,7 @@ def test_what_a_shard_missed_is_added_and_brought_later(shards):
     alice, reader = make_user(), make_user()
     follow_user(reader, alice)
     deliver()
-    maintain_second_level()
+    maintain_replicas()
     mine = replica.shard_of(reader.pk)
     with away(mine) if mine != "default" else away("shard_b"):
         post = delivered(alice)
@@ -233,7 +233,7 @@ def test_what_a_shard_missed_is_added_and_brought_later(shards):
 def test_a_deleted_post_leaves_and_a_late_event_does_not_bring_it_back(shards):
     alice = make_user()
     post, doomed = publish(alice), publish(alice)
-    maintain_second_level()
+    maintain_replicas()
     due = {
         event.name: event.pk
         for event in Event.objects.filter(payload__post_id=doomed.pk, subscriber=replica.SUBSCRIBER)
@@ -282,7 +282,7 @@ def test_a_pull_is_a_bounded_range_of_the_key_per_author(shards):
     reader, authors = make_user(), crowd(40)
     for author in authors:
         recent(author, 30, days=author.pk % 30 + 1)
-    maintain_second_level()
+    maintain_replicas()
     with connection.cursor() as sql:
         sql.execute("VACUUM ANALYZE timeline_postreplica")
     ids = [one.pk for one in authors]

@@ -14,17 +14,13 @@ from apps.accounts.models import UserCounts
 from apps.accounts.queries import users_by_id
 from apps.audit.hooks import CACHES, Cache, Compared
 from apps.audit.models import Subject
-from apps.pagination import Cursor
 from apps.posts.cache import CACHED_POSTS, GONE, RECENT, load_cached_posts, load_contents
 from apps.posts.content.post import decode
 from apps.posts.recent import open_posts_in, weeks_read
-from apps.timeline.sources import outbox, second_level, sql
+from apps.timeline.sources import outbox
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
-from apps.timeline.sources.second_level import ENTRIES
 from feedcache.structures.id_vector import IdVector
 from feedcache.structures.week_bucket import Bucket, Week
-
-SPAN_IDS = 200  # of the second level, from its newest one down
 
 
 def _compare_posts(post_ids: Collection[int]) -> Compared:
@@ -98,21 +94,6 @@ def _is_right(author_id: int, week: Week, bucket: Bucket) -> bool:
     return {post_id: decode(value) for post_id, value in bucket.values.items()} == contents
 
 
-def _compare_second_level(reader_ids: Collection[int]) -> Compared:
-    """Its newest rows: each post of the span has one. Rows of what is gone may remain."""
-    total, wrong = 0, set[int]()
-    for reader_id in second_level.readers_with_span(reader_ids):
-        covered = second_level.newest(reader_id, SPAN_IDS)
-        if covered is None:
-            continue
-        total += 1
-        floor = covered.ids[-1] - 1 if len(covered.ids) == SPAN_IDS else covered.floor
-        span = Cursor(max_id=covered.ceiling, since_id=floor)
-        if not set(sql.open_home_ids(reader_id, span, SPAN_IDS)) <= set(covered.ids):
-            wrong.add(reader_id)
-    return total, wrong
-
-
 def _forget_outboxes(author_id: int) -> None:
     for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
         outboxes.delete_many([author_id])
@@ -133,12 +114,6 @@ _CACHES = (
     Cache("card", Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
     Cache("outbox", Subject.ACCOUNTS, _compare_outboxes, _forget_outboxes),
     Cache("week", Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
-    Cache(
-        "second level",
-        Subject.ACCOUNTS,
-        _compare_second_level,
-        lambda reader_id: ENTRIES.drop_many([reader_id]),
-    ),
 )
 
 

@@ -24,9 +24,9 @@ from apps.posts.models import OPEN, Post
 from apps.posts.visibility import ADDRESSED, Audience, addressees, delivered_to
 from apps.timeline import policy
 from apps.timeline.fanout import ledger, receipts, split, switch
-from apps.timeline.fanout.hooks import DELIVERED
+from apps.timeline.fanout.hooks import DELIVERED, PUSHED
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
-from apps.timeline.sources import second_level, square
+from apps.timeline.sources import square
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.connections import RedisError, written
 from feedcache.read_through import Batch, QueueWrites
@@ -180,10 +180,10 @@ def _deliver_post(
     if online:
         for follow_up in DELIVERED:
             follow_up(chunk.pk)
-    if mode == Mode.PUSH and settings.TIMELINE_SECOND_LEVEL:
-        with transaction.atomic():  # no receipt without the rows of dormant readers
-            edges = (chunk.first_edge, chunk.last_edge)
-            second_level.push(post.author_id, *edges, post.pk, is_virtual=chunk.is_virtual)
+    if mode == Mode.PUSH and PUSHED:
+        with transaction.atomic():  # no receipt without what is written for readers who are away
+            for write in PUSHED:
+                write(post, chunk)
             receipts.write(chunk, receipt)
     return receipt
 

@@ -1,6 +1,6 @@
 """Replicas are for sites that name databases for them; elsewhere they were copies of posts beside the posts.
 
-Where there still are some, `maintain_second_level` fills them again.
+Where there still are some, `maintain_replicas` fills them again.
 """
 
 from django.db import migrations

@@ -55,9 +55,8 @@ def rebuild_inbox(reader_id: int) -> bool:
 
 
 def _open_snapshot(reader_id: int) -> list[int]:
-    """From the second level and what is newer, if that is enough; else from the outboxes. A worker extends it."""
+    """From what an app has stored, if that is enough; else from the outboxes."""
     ids = older.newest_home_ids(reader_id, HOME.length)
-    older.enqueue_fill(reader_id, None)
     if ids is not None:
         return ids
     return outbox.newest_ids_of_followees(reader_id, HOME.length)

@@ -19,8 +19,9 @@ from apps.posts.models import Post
 from apps.posts.recent import recent_posts, weeks_read
 from apps.ranking import rank_timeline
 from apps.ranking.algorithms import available, weights_of
+from apps.second_level import older
 from apps.timeline.models import TimelineEntry
-from apps.timeline.sources import older, outbox
+from apps.timeline.sources import outbox
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
 from feedcache.connections import timelines
 from feedcache.structures.week_bucket import Bucket
@@ -49,7 +50,7 @@ def load_everything(alice, bob):
     for vectors in (SHORT_OUTBOXES, LONG_OUTBOXES):
         outbox._vectors(vectors, outbox.revisions_of([alice.pk]))
     recent_posts(user_by_id(alice.pk), Cursor(), 20)
-    older.fill_second_level(bob.pk, None)
+    older.fill(bob.pk, None)
     algorithm = next(one for one in available().values() if one.prepared)
     rank_timeline.order(algorithm, user_by_id(bob.pk), weights_of(algorithm))
 

@@ -16,12 +16,14 @@ from django.db import connection
 
 from apps.graph.cache import RELATIONS, load_sets
 from apps.pagination import Cursor
-from apps.timeline.sources import older, outbox, replica, second_level
+from apps.second_level import older as filling
+from apps.second_level import spans
+from apps.second_level.spans import ENTRIES
+from apps.second_level.stores import POSTGRESQL
+from apps.timeline.sources import older, outbox, replica
 from apps.timeline.sources import sql as pull
 from apps.timeline.sources.home_cache import HOME, rebuild_home
 from apps.timeline.sources.outbox import SHORT_OUTBOXES
-from apps.timeline.sources.second_level import ENTRIES
-from apps.timeline.sources.stores import POSTGRESQL
 from feedcache import stats
 from feedcache.ids import EPOCH, first_id_at
 from tools.bench.measure import Spread, compare
@@ -145,7 +147,7 @@ def _cold_each(number: int, way: Callable[[], None]) -> Spread:
 def _deep(reader: int) -> Line:
     rebuild(reader)
     below = Cursor(max_id=HOME.ids(reader)[-1])
-    older.fill_second_level(reader, None)  # as a worker does after a rebuild
+    filling.fill(reader, None)  # as a worker does after a rebuild
     ways: dict[str, Callable[[], object]] = {
         "ours": lambda: older.home_ids(reader, below, PAGE),
         "nearby": lambda: pull.home_ids_nearby(reader, below, PAGE),
@@ -180,8 +182,8 @@ def _stores(directory: Path) -> Line:
 def _ways(store: str, reader: int) -> dict[str, Callable[[], object]]:
     name = store.partition(":")[0]
     settings.TIMELINE_STORE = store
-    older.fill_second_level(reader, None)
-    span = second_level.newest(reader, 1)
+    filling.fill(reader, None)
+    span = spans.newest(reader, 1)
     if span is None:
         raise RuntimeError(f"{name} has no span")
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.timeline.sources.stores import CASSANDRA
+from apps.second_level.stores import CASSANDRA
 
 EXAMPLES = """\
 examples:
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if not settings.TIMELINE_STORE.startswith(CASSANDRA):
             raise CommandError("TIMELINE_STORE names no Cassandra: there is nothing to create.")
         try:
-            from apps.timeline.sources.stores import cassandra  # noqa: PLC0415 -- needs the driver
+            from apps.second_level.stores import cassandra  # noqa: PLC0415 -- needs the driver
         except ImportError:
             raise CommandError(
                 "cassandra-driver is not installed (pip install cassandra-driver)."

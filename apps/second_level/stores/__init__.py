@@ -1,7 +1,7 @@
 """Where the rows of the second level are: in PostgreSQL, or in Cassandra as in source 001 (`TIMELINE_STORE`).
 
 A store knows rows alone. What they prove is said by the reader's span, which is in PostgreSQL for both
-(`sources.second_level`); a span's `stamp` says in which store its rows are, and which writing of them.
+(`second_level.spans`); a span's `stamp` says in which store its rows are, and which writing of them.
 """
 
 import os
@@ -87,10 +87,10 @@ def timeline_store() -> TimelineStore:
 def _store_at(url: str, _process: int) -> TimelineStore:
     """One per process: connections and threads do not survive a fork."""
     if url.startswith(CASSANDRA):
-        from apps.timeline.sources.stores.cassandra import CassandraStore  # noqa: PLC0415 -- only it needs the driver
+        from apps.second_level.stores.cassandra import CassandraStore  # noqa: PLC0415 -- only it needs the driver
 
         return CassandraStore(url)
-    from apps.timeline.sources.stores.postgresql import PostgresqlStore  # noqa: PLC0415 -- as above
+    from apps.second_level.stores.postgresql import PostgresqlStore  # noqa: PLC0415 -- as above
 
     return PostgresqlStore()
 

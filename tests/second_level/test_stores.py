@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.timeline.sources import second_level
-from apps.timeline.sources.second_level import ENTRIES
+from apps.second_level import spans
+from apps.second_level.spans import ENTRIES
 from feedcache.ids import compose
 from feedcache.structures.home_window import HomeWindows
 from tests.support.cassandra import STORES, in_cassandra
@@ -44,7 +44,7 @@ def windows():
 def rows():
     def keep(reader, ids, *, complete):
         floor = 0 if complete else ids[-1] - 1
-        second_level.fill(reader, 0, ids, ceiling=ABOVE, floor=floor)
+        spans.fill(reader, 0, ids, ceiling=ABOVE, floor=floor)
 
     return Level(ENTRIES, keep)
 

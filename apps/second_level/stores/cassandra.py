@@ -32,10 +32,10 @@ from django.conf import settings
 
 from apps.deadline import seconds_left
 from apps.graph.queries import follower_ids_between
+from apps.second_level.stores import VALID_SPAN, Covered, horizon
 from apps.sql import rows_of
 from apps.timeline.models import TimelineSpan
 from apps.timeline.sources import virtual_follows
-from apps.timeline.sources.stores import VALID_SPAN, Covered, horizon
 from feedcache.breaker import Bulkhead, SourceUnavailable
 from feedcache.ids import author_of, second_of
 from feedcache.servers.tls import tls_context

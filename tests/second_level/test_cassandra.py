@@ -8,18 +8,20 @@ from apps.audit.oracle import Oracle
 from apps.graph.actions import follow_user, unfollow_user
 from apps.graph.models import Follower
 from apps.pagination import Cursor
+from apps.second_level import older as filling
+from apps.second_level import spans
+from apps.second_level.checks import check_timeline_store
+from apps.second_level.spans import ENTRIES
 from apps.timeline.home import home_timeline
 from apps.timeline.models import TimelineSpan
-from apps.timeline.sources import older, second_level
+from apps.timeline.sources import older
 from apps.timeline.sources import sql as pull
-from apps.timeline.sources.second_level import ENTRIES
-from feedsite.checks import check_timeline_store
+from tests.second_level.test_spans import PRESENT, truth, walk, walk_home
 from tests.support.cassandra import connection, in_cassandra, server, stored
 from tests.support.factories import deliver, make_user, publish
 from tests.support.waiting import wait_until
 from tests.support.windows import windows_of
 from tests.timeline.outboxes import reader_of, write
-from tests.timeline.test_second_level import PRESENT, truth, walk, walk_home
 
 pytestmark = [pytest.mark.clusters, pytest.mark.django_db, pytest.mark.clusters]
 PAGE = 10
@@ -47,9 +49,7 @@ def reader(authors):
 
 @pytest.fixture(autouse=True)
 def _quick_worker(monkeypatch):
-    monkeypatch.setattr(
-        older, "enqueue", lambda _name, *asked, expires: older.fill_second_level(*asked)
-    )
+    monkeypatch.setattr(filling, "enqueue", lambda _name, *asked, expires: filling.fill(*asked))
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_chunk_is_written_for_all_its_followers(node, alice):
     edges = list(Follower.objects.filter(owner=alice).order_by("id").values_list("id", flat=True))
     post = publish(alice)
     for _twice in range(2):
-        assert second_level.push(alice.pk, edges[0], edges[-1], post.pk) == len(edges)
+        assert spans.push(alice.pk, edges[0], edges[-1], post.pk) == len(edges)
     assert all(stored(one.pk) == [post.pk] for one in crowd)
 
 
@@ -193,7 +193,7 @@ def test_a_keyspace_without_the_table_is_refused_until_the_command_has_made_it(
 
 
 def test_a_missing_driver_is_refused(settings, monkeypatch):
-    monkeypatch.setattr("feedsite.checks.find_spec", lambda _name: None)
+    monkeypatch.setattr("apps.second_level.checks.find_spec", lambda _name: None)
     settings.TIMELINE_STORE = "cassandra://127.0.0.1/feedsite"
     [message] = check_timeline_store()
     assert message.id == "feedsite.E031"

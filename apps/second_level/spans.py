@@ -5,7 +5,8 @@ answers only what the reader's *span* covers: between its ends every open post o
 there. Rebuilding a home cache and paging down fill it (`fill`), so the next visit is one range read. That holds because
 
 - ids younger than five minutes stay out: posts are not committed in the order of their ids;
-- a span belongs to one `graph_revision` of its reader and is a miss at any other; `sync_follow` carries it to the next;
+- a span belongs to one `graph_revision` of its reader and is a miss at any other; `sync_follow` carries it to the next,
+  with the posts of all who were followed since;
 - filling renews the age of its rows, so no row expires before the span does;
 - a span names the writing of its rows (`stamp`): rows that Cassandra has lost or never got are a miss;
 - rows of deleted posts or former followees may remain: every read checks visibility.
@@ -15,17 +16,15 @@ A delivery under the policy "push" writes a row for every follower, online or no
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from apps.graph.models import Followee
-from apps.sql import rows_of
-from apps.timeline.models import TimelineSpan
-from apps.timeline.sources import sql, virtual_follows
-from apps.timeline.sources.stores import (
+from apps.posts.models import Post
+from apps.second_level.stores import (
     ANYWHERE,
     BEGINS_ABOVE,
     BEGINS_BELOW,
@@ -34,6 +33,9 @@ from apps.timeline.sources.stores import (
     postgresql,
     timeline_store,
 )
+from apps.sql import rows_of
+from apps.timeline.models import FanoutChunk, TimelineSpan
+from apps.timeline.sources import sql, virtual_follows
 from feedcache.breaker import SourceUnavailable
 from feedcache.ids import MAX_ID, author_of, first_id_at
 from feedcache.structures.home_window import WindowRange
@@ -43,9 +45,18 @@ logger = logging.getLogger(__name__)
 SETTLED_SECONDS = 300  # far longer than a transaction lives
 MAX_SPAN_ENTRIES = 20_000  # a reader who pages further starts a new span
 MAX_POSTS_OF_FOLLOWEE = 5_000  # added by a follow; with more the span is dropped
+MAX_ADDED_FOLLOWEES = 20  # by a follow, those of which no event told; with more the span is dropped
 FOLLOWERS_BATCH = 5_000
 
 _REVISION = "SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(reader)s"
+_FOLLOWED_SINCE = """
+(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s AND id > %(follow)s LIMIT %(maximum)s)
+UNION (SELECT account_id FROM {virtual} edge WHERE user_id = %(reader)s AND id > %(virtual)s LIMIT %(maximum)s)
+"""
+_NEWEST_FOLLOWS = """
+SELECT coalesce((SELECT max(id) FROM graph_followee WHERE owner_id = %(reader)s), 0),
+    coalesce((SELECT max(id) FROM {virtual} edge WHERE user_id = %(reader)s), 0)
+"""
 _FOLLOWERS = """
 SELECT id, {reader} FROM {table} edge WHERE {author} = %(author)s AND id > %(after)s ORDER BY id LIMIT %(maximum)s
 """
@@ -100,6 +111,12 @@ def newest(reader_id: int, count: int) -> Covered | None:
     return _read(reader_id, newest=MAX_ID, oldest=0, count=count, begins=ANYWHERE)
 
 
+def push_chunk(post: Post, chunk: FanoutChunk) -> None:
+    """Write a post for all readers of a chunk."""
+    edges = (chunk.first_edge, chunk.last_edge)
+    push(post.author_id, *edges, post.pk, is_virtual=chunk.is_virtual)
+
+
 def push(
     author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool = False
 ) -> int:
@@ -146,11 +163,14 @@ def _store(reader_id: int, revision: int, ids: list[int], ceiling: int, floor: i
         length, filled_at = length + old.length, old.filled_at
     elif old is None and TimelineSpan.objects.filter(pk=reader_id).exists():
         return  # locked by another fill
+    newest_follow, newest_virtual_follow = _newest_follows(reader_id)
     values: dict[str, Any] = {
         "stamp": timeline_store().fill(reader_id, ids, joins=joins),
         "ceiling": ceiling,
         "floor": floor,
         "graph_revision": revision,
+        "newest_follow": newest_follow,
+        "newest_virtual_follow": newest_virtual_follow,
         "length": length,
         "filled_at": filled_at,
     }
@@ -163,43 +183,68 @@ def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
     return touches and is_valid and old.length < MAX_SPAN_ENTRIES and timeline_store().holds(old)
 
 
-def sync_follow(reader_id: int, author_id: int, *, is_last: Callable[[], bool]) -> None:
-    """Add or remove an author's posts in a span, whichever fits the present follows of the reader, virtual ones too.
+def sync_follow(reader_id: int, author_id: int) -> None:
+    """Bring a span to the present follows of its reader, virtual ones too, after a change of one.
 
-    `is_last` is called while the follows are locked: True when no other change of them is pending. Only then does the
-    span get the present revision; until then it stays a miss.
+    Of the others, those are added that began since it was last brought there: events may come in any order, twice, or
+    not at all while the site was without this app.
     """
     with transaction.atomic():
+        # the lock keeps the reader's follows as they are
         revision = _scalar(_REVISION + " FOR SHARE", reader=reader_id)
         span = TimelineSpan.objects.select_for_update().filter(pk=reader_id).first()
         if span is None or revision is None:
             return
         try:
-            is_synced = _sync(span, author_id)
+            is_synced = _sync(span, author_id, revision)
         except SourceUnavailable as error:
             logger.warning("the second level of %s was dropped: %s", reader_id, error)
             is_synced = False
         if not is_synced:
             span.delete()
-        elif is_last():
-            TimelineSpan.objects.filter(pk=reader_id).update(graph_revision=revision)
 
 
-def _sync(span: TimelineSpan, author_id: int) -> bool:
-    """Whether the rows of a span are those of the present follows of one author."""
+def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
+    """Whether the rows of a span are those of the present follows of its reader."""
     reader_id, store = span.pk, timeline_store()
     if not store.holds(span):
         return False
-    follows = Followee.objects.filter(owner=reader_id, followee=author_id).exists()
-    if follows or virtual_follows.followers_among(author_id, [reader_id]):
-        ids = sql.open_between(author_id, span.floor, span.ceiling, MAX_POSTS_OF_FOLLOWEE + 1)
+    added = _followed_since(span)
+    if len(added) > MAX_ADDED_FOLLOWEES:
+        return False
+    is_followed = Followee.objects.filter(owner=reader_id, followee=author_id).exists()
+    if is_followed or virtual_follows.followers_among(author_id, [reader_id]):
+        added.add(author_id)
+    else:
+        span.stamp = store.withdraw(reader_id, author_id)
+    for followee_id in added:
+        ids = sql.open_between(followee_id, span.floor, span.ceiling, MAX_POSTS_OF_FOLLOWEE + 1)
         if len(ids) > MAX_POSTS_OF_FOLLOWEE:
             return False
-        stamp = store.fill(reader_id, ids, joins=True)
-    else:
-        stamp = store.withdraw(reader_id, author_id)
-    TimelineSpan.objects.filter(pk=reader_id).update(stamp=stamp)
+        span.stamp = store.fill(reader_id, ids, joins=True)
+    span.graph_revision = revision
+    span.newest_follow, span.newest_virtual_follow = _newest_follows(reader_id)
+    span.save()
     return True
+
+
+def _followed_since(span: TimelineSpan) -> set[int]:
+    """Whose follow by the reader is newer than the span knows; a few too many are enough."""
+    values = {
+        "reader": span.pk,
+        "follow": span.newest_follow,
+        "virtual": span.newest_virtual_follow,
+        "maximum": MAX_ADDED_FOLLOWEES + 1,
+    }
+    rows = rows_of(_FOLLOWED_SINCE.format(virtual=virtual_follows.table()), values)
+    return {followee_id for (followee_id,) in rows}
+
+
+def _newest_follows(reader_id: int) -> tuple[int, int]:
+    """The ids of a reader's newest follow and newest virtual follow, 0 without any."""
+    query = _NEWEST_FOLLOWS.format(virtual=virtual_follows.table())
+    [(follow, virtual)] = rows_of(query, {"reader": reader_id})
+    return follow, virtual
 
 
 def delete_post(post_id: int) -> None:

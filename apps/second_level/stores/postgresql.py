@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 
 from django.utils import timezone
 
+from apps.second_level.stores import VALID_SPAN, Covered, horizon
 from apps.sql import change, rows_of
 from apps.timeline.models import TimelineEntry, TimelineSpan
 from apps.timeline.sources import virtual_follows
-from apps.timeline.sources.stores import VALID_SPAN, Covered, horizon
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
 PURGE_BATCH = 5_000

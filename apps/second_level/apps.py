@@ -1,0 +1,25 @@
+"""The second level app. Optional; its tables are those of the timeline."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class SecondLevelConfig(AppConfig):
+    name = "apps.second_level"
+    verbose_name = _("second level")
+
+    def ready(self) -> None:
+        """Adds stored timelines, writes of what is pushed, what the auditor compares, a step of erasures."""
+        from apps.audit.hooks import CACHES  # noqa: PLC0415 -- needs the models
+        from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models
+        from apps.second_level import auditing, checks, older, privacy, spans  # noqa: F401, PLC0415 -- and registers a check
+        from apps.timeline.fanout.hooks import PUSHED  # noqa: PLC0415 -- needs the models
+        from apps.timeline.sources.hooks import (  # noqa: PLC0415 -- needs the models
+            STORED_TIMELINES,
+            StoredTimelines,
+        )
+
+        STORED_TIMELINES.add(StoredTimelines(older.page, older.newest))
+        PUSHED.add(spans.push_chunk)
+        CACHES.add(auditing.CACHE)
+        ERASURE.add(privacy.stored_timeline)

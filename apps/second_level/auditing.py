@@ -1,0 +1,35 @@
+"""What the auditor compares of the second level."""
+
+from collections.abc import Collection
+
+from apps.audit.hooks import Cache, Compared
+from apps.audit.models import Subject
+from apps.pagination import Cursor
+from apps.second_level import spans
+from apps.second_level.spans import ENTRIES
+from apps.timeline.sources import sql
+
+SPAN_IDS = 200  # from its newest one down
+
+
+def _compare(reader_ids: Collection[int]) -> Compared:
+    """The newest rows: each post of the span has one. Rows of what is gone may remain."""
+    total, wrong = 0, set[int]()
+    for reader_id in spans.readers_with_span(reader_ids):
+        covered = spans.newest(reader_id, SPAN_IDS)
+        if covered is None:
+            continue
+        total += 1
+        floor = covered.ids[-1] - 1 if len(covered.ids) == SPAN_IDS else covered.floor
+        span = Cursor(max_id=covered.ceiling, since_id=floor)
+        if not set(sql.open_home_ids(reader_id, span, SPAN_IDS)) <= set(covered.ids):
+            wrong.add(reader_id)
+    return total, wrong
+
+
+CACHE = Cache(
+    "second level",
+    Subject.ACCOUNTS,
+    _compare,
+    lambda reader_id: ENTRIES.drop_many([reader_id]),
+)

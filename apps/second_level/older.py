@@ -1,0 +1,94 @@
+"""Pages and home caches from the second level, and how it is filled: by a worker, with what it did not cover."""
+
+import time
+
+from django.conf import settings
+
+from apps.events.actions import enqueue
+from apps.pagination import Cursor
+from apps.second_level import spans
+from apps.second_level.spans import ENTRIES
+from apps.timeline.sources import merge, sql
+from feedcache.ids import MAX_ID, first_id_at
+
+FILL_COUNT = 200  # ids per fill: ten pages
+EXPIRES_SECONDS = 10  # by then the reader has moved on
+
+
+def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
+    """Up to `count` candidate ids inside the cursor's bounds, in reading order; restricted ones come from PostgreSQL.
+
+    None when the span does not cover the whole range.
+    """
+    if cursor.ascending:
+        covered = ENTRIES.read_up(reader_id, oldest=cursor.floor, newest=cursor.max_id, count=count)
+    elif _is_settled(cursor):
+        covered = ENTRIES.read(reader_id, newest=cursor.max_id, oldest=cursor.floor, count=count)
+    else:
+        return None
+    if covered is not None and covered.complete:
+        restricted = sql.restricted_home_ids(reader_id, cursor, count)
+        return merge.first_ids([covered.ids, restricted], count, ascending=cursor.ascending)
+    if not cursor.ascending:
+        _enqueue_fill(reader_id, cursor.max_id)
+    return None
+
+
+def newest(reader_id: int, count: int) -> list[int] | None:
+    """The newest `count` open ids from the second level and, above it, from the posts; fewer when there are no more.
+
+    None when the second level does not reach down so far.
+    """
+    span = spans.newest(reader_id, count)
+    _enqueue_fill(reader_id, None)
+    if span is None:
+        return None
+    newer = sql.open_home_ids(reader_id, Cursor(since_id=span.ceiling - 1), count)
+    if len(newer) + len(span.ids) < count and span.floor > 0:
+        return None
+    return (newer + span.ids)[:count]
+
+
+def _enqueue_fill(reader_id: int, below: int | None) -> None:
+    enqueue("apps.second_level.tasks.fill", reader_id, below, expires=EXPIRES_SECONDS)
+
+
+def fill(reader_id: int, below: int | None) -> None:
+    """Make the second level cover the next `FILL_COUNT` ids below an id; without an id, all that a home cache has too.
+
+    Those reach up to what is settled; of what is there already nothing is read or written again.
+    """
+    if below is None:
+        _fill_top(reader_id)
+        return
+    covered = ENTRIES.read(reader_id, newest=below, oldest=0, count=FILL_COUNT)
+    if covered is not None and covered.complete:
+        return
+    start = covered.ids[-1] if covered is not None and covered.ids else below
+    _fill(reader_id, Cursor(max_id=start), FILL_COUNT)
+
+
+def _fill_top(reader_id: int) -> None:
+    settled = first_id_at(int(time.time()) - spans.SETTLED_SECONDS)
+    span = spans.newest(reader_id, 1)
+    if span is None or span.ceiling < settled:
+        since = span.ceiling - 1 if span is not None else None
+        _fill(
+            reader_id,
+            Cursor(max_id=settled, since_id=since),
+            settings.HOME_WINDOW_LENGTH + FILL_COUNT,
+        )
+
+
+def _fill(reader_id: int, cursor: Cursor, count: int) -> None:
+    revision = spans.revision_of(reader_id)
+    ids = sql.open_home_ids(reader_id, cursor, count)
+    floor = ids[-1] - 1 if len(ids) == count else cursor.floor  # fewer: nothing older exists
+    spans.fill(reader_id, revision, ids, ceiling=cursor.max_id or MAX_ID, floor=floor)
+
+
+def _is_settled(cursor: Cursor) -> bool:
+    """Whether the second level may hold what lies below a page: no transaction commits an id there any more."""
+    if cursor.max_id is None:
+        return False
+    return cursor.max_id <= first_id_at(int(time.time()) - spans.SETTLED_SECONDS)

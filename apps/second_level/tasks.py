@@ -1,0 +1,17 @@
+"""Celery tasks of the second level."""
+
+from celery import shared_task
+
+from apps.second_level import older, spans
+
+
+@shared_task
+def fill(reader_id: int, below: int | None = None) -> None:
+    """Store the next pages of a reader who pages down, or without an id those of one who is back."""
+    older.fill(reader_id, below)
+
+
+@shared_task
+def purge() -> None:
+    """Delete expired rows; a few batches per run."""
+    spans.purge()
