@@ -32,6 +32,11 @@ class Environment(FileAwareEnv):
             )
         return [value for value in possible if value in named]
 
+    def refuse(self, name: str, instead: str) -> None:
+        """ImproperlyConfigured when a setting that is gone is still given: nobody would notice that it does nothing."""
+        if name in self.ENVIRON:
+            raise ImproperlyConfigured(f"{name} is gone: {instead}")
+
 
 def postgresql_options(timeouts: Mapping[str, int], **others: str) -> str:
     """libpq's `options` for these settings; time-outs in milliseconds."""

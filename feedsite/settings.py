@@ -47,6 +47,7 @@ POSSIBLE_APPS = [
     "apps.syndication",
 ]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
+env.refuse("TIMELINE_SECOND_LEVEL", "name apps.second_level in OPTIONAL_APPS, or leave it out.")
 LEFT_OUT_APPS = set(POSSIBLE_APPS) - set(OPTIONAL_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------

@@ -56,6 +56,12 @@ EVENTS = {
     "counts_missed": "kind, ids",
 }
 
+# Subscribers by the names under which 0.2.0 recorded them: their events may wait during an upgrade.
+RENAMED = {
+    "apps.timeline.handlers.update_second_level": "apps.second_level.handlers.update_span",
+    "apps.timeline.handlers.update_second_levels": "apps.second_level.handlers.update_spans",
+}
+
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)
 _conditions: dict[
     str, Callable[[], bool]
@@ -163,9 +169,10 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = t
 
 
 def _handle(event: Event) -> None:
-    if event.subscriber.partition(".handlers.")[0] in settings.LEFT_OUT_APPS:
+    subscriber = RENAMED.get(event.subscriber, event.subscriber)
+    if subscriber.partition(".handlers.")[0] in settings.LEFT_OUT_APPS:
         return  # recorded before the app was left out
-    _handlers[event.name][event.subscriber](event.payload)  # KeyError when it no longer exists
+    _handlers[event.name][subscriber](event.payload)  # KeyError when it no longer exists
 
 
 def sweep(

@@ -11,7 +11,7 @@ from kombu.exceptions import OperationalError
 
 from apps.accounts.queries import user_by_id
 from apps.events import actions
-from apps.events.actions import purge_done, record, run_due
+from apps.events.actions import RENAMED, purge_done, record, run_due
 from apps.events.leases import MAX_ATTEMPTS, State, revive
 from apps.events.models import Event
 from apps.graph.actions import follow_user
@@ -196,6 +196,18 @@ def test_an_event_of_an_app_that_was_left_out_meanwhile_is_done_without_it(setti
     assert run_due(limit=1) == 1
     event.refresh_from_db()
     assert (event.state, event.last_error) == (State.DONE, "")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("before", "now"), RENAMED.items())
+def test_an_event_of_the_release_before_finds_its_handler(monkeypatch, before, now):
+    """Also one that a process of that release records after the migrations."""
+    name = next(name for name, handlers in actions._handlers.items() if now in handlers)
+    seen = []
+    monkeypatch.setitem(actions._handlers[name], now, seen.append)
+    Event.objects.create(name=name, subscriber=before, payload={"post_id": 1})
+    assert run_due(limit=1) == 1
+    assert seen == [{"post_id": 1}]
 
 
 @pytest.mark.django_db

@@ -227,3 +227,10 @@ def test_a_name_of_nothing_is_refused(monkeypatch):
     monkeypatch.setenv("OPTIONAL_APPS", "apps.feeds,apps.wonders")
     with pytest.raises(ImproperlyConfigured, match=r"OPTIONAL_APPS names apps\.wonders"):
         Environment().some_of("OPTIONAL_APPS", list(ALL))
+
+
+def test_a_setting_that_is_gone_stops_the_start(monkeypatch):
+    Environment().refuse("SECOND_LEVEL", "name the app.")
+    monkeypatch.setenv("SECOND_LEVEL", "0")
+    with pytest.raises(ImproperlyConfigured, match=r"SECOND_LEVEL is gone: name the app\."):
+        Environment().refuse("SECOND_LEVEL", "name the app.")
