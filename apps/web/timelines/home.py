@@ -81,7 +81,10 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
         is_top=cursor.max_id is None,
         groups_reposts=request.user.groups_reposts,
-        has_tour=settings.DEMO and cursor == Cursor() and TOUR_COOKIE not in request.COOKIES,
+        has_tour=settings.DEMO
+        and bool(page.items)
+        and cursor == Cursor()
+        and TOUR_COOKIE not in request.COOKIES,
         **home_composer_context(request.user),
         **left_off,
     )
