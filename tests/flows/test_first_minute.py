@@ -1,24 +1,29 @@
-"""The first minute in a browser: home begins with people, its tools are a menu."""
+"""The first minute in a browser: home begins with people, its tools are a menu, and arriving ends at a full page."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from apps.accounts.actions import update_settings
 from apps.feeds.actions import create_feed
 from apps.graph.actions import follow_user
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
+from apps.search.models import StarterPack
+from apps.tags.trends import count_days
 from feedcache.ids import first_id_at
 from tests.flows.browsing import log_in, needs_browser
-from tests.support.factories import deliver, publish
+from tests.support.factories import PASSWORD, deliver, make_user, publish
+from tests.support.pictures import picture
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 
 HIGHEST = {1280: 230, 390: 170}  # CSS pixels above the first post
 POSTS = 25
+FILE = FilePayload(name="wall.png", mimeType="image/png", buffer=picture((600, 400)))
 TOOLS = "Tools and other timelines"
 ACROSS = "one => [one.getBoundingClientRect().top, one.getBoundingClientRect().right]"
 
@@ -103,3 +108,67 @@ def test_other_timelines_have_the_menu_too(followed, reader, visit):
             page.goto(path)
             page.get_by_role("button", name=TOOLS).click()
             expect(page.locator("#tools a")).to_have_text(["Lists", "Tags", "Feeds"])
+
+
+@pytest.fixture
+def pack(transactional_db):
+    """Three people of a starter pack, who have written more than a page."""
+    made = StarterPack.objects.create(title="A good start", language="en")
+    people = [make_user(name, display_name=name.title()) for name in ("ines", "juno", "kofi")]
+    made.members.set(people)
+    for number in range(24):
+        publish(people[number % 3], f"Number {number}. #tea", language="en")
+    deliver()
+    count_days(days=1)
+    return made
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_arriving(scripts, pack, visit):
+    with visit(scripts=scripts) as page:
+        page.goto("/join")
+        page.get_by_label("Handle").fill("newcomer")
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_role("button", name="Create the account").click()
+        main = page.get_by_role("main")
+
+        def go_on(heading):
+            expect(main.get_by_role("heading", name=heading)).to_be_visible()
+            main.get_by_role("button", name="Save and go on").click()
+
+        expect(page).to_have_url(re.compile("/welcome$"))
+        page.get_by_label("Name", exact=True).fill("Nele Ahlers")
+        page.get_by_label("Picture", exact=True).set_input_files(FILE)
+        go_on("Who are you?")
+        page.get_by_role("checkbox", name="#tea").focus()  # by keyboard
+        page.keyboard.press("Space")
+        page.get_by_label("Other tags").fill("#walks")
+        go_on("What do you like to read about?")
+        main.get_by_role("button", name="Follow all A good start").click()
+        deliver()
+        expect(page.get_by_text("You follow all of them.")).to_be_visible()
+        expect(main.get_by_role("button", name="Following")).to_have_count(3)
+        main.get_by_role("link", name="Go on").click()
+        page.get_by_label("What is happening?").fill("Hello, everybody.")
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.locator("#feed > article")).to_have_count(20)
+        expect(page.locator("#feed .content").first).to_have_text("Hello, everybody.")
+        expect(page.locator("#feed [data-promoted]")).to_have_count(0)
+
+
+def test_every_step_can_be_skipped_and_an_empty_home_offers_people(pack, visit):
+    with visit(scripts=False, width=390) as page:
+        page.goto("/join")
+        page.get_by_label("Handle").fill("newcomer")
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_role("button", name="Create the account").click()
+        for _step in range(2):
+            page.get_by_role("link", name="Skip this step").click()
+        page.get_by_role("main").get_by_role("link", name="Go on").click()
+        page.get_by_role("link", name="Skip this step").click()
+        expect(page.get_by_text("Follow someone to fill this page.")).to_be_visible()
+        assert page.locator(".who").first.bounding_box()["y"] < HIGHEST[390] + 60  # the title
+        page.get_by_role("button", name="Follow all A good start").click()
+        deliver()
+        page.goto("/")
+        expect(page.locator("#feed > article")).to_have_count(20)

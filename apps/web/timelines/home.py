@@ -33,6 +33,7 @@ from apps.timeline.public import public_timeline
 from apps.web.feed import render_feed
 from apps.web.forms.posts import HOME_COMPOSER
 from apps.web.home_composer import home_composer_context
+from apps.web.people.beginning import begin_context, page_language
 from feedcache.ids import parse_id, second_of
 
 MAX_NEW_SHOWN = 40
@@ -68,6 +69,8 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
     page = home_timeline(request.user, cursor)
     # further posts are given to the script, which draws the line in them
     left_off = {} if request.htmx else _left_off(request.user, page, cursor)
+    is_empty = not page.items and cursor == Cursor()
+    begin = begin_context(request.user, [page_language()]) if is_empty else {}
     return render_feed(
         request,
         "timeline/home.html",
@@ -87,6 +90,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         and TOUR_COOKIE not in request.COOKIES,
         **home_composer_context(request.user),
         **left_off,
+        **begin,
     )
 
 

@@ -22,7 +22,8 @@ missing()</script></body></html>"""
 OPENED = f"""{HEAD}</head><body><main><h1>Opened</h1><button>Open</button></main>
 <script>document.querySelector("button").onclick =
 () => document.querySelector("main").append(new Image())</script></body></html>"""
-FEED = f'{HEAD}<link rel="stylesheet" href="/high"></head><body><main><h1>Feed</h1><div id="feed"><p class="post">A post.</p></div></main></body></html>'
+FEED = f"""{HEAD}<link rel="stylesheet" href="/high"></head><body><main><h1>Feed</h1>
+<div id="feed"><p class="post">A post.</p></div></main></body></html>"""
 HIGH = "body, h1, p { margin: 0 } h1 { height: 120px }"
 STYLE = "p { color: #111 }" + "/* */" * 100
 PLACES = {
