@@ -1,9 +1,12 @@
 """The pages after signing up, and a home page that is empty: people, not tools."""
 
+import re
 from itertools import pairwise
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.urls import reverse
 
 from apps.graph.actions import follow_user
@@ -13,7 +16,7 @@ from apps.tags.actions import follow_tag
 from apps.tags.models import TagFollow
 from apps.tags.trends import count_days
 from apps.web.account.welcome import STEPS
-from tests.support.factories import deliver, make_user, publish
+from tests.support.factories import PASSWORD, deliver, make_user, publish
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +42,28 @@ def pack(writers):
     made = StarterPack.objects.create(title="A good start", language="en")
     made.members.set(writers[:5])
     return made
+
+
+def test_a_visitor_signs_up_on_the_first_page(db):
+    visitor = Client()
+    page = visitor.get("/").text
+    assert re.search(r'<form class="join" method="post" action="/join"', page)
+    assert page.index("A feed that you can check") < page.index('class="join"')
+    fields = re.findall(r'<input [^>]*name="(\w+)"[^>]*id="join_', page)
+    assert fields == ["handle", "password", "email"]
+    answer = visitor.post("/join", {"handle": "newcomer", "password": PASSWORD})
+    assert answer["Location"] == "/welcome"
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_the_picture_of_the_product_is_in_the_language_and_the_theme_of_the_page(language, db):
+    visitor = Client(headers={"Accept-Language": language})
+    names = {theme: f"img/home-{language[:2]}-{theme}.webp" for theme in ("light", "dark")}
+    assert all(finders.find(name) for name in names.values())
+    for theme, shown in (("auto", ["dark", "light"]), ("light", ["light"]), ("dark", ["dark"])):
+        visitor.cookies["theme"] = theme
+        page = visitor.get("/").text
+        assert re.findall(r"/static/(img/home-[^\"]+)", page) == [names[one] for one in shown]
 
 
 def test_every_step_leads_to_the_next_and_can_be_skipped(reader, page_of):

@@ -194,9 +194,9 @@ def test_the_hash_is_what_the_page_says_how_to_compute(page_of):
 
 
 def test_the_check_of_ones_own_page_is_linked_where_people_look(page_of, alice):
-    for address in ("/audit", "/explain", "/explain?post=1", "/about", "/notifications"):
+    for address in ("/", "/audit", "/explain", "/explain?post=1", "/about", "/notifications"):
         assert 'href="/home/check"' in page_of(alice).get(address).content.decode()
-    assert 'href="/home/check"' in page_of(None).get("/").content.decode()  # it asks to log in
+    assert 'href="/home/check"' in page_of(None).get("/about").content.decode()  # it asks to log in
 
 
 def test_it_is_linked_where_people_look(page_of, alice):

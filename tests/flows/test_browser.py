@@ -25,7 +25,6 @@ def test_from_signing_up_to_the_second_page(author, visit, scripts):
         publish(author, f"Number {number}.")
     with visit(scripts=scripts) as page:
         page.goto("/")
-        page.get_by_role("main").get_by_role("link", name="Create an account").click()
         page.get_by_label("Handle").fill("newcomer")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_role("button", name="Create the account").click()

@@ -26,7 +26,6 @@ class Newcomer:
 
     def signs_up(self) -> None:
         self.tab.goto("/")
-        self._main.get_by_role("link", name="Create an account").first.click()
         self.tab.get_by_label("Handle").fill(self.handle)
         self.tab.get_by_label("Password", exact=True).fill(PASSWORD)
         self._press("Create the account")

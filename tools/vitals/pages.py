@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+LANGUAGES = ("en", "zh-hans")
 VISITOR, MEMBER, NEWCOMER = "visitor", "member", "newcomer"
 
 

@@ -31,6 +31,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.public import public_timeline
 from apps.web.feed import render_feed
+from apps.web.forms.accounts import SignUpForm
 from apps.web.forms.posts import HOME_COMPOSER
 from apps.web.home_composer import home_composer_context
 from apps.web.people.beginning import begin_context, page_language
@@ -59,6 +60,7 @@ def landing(request: SiteRequest) -> HttpResponse:
         feed_url="/public",
         by_hand=True,
         is_anything_promoted=is_anything_promoted(),
+        form=SignUpForm(auto_id="join_%s"),
     )
 
 
