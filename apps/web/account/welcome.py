@@ -22,13 +22,13 @@ from apps.http.requests import (
     next_url,
     require_get_or_post,
 )
-from apps.languages import WRITTEN, language_by_script
+from apps.languages import WRITTEN, in_page_language, page_language
 from apps.search.suggestions import follow_pack
 from apps.tags.actions import follow_tag
 from apps.tags.trends import trending_tags
 from apps.web.forms.accounts import IntroductionForm, TopicsForm, add_errors, render_form
 from apps.web.home_composer import home_composer_context
-from apps.web.people.beginning import begin_context, page_language
+from apps.web.people.beginning import begin_context
 
 STEPS = ("welcome", "welcome_topics", "welcome_people", "welcome_post")
 TOPICS = 12  # that are offered
@@ -103,9 +103,8 @@ def first_post(request: AuthenticatedRequest) -> HttpResponse:
 
 def _topics() -> list[str]:
     """The tags that the most accounts use now, those in the script of the page first."""
-    script = page_language() if page_language() == "zh" else ""
     names = [tag.name for tag in trending_tags(maximum=TOPICS)]
-    return sorted(names, key=lambda name: language_by_script(name) != script)
+    return sorted(names, key=lambda name: not in_page_language(name))
 
 
 def _people_url(languages: list[str]) -> str:

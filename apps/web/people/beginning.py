@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils.translation import get_language
-
 from apps.accounts.models import User
 from apps.search.suggestions import people_to_begin_with, starter_packs
 from apps.web.people.relationships import follow_buttons
@@ -33,8 +31,3 @@ def begin_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:
         "people": others,
         **buttons,
     }
-
-
-def page_language() -> str:
-    """The language of the page, as posts name it."""
-    return (get_language() or "en").partition("-")[0]

@@ -21,6 +21,7 @@ from apps.http.requests import (
     next_url,
     viewer_of,
 )
+from apps.languages import page_language
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import unread_count_and_home_read_id
@@ -34,7 +35,7 @@ from apps.web.feed import render_feed
 from apps.web.forms.accounts import SignUpForm
 from apps.web.forms.posts import HOME_COMPOSER
 from apps.web.home_composer import home_composer_context
-from apps.web.people.beginning import begin_context, page_language
+from apps.web.people.beginning import begin_context
 from feedcache.ids import parse_id, second_of
 
 MAX_NEW_SHOWN = 40
