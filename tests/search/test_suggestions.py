@@ -124,22 +124,25 @@ def test_to_begin_with_who_writes_about_it_comes_before_who_is_much_followed(wri
     publish(painter, "Blue. #watercolour", language="en")
     publish(writers[2], "Green. #watercolour", language="en")
     deliver()
-    begin = {"languages": ["en"], "limit": 10}
-    assert handles(people_to_begin_with(reader, **begin))[:2] == ["first", "second"]
+    assert handles(people_to_begin_with(reader, languages=["en"], limit=10))[:2] == [
+        "first",
+        "second",
+    ]
     follow_tag(reader, "watercolour")
-    found = handles(people_to_begin_with(reader, **begin))
+    found = handles(people_to_begin_with(reader, languages=["en"], limit=10))
     assert found[:2] == ["third", "painter"]
     assert sorted(found[2:]) == ["first", "fourth", "second"]
     assert handles(people_to_begin_with(reader, languages=["en"], limit=2)) == found[:2]
 
 
 def test_to_begin_with_who_writes_in_a_language_that_is_read_comes_first(writers, reader):
-    reader_of_both = {"languages": ["en", "zh"], "limit": 10}
     publish(writers[3], "早上好。", language="zh")
     deliver()
     assert handles(people_to_begin_with(reader, languages=["zh"], limit=10))[0] == "fourth"
     assert handles(people_to_begin_with(reader, languages=["en"], limit=10))[-1] == "fourth"
-    assert handles(people_to_begin_with(reader, **reader_of_both)) == handles(writers)
+    assert handles(people_to_begin_with(reader, languages=["en", "zh"], limit=10)) == handles(
+        writers
+    )
 
 
 def test_to_begin_with_nobody_who_is_known_or_unwanted(writers, reader):

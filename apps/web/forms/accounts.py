@@ -163,7 +163,7 @@ class PasskeyForm(forms.Form):
 class IntroductionForm(forms.Form):
     """What others see first of an account."""
 
-    PICTURES = ("avatar",)
+    PICTURES: tuple[str, ...] = ("avatar",)
 
     display_name = _display_name()
     bio = forms.CharField(
