@@ -172,3 +172,17 @@ def test_every_step_can_be_skipped_and_an_empty_home_offers_people(pack, visit):
         deliver()
         page.goto("/")
         expect(page.locator("#feed > article")).to_have_count(20)
+
+
+def test_on_a_low_screen_the_menu_scrolls(followed, reader, visit):
+    """As a window of 1280 x 900 that is enlarged four times."""
+    with visit(width=320) as page:
+        page.set_viewport_size({"width": 320, "height": 225})
+        log_in(page, "reader")
+        page.get_by_role("button", name=TOOLS).click()
+        menu = page.locator("#tools")
+        box = menu.bounding_box()
+        assert box["y"] + box["height"] <= 225
+        last = menu.get_by_role("link", name="Feeds")
+        last.focus()
+        assert last.bounding_box()["y"] < 225
