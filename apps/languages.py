@@ -1,6 +1,7 @@
 """Languages of posts, and the language of a text by its script."""
 
 import regex
+from django.utils.translation import get_language
 
 WRITTEN = [
     ("zh", "中文"), ("en", "English"), ("ar", "العربية"), ("de", "Deutsch"), ("es", "Español"),
@@ -18,6 +19,18 @@ _SCRIPTS = (
 def language_by_script(text: str) -> str:
     """`ja`, `ko` or `zh`; empty for other scripts."""
     return next((language for language, script in _SCRIPTS if script.search(text)), "")
+
+
+def page_language() -> str:
+    """The language of the page, as posts name it."""
+    return (get_language() or "en").partition("-")[0]
+
+
+def in_page_language(text: str) -> str:
+    """Words that staff wrote in one language: empty on pages in another, as far as the script tells."""
+    page = page_language()
+    expected = page if page in dict(_SCRIPTS) else ""
+    return text if language_by_script(text) == expected else ""
 
 
 def html_language(language: str) -> str:

@@ -386,6 +386,7 @@ SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
 
 # Of each segment of a campaign: fewer are told to nobody, and get no promoted posts.
 CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
+PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)  # of an account: before, home has none
 
 # --- limits: (how many, in how many seconds) ------------------------------------------------------
 RATE_LIMITS = {

@@ -145,6 +145,7 @@ LISTS = {
     "/explore": "Post {n}",
     "/explore/tags": "tea{n}",
     "/explore/people": "friend{n}",
+    "/welcome/people": "friend{n}",
     "/tags": "tea{n}",
     "/explain?limit=40": "Left out {n}",
     "/ranked?limit=40": "Post {n}",
@@ -155,7 +156,7 @@ WARM = {"/api/v1/accounts/familiar_followers?{friend_ids}"}
 WITHOUT_ROWS = {
     "auth.group", "graph.graphimport", "operations.topologyversion", "posts.transcode", "promotions.promotionswitch",
     "ranking.factorweight",
-    "search.indexwalk", "timeline.backfill", "timeline.sitepolicy",
+    "search.indexwalk", "search.starterpack", "timeline.backfill", "timeline.sitepolicy",
 }  # fmt: skip
 # What answers to GET and is no list.
 OTHERS = {
@@ -176,7 +177,7 @@ OTHERS = {
     "settings/notifications", "settings/privacy", "settings/profile", "settings/promotions", "settings/reading",
     "settings/security", "settings/security/app", "settings/security/app/code", "settings/security/app/remove",
     "settings/security/codes", "settings/security/passkeys", "settings/security/passkeys/<int:passkey_id>/remove",
-    "settings/writing",
+    "settings/writing", "welcome", "welcome/post", "welcome/topics",
     # one thing, a number, or always empty
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",
     "@<str:handle>/<post:post_id>/receipt", "api/v1/accounts", "api/v1/accounts/<int:account_id>",

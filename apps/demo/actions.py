@@ -20,6 +20,7 @@ from apps.demo.seeding.notifications import make_notifications
 from apps.demo.seeding.people import make_people
 from apps.demo.seeding.posts import make_posts
 from apps.demo.seeding.reactions import make_reactions
+from apps.demo.seeding.starter_packs import make_starter_packs
 from apps.demo.seeding.world import SIZES, World, batches
 from apps.engagement.marks import ROW_MARKS
 from apps.events.actions import record
@@ -81,6 +82,7 @@ def _make(world: World) -> None:
     _index(world)
     make_notifications(world)
     add_counts(world)
+    make_starter_packs(world)
     for name in SEEDING:
         import_string(name)(world)
     count_days(days=KEEP_DAYS)

@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.feeds.queries import pinned_feeds
 from apps.web.hooks import Tab
 
-ALL = Tab(80, "feeds", reverse_lazy("feeds"), _("Feeds"))
+ALL = Tab(80, "feeds", reverse_lazy("feeds"), _("Feeds"), is_in_menu=True)
 
 
 def pinned(viewer: User | None) -> Iterable[Tab]:

@@ -64,7 +64,7 @@ from apps.posts.models import (
 from apps.privacy.export import discard_exports
 from apps.privacy.hooks import ERASURE, Step
 from apps.privacy.models import Erasure
-from apps.search.models import Dismissal, PersonEntry, PostEntry
+from apps.search.models import Dismissal, PersonEntry, PostEntry, StarterPack
 from apps.tags.models import PastTagFollow, TagFollow
 from apps.throttling import Origin
 from apps.timeline import publishing
@@ -227,6 +227,7 @@ def mine(user: User, limit: int) -> int:
         AnnouncementRead.objects.filter(user=user),
         AnnouncementReaction.objects.filter(user=user),
         Dismissal.objects.filter(Q(owner=user) | Q(other=user)),
+        StarterPack.members.through.objects.filter(user=user),
         PersonEntry.objects.filter(user_id=user.pk),
         PostEntry.objects.filter(author_id=user.pk),
         TimelineEntry.objects.filter(reader=user),

@@ -1,4 +1,7 @@
-"""Why somebody sees a promoted post, in plain words and in the reader's language."""
+"""Why somebody sees a promoted post, in plain words and in the reader's language.
+
+What staff wrote in another language, the name of a group or of a trait, is left out.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.languages import WRITTEN
+from apps.languages import WRITTEN, in_page_language
 from apps.promotions.models import RuleKind
 
 
@@ -23,17 +26,18 @@ class RuleFact:
 
 def membership(people: str, facts: Sequence[RuleFact]) -> str:
     """ "You are counted among first-year students because you said so (first-year student)." """
-    reasons = _reasons(facts)
-    return _("You are counted among %(people)s because %(reasons)s.") % {
-        "people": people,
-        "reasons": reasons,
-    }
+    said = {"people": in_page_language(people), "reasons": _reasons(facts)}
+    if not said["people"]:
+        return _("You are counted in because %(reasons)s.") % said
+    return _("You are counted among %(people)s because %(reasons)s.") % said
 
 
 def reason(people: str, facts: Sequence[RuleFact]) -> str:
     """ "Promoted to first-year students because you said so (first-year student)." """
-    reasons = _reasons(facts)
-    return _("Promoted to %(people)s because %(reasons)s.") % {"people": people, "reasons": reasons}
+    said = {"people": in_page_language(people), "reasons": _reasons(facts)}
+    if not said["people"]:
+        return _("Promoted to you because %(reasons)s.") % said
+    return _("Promoted to %(people)s because %(reasons)s.") % said
 
 
 def _reasons(facts: Sequence[RuleFact]) -> str:
@@ -56,8 +60,10 @@ def _because(fact: RuleFact) -> str:
         return _("you joined on %(day)s or later") % {
             "day": date_format(date.fromisoformat(fact.value))
         }
+    if fact.kind == RuleKind.TRAIT:
+        trait = in_page_language(_(fact.value)) if fact.value else ""
+        return _("you said so (%(value)s)") % {"value": trait} if trait else _("you said so")
     text, value = {
-        RuleKind.TRAIT: (_("you said so (%(value)s)"), _(fact.value) if fact.value else ""),
         RuleKind.LANGUAGE: (_("your language is %(value)s"), dict(WRITTEN).get(fact.value, fact.value)),
         RuleKind.FOLLOWS_ACCOUNT: (_("you follow @%(value)s"), fact.value),
         RuleKind.FOLLOWS_TAG: (_("you follow #%(value)s"), fact.value),

@@ -1,4 +1,4 @@
-"""The search index and trends, which are rebuildable from posts and accounts; and dismissed suggestions."""
+"""The search index and trends, which are rebuildable from posts and accounts; starter packs; dismissed suggestions."""
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
@@ -76,6 +76,30 @@ class IndexWalk(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version}: {self.after}"
+
+
+class StarterPack(models.Model):
+    """Accounts that staff recommend together to new members, who may follow all of them at once."""
+
+    title = models.CharField(_("title"), max_length=60)
+    language = models.CharField(
+        _("language"),
+        max_length=10,
+        help_text=_("Of the title, and of most posts of these accounts."),
+    )
+    place = models.PositiveSmallIntegerField(
+        _("place"), default=0, help_text=_("The lowest is shown first.")
+    )
+    is_active = models.BooleanField(_("active"), default=True)
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, verbose_name=_("accounts"), related_name="+"
+    )
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("starter pack"), _("starter packs")
+
+    def __str__(self) -> str:
+        return self.title
 
 
 class Dismissal(models.Model):

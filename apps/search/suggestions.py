@@ -1,6 +1,12 @@
-"""Suggestions of accounts to follow: the most followed ones that the viewer does not know, without dismissed ones."""
+"""Suggestions of accounts to follow: the most followed ones that the viewer does not know, without dismissed ones.
+
+For new members: starter packs of staff, and those who write about what they chose, in languages that they read.
+"""
 
 import logging
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
@@ -8,10 +14,14 @@ from django.utils.translation import gettext as _
 from apps.accounts.cache import VIEWER_SECONDS, viewer_changed
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import ACCOUNT, account_of, cached_users, users_by_id
-from apps.errors import NotFound
-from apps.search.models import Dismissal
+from apps.errors import NotAllowed, NotFound
+from apps.graph.actions import follow_user
+from apps.graph.queries import ExactRelations, exact_relations
+from apps.posts.models import Post
+from apps.search.models import Dismissal, StarterPack
 from apps.sql import rows_of
 from feedcache.connections import RedisError, configuration
+from feedcache.ids import author_of
 from feedcache.local_cache import LocalCache
 from feedcache.read_through import ReadThrough, name_of_pair
 from feedcache.read_through.envelope import pack_ids, unpack_ids
@@ -20,12 +30,15 @@ from feedcache.servers.topology_listener import current, listener
 logger = logging.getLogger(__name__)
 
 MAX_DISMISSED = 200  # per account; beyond it the oldest are deleted
+MAX_PACKS = 6  # of those that pages show
+MANY = 40  # candidates of `people_to_begin_with`: that many of the most followed, and
+POSTS_OF_TAG, MAX_TAGS = 50, 10  # authors of so many of the newest posts of so many tags
 
 # One list of all whom the viewer knows: PostgreSQL walks down the most followed to the limit. Of several lists it
 # believes that they leave hardly anybody, and sets three processes to work.
 _SUGGESTIONS = f"""
 SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
-WHERE c.posts > 0 AND u.suspended_at IS NULL AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
+WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.is_discoverable AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
     SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s
     UNION ALL
     SELECT owner_id FROM graph_followrequest WHERE requester_id = %(viewer)s
@@ -41,6 +54,13 @@ WHERE c.posts > 0 AND u.suspended_at IS NULL AND c.user_id <> %(viewer)s AND c.u
 ORDER BY c.followers DESC, c.user_id LIMIT %(limit)s
 """  # noqa: S608 -- constants
 
+_NEWEST_OF_TAGS = """
+SELECT u.post_id FROM (
+    SELECT tag_id FROM tags_tagfollow WHERE user_id = %(viewer)s ORDER BY id DESC LIMIT %(tags)s
+) f CROSS JOIN LATERAL (
+    SELECT post_id FROM tags_taguse WHERE tag_id = f.tag_id AND is_public ORDER BY post_id DESC LIMIT %(posts)s
+) u
+"""
 
 # For the side column of every page, by reader and epoch: a change of what the reader knows is another epoch.
 SUGGESTED: ReadThrough[tuple[int, str], tuple[int, ...]] = ReadThrough(
@@ -135,6 +155,92 @@ def popular_people(*, limit: int) -> list[User]:
     ids = list(found.values_list("user", flat=True)[:limit])
     users = users_by_id(ids)
     return [users[user_id] for user_id in ids if user_id in users]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A starter pack as a member sees it, the most followed accounts first."""
+
+    pk: int
+    title: str
+    language: str
+    people: list[User]
+
+
+def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
+    """The packs in these languages, without whom the viewer blocks or mutes or is blocked by; never empty ones."""
+    rows = StarterPack.objects.filter(is_active=True, language__in=languages)
+    packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
+    ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}
+    people, _known = _welcome_people(viewer, set().union(*ids.values()))
+    found = [
+        Pack(pack.pk, pack.title, pack.language, [one for one in people if one.pk in ids[pack.pk]])
+        for pack in packs
+    ]
+    return [pack for pack in found if pack.people]
+
+
+def follow_pack(viewer: User, pack_id: int) -> int:
+    """Follow everybody in a pack whom the viewer does not follow yet; how many those were.
+
+    NotFound for an unknown pack. TooMany when the viewer may follow no more just now: those before stay followed.
+    """
+    pack = StarterPack.objects.filter(pk=pack_id, is_active=True).first()
+    if pack is None:
+        raise NotFound(_("There is no such starter pack."))
+    people, known = _welcome_people(viewer, pack.members.values_list("pk", flat=True))
+    followed = 0
+    for person in people:
+        if person.pk in known.following | known.requested:
+            continue
+        with suppress(NotAllowed):  # blocked meanwhile
+            follow_user(viewer, person)
+            followed += 1
+    return followed
+
+
+def people_to_begin_with(
+    viewer: User, *, languages: Collection[str], limit: int, without: Collection[int] = ()
+) -> list[User]:
+    """Whom to follow first: who writes with tags that the viewer follows, then the most followed.
+
+    Those whose last post is in one of `languages` come before all others. None of `without`.
+    """
+    writers = _writers_of_followed_tags(viewer)
+    popular = suggested_people(viewer, limit=MANY)
+    others, known = _welcome_people(viewer, writers - {person.pk for person in popular})
+    left_out = {*without, *known.following, *known.requested, *_dismissed(viewer)}
+    people = [one for one in others if one.is_discoverable and one.pk not in left_out]
+    people += [one for one in popular if one.pk not in left_out]
+    written = _last_languages(people)
+    people.sort(key=lambda one: (written.get(one.pk) not in languages, one.pk not in writers))
+    return people[:limit]
+
+
+def _welcome_people(viewer: User, ids: Collection[int]) -> tuple[list[User], ExactRelations]:
+    """Those of some accounts whom the viewer does not block or mute and is not blocked by, the most followed first."""
+    known = exact_relations(viewer.pk, ids)
+    left = set(ids) - known.severed - known.muting - {viewer.pk}
+    people = users_by_id(left).values()
+    return sorted(people, key=lambda one: (-one.counts.followers, one.pk)), known
+
+
+def _writers_of_followed_tags(viewer: User) -> set[int]:
+    """Authors of the newest public posts with tags that the viewer follows."""
+    if not viewer.counts.followed_tags:
+        return set()
+    parameters = {"viewer": viewer.pk, "tags": MAX_TAGS, "posts": POSTS_OF_TAG}
+    return {author_of(post_id) for (post_id,) in rows_of(_NEWEST_OF_TAGS, parameters)}
+
+
+def _last_languages(people: Sequence[User]) -> dict[int, str]:
+    """The language of the last post of each that everybody may read."""
+    ids = [person.counts.last_open_post_id for person in people]
+    return dict(Post.objects.filter(pk__in=ids).values_list("author", "language"))
+
+
+def _dismissed(viewer: User) -> list[int]:
+    return list(Dismissal.objects.filter(owner=viewer).values_list("other", flat=True))
 
 
 def dismiss_suggestion(viewer: User, other_id: int) -> None:

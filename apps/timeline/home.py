@@ -7,6 +7,10 @@ a page of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils import timezone
 
 from apps import deadline
 from apps.accounts.models import User
@@ -55,7 +59,8 @@ def assemble_home(
     if cursor.max_id is None and lag.latest.waiting:
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
-    has_promotions = promoted and not cursor.ascending  # a share of a page is counted from its top
+    # a share of a page is counted from its top
+    has_promotions = promoted and not cursor.ascending and not _is_new(viewer)
     facts = facts_of_home(
         viewer,
         promotion_of=(
@@ -72,6 +77,11 @@ def assemble_home(
         add_facts=facts,
         batches=batches,
     )
+
+
+def _is_new(viewer: User) -> bool:
+    """Who has just arrived finds people first, and nothing that is promoted."""
+    return viewer.created_at > timezone.now() - timedelta(days=settings.PROMOTIONS_AFTER_DAYS)
 
 
 def _note_behind(viewer: User) -> None:

@@ -11,13 +11,17 @@ if TYPE_CHECKING:
 
 
 class Tab(NamedTuple):
-    """A tab beside the timelines. `key`: what the page of the tab says that it is; `place` orders the tabs."""
+    """A tab beside the timelines, or a line of the menu at their end.
+
+    `key`: what the page of the tab says that it is; `place` orders the tabs.
+    """
 
     place: int
     key: str | int
     url: "StrOrPromise"
     name: "StrOrPromise"
     is_written_by_people: bool = False  # its direction is that of its text
+    is_in_menu: bool = False
 
 
 class SettingsTab(NamedTuple):

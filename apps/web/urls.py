@@ -13,6 +13,7 @@ from apps.web.account import (
     second_factor,
     settings,
     sign_up,
+    welcome,
 )
 from apps.web.audit import as_of, check, explain
 from apps.web.discovery import oembed, sitemaps, well_known
@@ -135,6 +136,11 @@ urlpatterns: list[URLPattern] = [
     path("@<str:handle>/<post:post_id>/embed", post.embed, name="embed"),
     # accounts
     path("join", sign_up.sign_up, name="join"),
+    path("welcome", welcome.introduction, name="welcome"),
+    path("welcome/topics", welcome.topics, name="welcome_topics"),
+    path("welcome/people", welcome.people, name="welcome_people"),
+    path("welcome/packs/<int:pack_id>/follow", welcome.follow_everybody, name="follow_pack"),
+    path("welcome/post", welcome.first_post, name="welcome_post"),
     path("login", auth.log_in, name="login"),
     path("login/code", second_factor.code, name="login_code"),
     path("login/passkey", second_factor.passkey_login, name="passkey_login"),

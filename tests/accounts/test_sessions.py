@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.actions import issue_token
-from apps.accounts.authentication.sessions import device_of, sessions_of
+from apps.accounts.authentication.sessions import device_of, named_device, sessions_of
 from apps.accounts.models import Login
 from apps.oauth.actions import issue_access, register_application
 from apps.oauth.queries import bearer_of
@@ -44,7 +44,14 @@ def logged_in(user_agent):
     ],
 )
 def test_a_device_has_a_name_in_few_words(user_agent, device):
-    assert device_of(user_agent) == device
+    assert named_device(device_of(user_agent)) == device
+
+
+def test_a_device_is_named_in_the_language_of_the_page(alice):
+    browser = logged_in(FIREFOX)
+    for language, name in (("en", "Firefox on Linux"), ("zh-hans", "Linux 上的 Firefox")):
+        browser.cookies["lang"] = language
+        assert name in browser.get("/settings/account").text
 
 
 def test_each_login_is_shown_and_can_be_ended_from_another(alice):
@@ -74,7 +81,7 @@ def test_old_logins_are_forgotten(alice):
     logged_in(PHONE)
     Login.objects.update(created_at=timezone.now() - timedelta(days=31))
     logged_in(FIREFOX)
-    assert [login.device for login in Login.objects.all()] == ["Firefox on Linux"]
+    assert [login.device for login in Login.objects.all()] == ["Firefox, Linux"]
 
 
 def test_a_list_of_any_length_costs_two_queries(alice, django_assert_num_queries):

@@ -34,7 +34,7 @@ class TestJoining:
     def test_makes_an_account_and_logs_in(self):
         browser = Client()
         response = browser.post("/join", NEW)
-        assert (response.status_code, response["Location"]) == (303, "/")
+        assert (response.status_code, response["Location"]) == (303, "/welcome")
         assert "New Comer" in browser.get("/").text
 
     def test_keeps_what_was_typed_and_says_what_is_wrong(self):

@@ -194,9 +194,9 @@ def test_the_hash_is_what_the_page_says_how_to_compute(page_of):
 
 
 def test_the_check_of_ones_own_page_is_linked_where_people_look(page_of, alice):
-    for address in ("/audit", "/explain", "/explain?post=1", "/about", "/notifications"):
+    for address in ("/", "/audit", "/explain", "/explain?post=1", "/about", "/notifications"):
         assert 'href="/home/check"' in page_of(alice).get(address).content.decode()
-    assert 'href="/home/check"' in page_of(None).get("/").content.decode()  # it asks to log in
+    assert 'href="/home/check"' in page_of(None).get("/about").content.decode()  # it asks to log in
 
 
 def test_it_is_linked_where_people_look(page_of, alice):
@@ -210,13 +210,14 @@ def test_it_is_linked_where_people_look(page_of, alice):
 def test_the_demo_has_a_tour_until_it_is_closed(alice, bob, page_of, settings):
     browser = page_of(bob)
     post = delivered(alice)
-    assert "This feed in three steps" not in browser.get("/home").content.decode()
+    step, close = "Ask why the first post is here", "Close the tour"
+    assert step not in browser.get("/home").content.decode()
     settings.DEMO = True
     page = browser.get("/home").content.decode()
-    assert page.count("This feed in three steps") == 1
-    for address in (f"/explain/{post.pk}", "/explain#missing", "/audit"):
-        assert f'href="{address}"' in page
-        assert browser.get(address).status_code == 200
+    assert page.count(step) == page.count(close) == 1
+    assert f'<a href="/explain/{post.pk}">{step}' in page
+    assert browser.get(f"/explain/{post.pk}").status_code == 200
+    assert step not in page_of(make_user()).get("/home").content.decode()  # nothing to ask about
     assert browser.get("/home/tour").status_code == 405
     assert browser.post("/home/tour").headers["Location"] == "/"
-    assert "This feed in three steps" not in browser.get("/home").content.decode()
+    assert step not in browser.get("/home").content.decode()

@@ -25,10 +25,10 @@ def test_from_signing_up_to_the_second_page(author, visit, scripts):
         publish(author, f"Number {number}.")
     with visit(scripts=scripts) as page:
         page.goto("/")
-        page.get_by_role("main").get_by_role("link", name="Create an account").click()
         page.get_by_label("Handle").fill("newcomer")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_role("button", name="Create the account").click()
+        page.get_by_role("link", name="To the home page").click()
         expect(page.get_by_text("Follow someone to fill this page.")).to_be_visible()
         page.goto("/@author")
         page.locator(".profile").get_by_role("button", name="Follow").click()

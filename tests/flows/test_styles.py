@@ -57,7 +57,8 @@ def test_directions_are_logical(sheet):
 
 
 @pytest.mark.parametrize(
-    "name", ["app.css", "composer.css", "figures.css", "notifications.css", "profile.css"]
+    "name",
+    ["app.css", "composer.css", "figures.css", "notifications.css", "profile.css", "settings.css"],
 )
 def test_the_style_sheets_of_a_page_are_small(name):
     """The site's sheet, and that of a page beside it, each compressed by itself as they are served."""

@@ -22,6 +22,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.mute_thread import mute_thread
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
+from apps.search.models import StarterPack
 from apps.tags.actions import follow_tag, unfollow_tag
 from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, make_user, publish, repost
@@ -85,6 +86,7 @@ def life(page_of, settings):
     create_feed(alice, name=f"Feed {CANARY}", include_people=["bob"], include_words=[CANARY])
     create_feed(carol, name="Carol's", include_people=[alice.handle, "bob"])
     follow_tag(alice, "birds")
+    StarterPack.objects.create(title="A good start", language="en").members.set([alice, bob])
     mute_thread(alice, theirs.pk)
     file_report(alice, carol, category="spam", comment=f"report {CANARY}")
     issue_token(alice, name=f"token {CANARY}")

@@ -7,7 +7,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.filters.models import FilterKeyword
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import ListMember, UserList
-from apps.search.models import IndexWalk, TrendingPost
+from apps.search.models import IndexWalk, StarterPack, TrendingPost
 from apps.tags.models import TagFollow
 from tests.support.cases import each
 from tests.support.factories import delivered
@@ -21,6 +21,8 @@ TABLES = [
     "search/trendingpost",
     "search/indexwalk",
 ]
+PACK = {"title": "A good start", "language": "en", "place": "0", "is_active": "on"}
+PACKS = "/admin/search/starterpack/"
 
 
 @pytest.fixture
@@ -58,3 +60,23 @@ def test_rows_are_searched_by_the_whole_name(chief, life, table, there, elsewher
 def test_members_and_keywords_and_who_follows_a_tag_are_not_shown_at_all():
     for model in (ListMember, FilterKeyword, TagFollow):
         assert not admin.site.is_registered(model)
+
+
+def test_staff_make_a_starter_pack_by_handles_and_change_it(chief, alice, bob):
+    answer = chief.post(f"{PACKS}add/", {**PACK, "handles": "@Alice bob"})
+    assert (answer.status_code, answer["Location"]) == (302, PACKS)
+    pack = StarterPack.objects.get()
+    assert set(pack.members.all()) == {alice, bob}
+    assert "A good start" in chief.get(PACKS).text
+    address = f"{PACKS}{pack.pk}/change/"
+    assert "alice\nbob" in chief.get(address).text
+    chief.post(address, {**PACK, "handles": "bob"})
+    assert set(pack.members.all()) == {bob}
+
+
+def test_a_pack_names_accounts_that_are_there_and_not_too_many(chief, alice):
+    page = chief.post(f"{PACKS}add/", {**PACK, "handles": "alice nobody_here"}).text
+    assert "There is no account @nobody_here." in page
+    many = " ".join(f"name{number}" for number in range(31))
+    assert "At most 30 accounts." in chief.post(f"{PACKS}add/", {**PACK, "handles": many}).text
+    assert not StarterPack.objects.exists()

@@ -90,7 +90,7 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
         "settings/filters/{filter}",
         "settings/circles", "settings/circles/{circle}", "follow_requests", "settings/blocks", "settings/mutes",
         "settings/export",
-        "compose", "settings/privacy", "settings/profile", "settings/promotions")),
+        "compose", "welcome/post", "settings/privacy", "settings/profile", "settings/promotions")),
     ("page around the root", "/@vfriend/{root}", ("", "/likes", "/reposts", "/quotes", "/history")),
     ("page of notifications", "/", (
         "notifications", "notifications/mentions", "notifications/requests", "notifications/requests/@vauthor",
@@ -98,7 +98,7 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
     ("page of search and trends", "/", (
         "search?q=said", "search?q=said&type=statuses", "search?q=tq&type=hashtags", "search?q=river", "search",
         "explore",
-        "explore/tags", "explore/people", "tags")),
+        "explore/tags", "explore/people", "welcome/people", "tags")),
     ("page of an account", "/@vauthor", (
         "/followers", "/following", "/friends", "/report", "/block", "/mute", "/languages")),
     ("page of explain", "/explain", ("", "/@vauthor", "/@vauthor/as-of?as_of={now}")),
@@ -311,6 +311,8 @@ ELSEWHERE: dict[str, str] = {
             "home/read",
             "home/marker",
             "home/tour",
+            "welcome",
+            "welcome/topics",
             "api/x/policies/site",
         ),
         _OWN,
@@ -357,6 +359,7 @@ ELSEWHERE: dict[str, str] = {
             "api/v1/tags/<str:name>/unfollow",
             "tags/<str:name>/follow",
             "tags/<str:name>/unfollow",
+            "welcome/packs/<int:pack_id>/follow",
         ],
         _RELATIONS,
     ),

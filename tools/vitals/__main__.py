@@ -26,12 +26,12 @@ from tools.vitals.budgets import (
 )
 from tools.vitals.look import Look
 from tools.vitals.notes import Notes
-from tools.vitals.pages import PAGES, Page, named
-from tools.vitals.shots import SHOWN, shoot
+from tools.vitals.pages import LANGUAGES, PAGES, Page, named
+from tools.vitals.shots import SHOWN, shoot, shoot_landing
 from tools.vitals.site import CAST, demo_site
 from tools.vitals.speed import ROUNDS, presses, times
 from tools.vitals.stage import Scene, prepare
-from tools.vitals.survey import LANGUAGES, WIDTHS, survey
+from tools.vitals.survey import WIDTHS, survey
 
 TIMED = ("home", "ranked", "local", "profile", "thread", "notifications", "explain", "landing")
 HOME = "home"
@@ -53,6 +53,7 @@ examples:
   ./run vitals --pages                          the names of all pages
   ./run vitals --site http://127.0.0.1:8000     a site that runs already with the demo people
   ./run vitals --shots docs/img                 pictures of the ten pages that are shown, and nothing else
+  ./run vitals --landing static/img             those that the landing page shows
 """
 
 
@@ -83,6 +84,11 @@ def main(command_line: list[str]) -> int:
 def _run(options: argparse.Namespace, console: Console, site: str) -> int:
     began = time.monotonic()
     scene = prepare(site, CAST)
+    if options.landing:
+        with console.status("Taking the pictures of the landing page"):
+            made = shoot_landing(scene, options.landing)
+        console.print(f"{len(made)} pictures in {options.landing}")
+        return 0
     if options.shots:
         pages = options.only or named(SHOWN)
         with _progress(console, "Taking pictures", len(pages) * len(WIDTHS)) as advance:
@@ -234,6 +240,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shots", type=Path, metavar="DIR", help="take pictures of ten pages instead"
     )
+    parser.add_argument(
+        "--landing", type=Path, metavar="DIR",
+        help="take the four pictures of the landing page instead (static/img)",
+    )  # fmt: skip
     parser.add_argument(
         "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
         help="where JSON, table and plot go (default: docs/bench)",

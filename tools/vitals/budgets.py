@@ -11,6 +11,10 @@ KILOBYTE = 1024
 # Sheets: 8 KB until the sign of an audience had to follow the choice without a script (docs/decisions/0069).
 SCRIPT_KB, STYLE_KB, HTML_KB = 30.0, 8.25, 60.0
 REQUESTS = 12
+ABOVE = {
+    1280: 230.0,
+    390: 170.0,
+}  # of home, by the width of the window: it begins with people, not with tools
 SHIFT = "layout shift (CLS)"
 COLD_MS, WARM_MS, FIRST_BYTE_MS, PRESS_MS = 1000.0, 300.0, 100.0, 50.0
 
@@ -48,7 +52,19 @@ def lines_of(looks: Sequence[Look]) -> list[Line]:
         _most("style sheets of a page", "KB gzip", looks, lambda look: look.style / KILOBYTE, STYLE_KB),
         _most("HTML of a page", "KB gzip", looks, lambda look: look.html / KILOBYTE, HTML_KB),
         _most("requests of a page, besides people's pictures", "", looks, _own_requests, REQUESTS),
+        *_heights(looks),
     ]  # fmt: skip
+
+
+def _heights(looks: Sequence[Look]) -> list[Line]:
+    """How far down home begins, for each width that was looked at."""
+    found = []
+    for width, limit in ABOVE.items():
+        homes = [look for look in looks if look.page.name == "home" and look.width == width]
+        if homes:
+            what = f"above the first post of home, {width} px wide"
+            found.append(_most(what, "px", homes, lambda look: look.above, limit))
+    return found
 
 
 def lines_of_times(times: Mapping[str, Times]) -> list[Line]:

@@ -29,6 +29,7 @@ new PerformanceObserver(list => { for (const one of list.getEntries())
   window.__press = Math.max(window.__press, one.duration); })
   .observe({type: "event", durationThreshold: 16, buffered: true});
 """
+ABOVE = 'document.querySelector("#feed .post")?.getBoundingClientRect().top ?? 0'
 OVERFLOW = """width => [...document.querySelectorAll("body *")]
   .filter(one => one.getBoundingClientRect().right > width + 1 || one.getBoundingClientRect().left < -1)
   .filter(one => !one.closest(".sr, .skip, [popover], .tabs, table"))
@@ -68,7 +69,7 @@ class Violation:
 @dataclass(slots=True)
 class Look:
     """What was seen. Sizes are bytes after gzip; `shift` is the CLS, `moved` what did, from where to where; `wide` the
-    pages' widths that scroll sideways.
+    pages' widths that scroll sideways; `above` the pixels above the first post, 0 where there is none.
     """
 
     page: Page
@@ -79,6 +80,7 @@ class Look:
     shift: float = 0.0
     moved: list[str] = field(default_factory=list)
     wide: list[str] = field(default_factory=list)
+    above: float = 0.0
     requests: int = 0
     pictures: int = 0  # of the requests, those that people uploaded
     script: int = 0
@@ -138,6 +140,7 @@ def _look(tab: Tab, look: Look, address: str, loaded: list[Response], sizes: Siz
     look.policy = (answer.headers.get("content-security-policy") or "") if answer else ""
     look.shift = round(float(tab.evaluate("window.__shift")), 3)  # as it is reported everywhere
     look.moved = tab.evaluate("window.__moved")
+    look.above = tab.evaluate(ABOVE)
     _weigh(loaded, look, sizes)
     _press(tab, look.page)
     _measure(tab, look, look.width)

@@ -26,10 +26,20 @@ class Newcomer:
 
     def signs_up(self) -> None:
         self.tab.goto("/")
-        self._main.get_by_role("link", name="Create an account").first.click()
         self.tab.get_by_label("Handle").fill(self.handle)
         self.tab.get_by_label("Password", exact=True).fill(PASSWORD)
         self._press("Create the account")
+
+    def introduces_herself(self) -> None:
+        self.tab.get_by_label("Name", exact=True).fill("Nele Ahlers")
+        self.tab.get_by_label("Picture", exact=True).set_input_files(self.picture)
+        self._press("Save and go on")
+
+    def chooses_topics(self) -> None:
+        self.tab.get_by_label("Other tags").fill("#tea, #walks")
+        self._press("Save and go on")
+        self._main.get_by_role("link", name="Go on").click()
+        self._main.get_by_role("link", name="Skip this step").click()
         expect(self.tab.get_by_text("Follow someone to fill this page.")).to_be_visible()
 
     def follows_a_suggestion(self) -> None:
@@ -171,9 +181,10 @@ class Newcomer:
 
 
 STEPS: tuple[Callable[[Newcomer], None], ...] = (
-    Newcomer.signs_up, Newcomer.follows_a_suggestion, Newcomer.posts_a_picture, Newcomer.edits, Newcomer.replies,
-    Newcomer.reposts, Newcomer.quotes, Newcomer.searches, Newcomer.filters_a_word, Newcomer.makes_a_list,
-    Newcomer.makes_a_circle, Newcomer.takes_the_data_along, Newcomer.deletes_the_account,
+    Newcomer.signs_up, Newcomer.introduces_herself, Newcomer.chooses_topics, Newcomer.follows_a_suggestion,
+    Newcomer.posts_a_picture, Newcomer.edits, Newcomer.replies, Newcomer.reposts, Newcomer.quotes, Newcomer.searches,
+    Newcomer.filters_a_word, Newcomer.makes_a_list, Newcomer.makes_a_circle, Newcomer.takes_the_data_along,
+    Newcomer.deletes_the_account,
 )  # fmt: skip
 
 

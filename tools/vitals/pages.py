@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+LANGUAGES = ("en", "zh-hans")
 VISITOR, MEMBER, NEWCOMER = "visitor", "member", "newcomer"
 
 
@@ -25,6 +26,7 @@ class Page:
 
 PAGES = (
     Page("home", "timeline/home.html", "/"),
+    Page("home-tools", "timeline/home.html", "/", press=".tabs button"),
     Page("home-menu", "timeline/home.html", "/", press="#feed .more-menu"),
     Page("home-picture", "timeline/home.html", "/", press="#feed .media a"),
     Page("home-help", "timeline/home.html", "/", keys="?"),
@@ -134,6 +136,10 @@ PAGES = (
     Page("status", "status.html", "/status", VISITOR),
     Page("shortcuts", "shortcuts.html", "/about/shortcuts", VISITOR),
     Page("about", "about.html", "/about", VISITOR),
+    Page("welcome", "accounts/welcome.html", "/welcome", NEWCOMER),
+    Page("welcome-topics", "accounts/welcome_topics.html", "/welcome/topics", NEWCOMER),
+    Page("welcome-people", "accounts/welcome_people.html", "/welcome/people", NEWCOMER),
+    Page("welcome-post", "accounts/welcome_post.html", "/welcome/post", NEWCOMER),
     Page("login", "accounts/login.html", "/login", VISITOR),
     Page("join", "accounts/sign_up.html", "/join", VISITOR),
     Page("password-reset", "accounts/password_reset.html", "/password/reset", VISITOR),
@@ -144,7 +150,7 @@ PAGES = (
 # What no address of its own leads to.
 ELSEWHERE = {
     "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html",
-    "accounts/settings.html",  # the frames of others
+    "accounts/settings.html", "accounts/welcome_step.html",  # the frames of others
     "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once

@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import BrowserContext
 
 from tools.vitals.browser import chromium
-from tools.vitals.pages import Page
+from tools.vitals.pages import LANGUAGES, Page, named
 from tools.vitals.stage import Scene
 
 SHOWN = (
@@ -34,6 +34,32 @@ def shoot(
                 for page in pages:
                     made += _shots(people[page.who], page, scene.address(page), directory, width)
                     done()
+    return made
+
+
+LANDING = (1088, 612)  # as wide as what is beside the feed needs; twice as wide as it is shown
+QUALITY = 78
+
+
+def shoot_landing(scene: Scene, directory: Path) -> list[Path]:
+    """`home-<language>-<theme>.webp`, which the landing page shows."""
+    made = []
+    width, height = LANDING
+    home = named(["home"])[0]
+    with chromium() as browser:
+        for language in LANGUAGES:
+            with scene.windows(browser, [home.who], width=width, language=language) as people:
+                context = people[home.who]
+                context.add_cookies([{"name": "tour", "value": "over", "url": scene.site}])
+                tab = context.new_page()
+                tab.set_viewport_size({"width": width, "height": height})
+                for theme in ("light", "dark"):
+                    tab.emulate_media(color_scheme=theme)
+                    tab.goto(scene.address(home), wait_until="networkidle")
+                    place = directory / f"home-{language.partition('-')[0]}-{theme}.webp"
+                    with Image.open(BytesIO(tab.screenshot())) as picture:
+                        picture.convert("RGB").save(place, quality=QUALITY, method=6)
+                    made.append(place)
     return made
 
 

@@ -8,10 +8,9 @@ from playwright.sync_api import Browser
 
 from tools.vitals.browser import chromium
 from tools.vitals.look import Look, Sizes, look_at, tab_in
-from tools.vitals.pages import Page
+from tools.vitals.pages import LANGUAGES, Page
 from tools.vitals.stage import Scene
 
-LANGUAGES = ("en", "zh-hans")
 WIDTHS = (390, 1280)
 
 

@@ -16,6 +16,7 @@ from apps.accounts.models import Login, User
 from apps.events.live import announce
 from apps.sql import purge
 
+SEPARATOR = ", "  # of browser and system
 MAX_SHOWN = 50
 # The first match wins: browsers claim to be their rivals, and tablets to be computers.
 _BROWSERS = (
@@ -41,6 +42,10 @@ class LivingSession:
 
     login: Login
     is_current: bool
+
+    @property
+    def device(self) -> str:
+        return named_device(self.login.device)
 
 
 def remember_login(request: HttpRequest, user: User) -> None:
@@ -107,9 +112,15 @@ def _delete_session(key: str) -> None:
 
 
 def device_of(user_agent: str) -> str:
-    """A browser and a system in a few words; nothing else of the user agent is stored."""
+    """A browser and a system; nothing else of the user agent is stored. Without words: pages have several languages."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
-    if browser and system:
+    return SEPARATOR.join(filter(None, (browser, system)))
+
+
+def named_device(device: str) -> str:
+    """In a few words, in the language of the page."""
+    browser, separator, system = device.partition(SEPARATOR)
+    if separator:
         return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
-    return browser or system or _("An unknown device")
+    return device or _("An unknown device")

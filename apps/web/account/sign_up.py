@@ -36,7 +36,10 @@ def sign_up(request: SiteRequest) -> HttpResponseBase:
 
 
 def _url_after(request: SiteRequest, user: User) -> str:
-    """A new account first confirms its address, if it has to."""
+    """Where they were going, else to the first steps; who has to confirm an address does that before."""
+    goal = next_url(request)
+    if goal == "/":
+        goal = reverse("welcome")
     if not (settings.EMAIL_CONFIRMATION_REQUIRED and user.pending_email):
-        return next_url(request)
-    return f"{reverse('email_pending')}?{urlencode({'next': next_url(request)})}"
+        return goal
+    return f"{reverse('email_pending')}?{urlencode({'next': goal})}"

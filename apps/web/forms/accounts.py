@@ -1,6 +1,6 @@
 """Forms of accounts, and what all forms of pages share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -25,9 +25,11 @@ from apps.accounts.models import (
 )
 from apps.addresses import local_handle
 from apps.errors import DomainError
+from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
 from apps.scopes import ALL
+from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
@@ -158,7 +160,11 @@ class PasskeyForm(forms.Form):
     answer = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
 
 
-class ProfileForm(forms.Form):
+class IntroductionForm(forms.Form):
+    """What others see first of an account."""
+
+    PICTURES: tuple[str, ...] = ("avatar",)
+
     display_name = _display_name()
     bio = forms.CharField(
         label=_("Bio"),
@@ -169,10 +175,64 @@ class ProfileForm(forms.Form):
     avatar = _picture(
         _("Picture"), _("JPEG, PNG, WebP, GIF, AVIF or HEIC, 4 MB at most. It is cut to a square.")
     )
+    avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Join each picture with the box it is cropped to."""
+        data = {**self.cleaned_data}
+        for name in self.PICTURES:
+            if data.get(name):
+                data[name] = Cropped(data[name], parse_box(data.get(f"{name}_box", "")))
+        return data
+
+
+class TopicsForm(forms.Form):
+    """Tags to follow, and languages. `offered`: the names of tags to choose from."""
+
+    tags = forms.MultipleChoiceField(
+        label=_("What do you like to read about?"),
+        required=False,
+        help_text=_("Public posts with these tags come to your home page. Three are a good start."),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    others = _text(
+        _("Other tags"),
+        maximum=500,
+        required=False,
+        help_text=_("Separated by spaces, with or without #."),
+        autocomplete="off",
+        dir="auto",
+    )
+    languages = forms.MultipleChoiceField(
+        label=_("Which languages do you read?"),
+        choices=WRITTEN,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, offered: Sequence[str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        choices = [(name, f"#{name}") for name in offered]
+        self.fields["tags"].choices = choices  # type: ignore[attr-defined]  # it is a choice field
+
+    def clean_others(self) -> list[str]:
+        names = str(self.cleaned_data["others"]).replace(",", " ").replace("，", " ").split()
+        if wrong := [name for name in names if normalize(name) is None]:
+            text = _("%(name)s cannot be a tag: it may have letters, digits and _.")
+            raise forms.ValidationError(text, params={"name": wrong[0]})
+        return names
+
+    def names(self) -> list[str]:
+        """The tags that were chosen or typed, each once."""
+        return list(dict.fromkeys([*self.cleaned_data["tags"], *self.cleaned_data["others"]]))
+
+
+class ProfileForm(IntroductionForm):
+    PICTURES = ("avatar", "header")
+
     header = _picture(
         _("Wide picture"), _("At the top of your profile, three times as wide as high.")
     )
-    avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
     header_box = forms.CharField(required=False, widget=forms.HiddenInput)
     remove_header = forms.BooleanField(label=_("Remove the wide picture"), required=False)
     lines = forms.CharField(
@@ -183,14 +243,6 @@ class ProfileForm(forms.Form):
     )
     is_bot = forms.BooleanField(label=_("This account is a program"), required=False)
     remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
-
-    def clean(self) -> dict[str, Any]:
-        """Join each picture with the box it is cropped to."""
-        data = {**self.cleaned_data}
-        for name in ("avatar", "header"):
-            if data.get(name):
-                data[name] = Cropped(data[name], parse_box(data.get(f"{name}_box", "")))
-        return data
 
     def clean_lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, split at the first colon of each line."""

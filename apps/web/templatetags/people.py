@@ -9,9 +9,10 @@ from zlib import crc32
 import regex
 from django import template
 from django.template import Context
+from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
 from apps.accounts.models import User
 from apps.accounts.profile import PALETTE
@@ -102,6 +103,13 @@ def banner(user: Wide) -> SafeString:
         '<path d="M0 176Q160 140 320 172T600 166V200H0Z" fill="{0}"/></svg>',
         ground, tone, sun, 90 + slope // 2, 40 + slope, 100 + slope // 3,
     )  # fmt: skip
+
+
+@register.simple_tag
+def product_picture(theme: str) -> str:
+    """The address of a picture of a home page, in the language of the page; `./run vitals --landing` takes them."""
+    language = "zh" if get_language() == "zh-hans" else "en"
+    return static(f"img/home-{language}-{theme}.webp")
 
 
 @register.filter

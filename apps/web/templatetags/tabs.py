@@ -15,8 +15,8 @@ register = template.Library()
 _CORE = (
     Tab(10, "following", "/", pgettext_lazy("tab", "Following")),
     Tab(20, "public", reverse_lazy("public"), _("Square")),
-    Tab(60, "lists", reverse_lazy("lists"), _("Lists")),
-    Tab(70, "tags", reverse_lazy("tags"), _("Tags")),
+    Tab(60, "lists", reverse_lazy("lists"), _("Lists"), is_in_menu=True),
+    Tab(70, "tags", reverse_lazy("tags"), _("Tags"), is_in_menu=True),
 )
 
 
@@ -29,4 +29,15 @@ def own_tabs_of(viewer: User | None) -> tuple[Tab, ...]:
 @register.simple_tag
 def with_tabs_of_everybody(own: Iterable[Tab]) -> list[Tab]:
     """All tabs of a viewer in their order; inside the fragment, so that they are put together once."""
-    return sorted([*_CORE, *TABS, *own], key=lambda tab: tab.place)
+    return _in_order(own, in_menu=False)
+
+
+@register.simple_tag
+def menu_tabs() -> list[Tab]:
+    """What is in the menu at the end of the tabs."""
+    return _in_order((), in_menu=True)
+
+
+def _in_order(own: Iterable[Tab], *, in_menu: bool) -> list[Tab]:
+    found = (tab for tab in (*_CORE, *TABS, *own) if tab.is_in_menu is in_menu)
+    return sorted(found, key=lambda tab: tab.place)

@@ -3,10 +3,12 @@
 from django import template
 from django.utils.safestring import SafeString
 
+from apps.languages import in_page_language
 from apps.posts.content.text import html, line_html
 from apps.texts import normalise
 
 register = template.Library()
+register.filter(in_page_language)
 
 
 @register.filter

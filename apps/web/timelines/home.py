@@ -21,6 +21,7 @@ from apps.http.requests import (
     next_url,
     viewer_of,
 )
+from apps.languages import page_language
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import unread_count_and_home_read_id
@@ -30,8 +31,10 @@ from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.public import public_timeline
 from apps.web.feed import render_feed
+from apps.web.forms.accounts import SignUpForm
 from apps.web.forms.posts import HOME_COMPOSER
 from apps.web.home_composer import home_composer_context
+from apps.web.people.beginning import begin_context
 from feedcache.ids import parse_id, second_of
 
 MAX_NEW_SHOWN = 40
@@ -56,6 +59,7 @@ def landing(request: SiteRequest) -> HttpResponse:
         here="home",
         feed_url="/public",
         by_hand=True,
+        form=SignUpForm(auto_id="join_%s"),
     )
 
 
@@ -66,6 +70,8 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
     page = home_timeline(request.user, cursor)
     # further posts are given to the script, which draws the line in them
     left_off = {} if request.htmx else _left_off(request.user, page, cursor)
+    is_empty = not page.items and cursor == Cursor()
+    begin = begin_context(request.user, [page_language()]) if is_empty else {}
     return render_feed(
         request,
         "timeline/home.html",
@@ -79,9 +85,13 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
         is_top=cursor.max_id is None,
         groups_reposts=request.user.groups_reposts,
-        has_tour=settings.DEMO and cursor == Cursor() and TOUR_COOKIE not in request.COOKIES,
+        has_tour=settings.DEMO
+        and bool(page.items)
+        and cursor == Cursor()
+        and TOUR_COOKIE not in request.COOKIES,
         **home_composer_context(request.user),
         **left_off,
+        **begin,
     )
 
 

@@ -53,6 +53,7 @@ def test_what_is_inside_its_budget_is_kept():
         ({"style": 8.25 * 1024}, "style sheets of a page"),
         ({"html": 60 * 1024}, "HTML of a page"),
         ({"requests": 14, "pictures": 2}, "requests of a page, besides people's pictures"),
+        ({"above": 170}, "above the first post of home, 390 px wide"),
     ],
 )  # fmt: skip
 def test_each_budget_can_be_missed(seen, what):

@@ -22,8 +22,18 @@ missing()</script></body></html>"""
 OPENED = f"""{HEAD}</head><body><main><h1>Opened</h1><button>Open</button></main>
 <script>document.querySelector("button").onclick =
 () => document.querySelector("main").append(new Image())</script></body></html>"""
+FEED = f"""{HEAD}<link rel="stylesheet" href="/high"></head><body><main><h1>Feed</h1>
+<div id="feed"><p class="post">A post.</p></div></main></body></html>"""
+HIGH = "body, h1, p { margin: 0 } h1 { height: 120px }"
 STYLE = "p { color: #111 }" + "/* */" * 100
-PLACES = {"/fine": FINE, "/wrong": WRONG, "/opened": OPENED, "/style": STYLE}
+PLACES = {
+    "/fine": FINE,
+    "/wrong": WRONG,
+    "/opened": OPENED,
+    "/feed": FEED,
+    "/style": STYLE,
+    "/high": HIGH,
+}
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason=MISSING)]
 
@@ -32,7 +42,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         text = PLACES.get(self.path)
         self.send_response(200 if text else 404)
-        self.send_header("Content-Type", "text/css" if self.path == "/style" else "text/html")
+        self.send_header(
+            "Content-Type", "text/css" if self.path in {"/style", "/high"} else "text/html"
+        )
         self.end_headers()
         self.wfile.write((text or "Not here.").encode())
 
@@ -69,6 +81,11 @@ def test_nothing_is_found_on_a_page_that_is_fine(looked):
         assert (look.status, look.requests, look.pictures, look.script) == (200, 2, 0, 0)
         assert look.html == len(gzip.compress(FINE.encode(), 9))
         assert look.style == len(gzip.compress(STYLE.encode(), 9))
+        assert look.above == 0
+
+
+def test_how_far_down_the_first_post_begins_is_seen(looked):
+    assert looked("feed").above == 120
 
 
 def test_what_is_wrong_is_seen(looked):

@@ -53,6 +53,8 @@ def _promote_to(readers: Readers) -> None:
     trait, _is_new = Trait.objects.get_or_create(slug="bench", defaults={"name": "reader"})
     segment = Segment.objects.create(slug="bench", name="Bench", description="readers")
     SegmentRule.objects.create(segment=segment, kind=RuleKind.TRAIT, trait=trait)
+    long_ago = timezone.now() - timedelta(days=365)  # new accounts see nothing promoted
+    User.objects.filter(pk__in=[user.pk for user in readers.users]).update(created_at=long_ago)
     for user in readers.users:
         set_traits(user, [trait.slug])
     staff = make_follower("bench_staff", [])
