@@ -186,7 +186,7 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
     What was read is left out of the scores, later.
     """
     context = read_viewer_context(viewer.pk)
-    add_facts = facts_of_home(viewer, promotion_of=promotions_for(viewer.pk))
+    add_facts = facts_of_home(viewer, promotion_of=promotions_for(viewer))
     items: list[FeedItem] = []
     for start in range(0, len(post_ids), MAX_IDS):
         found = hydrate_for(context, post_ids[start : start + MAX_IDS])

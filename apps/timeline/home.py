@@ -7,10 +7,6 @@ a page of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-
-from django.conf import settings
-from django.utils import timezone
 
 from apps import deadline
 from apps.accounts.models import User
@@ -59,12 +55,11 @@ def assemble_home(
     if cursor.max_id is None and lag.latest.waiting:
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
-    # a share of a page is counted from its top
-    has_promotions = promoted and not cursor.ascending and not _is_new(viewer)
+    has_promotions = promoted and not cursor.ascending  # a share of a page is counted from its top
     facts = facts_of_home(
         viewer,
         promotion_of=(
-            promotions_for(viewer.pk, batches.first) if has_promotions else nothing_promoted
+            promotions_for(viewer, batches.first) if has_promotions else nothing_promoted
         ),
         recent_follows=ask_recent_follows(batches.second, viewer.pk, viewer.counts.graph_revision),
         hides_read=exclude_read,
@@ -77,11 +72,6 @@ def assemble_home(
         add_facts=facts,
         batches=batches,
     )
-
-
-def _is_new(viewer: User) -> bool:
-    """Who has just arrived finds people first, and nothing that is promoted."""
-    return viewer.created_at > timezone.now() - timedelta(days=settings.PROMOTIONS_AFTER_DAYS)
 
 
 def _note_behind(viewer: User) -> None:
@@ -114,7 +104,7 @@ def look_up(viewer: User, post_id: int) -> Look | None:
     if page.verdicts:
         return Look(page.verdicts[0], page.via(post_id), page.facts)
     found = hydrate(viewer.pk, [post_id])
-    facts = _facts(viewer, found, promotions_for(viewer.pk), hides_read=viewer.hides_read)
+    facts = _facts(viewer, found, promotions_for(viewer), hides_read=viewer.hides_read)
     verdicts = decide(found.items, facts, rulebook.HOME_RULES)
     return Look(verdicts[0], None, facts) if verdicts else None
 
@@ -124,7 +114,7 @@ def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) 
     if not post_ids:
         return []
     found = hydrate(viewer.pk, post_ids)
-    facts = _facts(viewer, found, promotions_for(viewer.pk) if promoted else nothing_promoted)
+    facts = _facts(viewer, found, promotions_for(viewer) if promoted else nothing_promoted)
     return passed(found.items, facts, rulebook.HOME_RULES)
 
 

@@ -17,9 +17,9 @@ from apps.timeline.pipeline.items import FeedItem
 from feedcache.read_through import Batch, Future
 
 
-def promotions_for(reader_id: int, batch: Batch | None = None) -> PromotionOf:
+def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
     """What optional apps promote to a reader, asked in a batch, or else when it is needed."""
-    asked = [ask(reader_id, batch) for ask in PROMOTERS]
+    asked = [ask(reader, batch) for ask in PROMOTERS]
     return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
 
 

@@ -5,6 +5,7 @@ The candidates come by virtual follows (`sources.virtual_follows`); which of the
 
 from collections.abc import Callable
 
+from apps.accounts.models import User
 from apps.events.hooks import Hook
 from apps.posts.content.post import PostContent
 from apps.timeline.pipeline.items import Promotion
@@ -14,4 +15,4 @@ from feedcache.read_through import Batch
 PromotionOf = Callable[[PostContent], Promotion | None]
 
 # For a reader, from what is queued in the first round trip of a page; without a batch it is read when it is needed.
-PROMOTERS = Hook[Callable[[int, Batch | None], PromotionOf]]()
+PROMOTERS = Hook[Callable[[User, Batch | None], PromotionOf]]()
