@@ -96,7 +96,10 @@ class Look:
 
 
 def look_up(viewer: User, post_id: int) -> Look | None:
-    """What the page of the viewer's home that has the place of a post decides; None: the viewer may not see it."""
+    """Build the page of home on which only this post can stand, and return what it decides about the post.
+
+    None: the viewer may not see it.
+    """
     if not is_possible(post_id):
         return None
     place = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
@@ -110,7 +113,10 @@ def look_up(viewer: User, post_id: int) -> Look | None:
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
-    """Those of up to 200 posts that belong on the viewer's home now, in the order given; what was read included."""
+    """Those of up to 200 posts that belong on the viewer's home now, in the order given: for posts that arrived late.
+
+    What was read is included.
+    """
     if not post_ids:
         return []
     found = hydrate(viewer.pk, post_ids)

@@ -14,7 +14,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from apps.http.requests import SiteRequest
-from apps.moderation.rules import rules_json
+from apps.moderation.house_rules import rules_json
 from apps.operations.epoch import last_return
 from feedsite.monitoring.health import current_state
 

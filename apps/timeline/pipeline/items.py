@@ -1,5 +1,7 @@
 """A post as a reader sees it on a page."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Protocol
@@ -132,3 +134,12 @@ class FeedItem:
     def reply_to_author_id(self) -> int | None:
         """The author of the post it replies to, read from that post's id."""
         return author_of(self.reply_to_id) if self.reply_to_id else None
+
+
+def reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
+    """The reposts of each post on a page, to be shown as one card; promoted ones apart, with their label."""
+    reposts = defaultdict[int, list[FeedItem]](list)
+    for item in items:
+        if item.is_repost and not item.promotion:
+            reposts[item.shown.id].append(item)
+    return reposts

@@ -27,10 +27,10 @@ A warm page asks PostgreSQL for polls and restricted posts, for likes and bookma
 exclusive lists, followed tags and chosen languages of those who have any.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from apps.accounts.models import User
 from apps.filters.models import FilterContext
@@ -39,17 +39,14 @@ from apps.pagination import Cursor, Page, to_page
 from apps.posts.queries import MAX_IDS, ViewerContext, ask_viewer_context
 from apps.timeline.pipeline.facts import AddFacts, ReaderFacts, no_more
 from apps.timeline.pipeline.hydrate import hydrate_for
-from apps.timeline.pipeline.items import FeedItem, Promotion
-from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide, spaced
 from apps.timeline.sources.candidates import Candidates, Found, Via
 from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import Batch, Future
 from feedcache.stats import stage
 
 MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
-OTHERS_BETWEEN = 7  # at least, above a promoted post
-
-T = TypeVar("T")
 
 
 class Reader(NamedTuple):
@@ -170,23 +167,6 @@ def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContex
     context = _ask_viewer_context(batch, reader.viewer)
     batch.execute(check_revisions=True)
     return ReaderFacts(reader.viewer, reader.filter_context, filters()), context()
-
-
-def spaced(items: Sequence[T], promotion_of: Callable[[T], Promotion | None]) -> list[T]:
-    """Of items from the top of a page down: a promoted one only below seven others, and seven below the last one.
-
-    So at most one in eight is promoted, never two in a row, and never the first.
-    """
-    kept, others = list[T](), 0
-    for item in items:
-        if promotion_of(item) is None:
-            others += 1
-        elif others < OTHERS_BETWEEN:
-            continue
-        else:
-            others = 0
-        kept.append(item)
-    return kept
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
