@@ -1,5 +1,6 @@
 """What is measured, put together, beside the bars; as tables and as JSON."""
 
+import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -66,13 +67,13 @@ class House:
         }
 
 
-def survey(root: Path, traces: Mapping[str, Trace], optional: Collection[str] = ()) -> House:
-    """Measure the files below `root`. `optional`: the apps in it that the core does without."""
+def survey(root: Path, traces: Mapping[str, Trace]) -> House:
+    """Measure the files below `root`."""
     product = [path for name in PRODUCT for path in python_files(root / name)]
     relative = [path.relative_to(root) for path in product]
     sources = {path.relative_to(root): path.read_text("utf-8") for path in product}
     folders = modules_by_folder(relative).most_common()
-    lines = dict(_by_app(root))
+    lines, optional = dict(_by_app(root)), _optional_apps(root)
     return House(
         lines,
         [
@@ -95,6 +96,16 @@ def survey(root: Path, traces: Mapping[str, Trace], optional: Collection[str] = 
         {str(path): names for path, names in ad_hoc_modules(relative).items()},
         underscore_names(sources, OWN),
     )
+
+
+def _optional_apps(root: Path) -> Collection[str]:
+    """Read, not imported: settings want an environment."""
+    tree = ast.parse((root / "feedsite/settings.py").read_text("utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "POSSIBLE_APPS":
+            found: list[str] = ast.literal_eval(node.value)
+            return found
+    raise LookupError("feedsite/settings.py names no POSSIBLE_APPS")
 
 
 def _by_app(root: Path) -> Iterator[tuple[str, Lines]]:
