@@ -56,7 +56,7 @@ def assemble_home(
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
     has_promotions = promoted and not cursor.ascending  # a share of a page is counted from its top
-    facts = facts_of_home(
+    complete_facts = facts_of_home(
         viewer,
         promotion_of=(
             promotions_for(viewer, batches.first) if has_promotions else nothing_promoted
@@ -69,7 +69,7 @@ def assemble_home(
         Reader(viewer, FilterContext.HOME),
         cursor=cursor,
         book=rulebook.HOME_RULES,
-        add_facts=facts,
+        complete_facts=complete_facts,
         batches=batches,
     )
 
@@ -129,5 +129,5 @@ def _facts(
 ) -> ReaderFacts:
     """For posts wherever they come from: of these home decides whether they may be on it, not whether they arrived."""
     facts = facts_now(viewer, FilterContext.HOME, found.relations)
-    add = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
-    return add(facts, found.items)
+    complete_facts = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
+    return complete_facts(facts, found.items)

@@ -20,7 +20,7 @@ class FoundJson(TypedDict):
 class SpeedJson(TypedDict):
     """Seconds from publication to delivery, of the newest deliveries of the last 24 hours; null without any."""
 
-    delivered: Annotated[int, "Readers."]
+    delivered: Annotated[int, "To how many readers."]
     p50_seconds: float | None
     p95_seconds: float | None
 

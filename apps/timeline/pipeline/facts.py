@@ -61,7 +61,7 @@ def facts_now(
 
 
 # Completes the facts when the posts of a page are known.
-AddFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
+CompleteFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
 
 
 def no_more(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
@@ -75,7 +75,7 @@ def facts_of_home(
     promotion_of: PromotionOf = nothing_promoted,
     recent_follows: Future[Mapping[int, float]] = dict,
     hides_read: bool = False,
-) -> AddFacts:
+) -> CompleteFacts:
     """What the rules of home ask for now; a query each for tags, lists and languages, of those who have any.
 
     Lists and languages are asked about each author once, however many rounds a page takes.
