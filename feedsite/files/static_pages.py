@@ -176,7 +176,11 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def privacy(request: HttpRequest) -> HttpResponse:
-    context = {"here": "about", "home_history_days": settings.HOME_HISTORY_DAYS}
+    context = {
+        "here": "about",
+        "home_history_days": settings.HOME_HISTORY_DAYS,
+        "import_keep_days": settings.IMPORT_KEEP_DAYS,
+    }
     return render(request, "privacy.html", context)
 
 
