@@ -3,8 +3,8 @@
 "No" is certain, "yes" means "ask the database". A record's segment follows from the POST's time, so one lookup answers
 and old segments expire whole. Without a complete filter, or when a chunk was lost, the answer is "unknown".
 
-**Chunks.** A segment consists of plain strings for GETBIT and BITCOUNT that fill one allocator class of Redis (64 KiB,
-header included). A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
+**Chunks.** A segment consists of plain strings, used as bitmaps, each just under 64 KiB, so that the allocator wastes
+nothing. A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
 number of positions is a prime, so that every stride visits k different bits. At its design load a segment gets a
 further layer with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at
 once, with their last bit set, and marking never makes one: a chunk without that bit was lost, and its marks with it.
@@ -79,7 +79,7 @@ class Sizing:
     def full_at(self) -> float:
         """The share of bits set at which a chunk needs another layer.
 
-        That of the design load, plus what chance adds: with 95 % probability (the 20) no chunk is fuller than this.
+        Chunks fill unevenly: it is that of the design load and a margin that none passes with 95 % probability (20).
         """
         records = POSITIONS / (8 * self.bytes_per_record)
         ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
@@ -341,7 +341,7 @@ def rebuild_cursor(name: str) -> str:
 def complete_until(name: str) -> int:
     """The second until which the live filter is complete; 0 when unknown.
 
-    It lies in the Redis of the marks: whatever loses these, or puts back older ones, does the same to it.
+    Stored in the same Redis as the marks, it is lost, or restored from a backup, together with them.
     """
     value: bytes | None = execute(existence(), [("HGET", META, f"{name}:whole")])[0]
     return int(value) if value and value.isdigit() else 0

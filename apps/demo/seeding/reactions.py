@@ -95,7 +95,7 @@ def _likes(world: World) -> Iterator[tuple[Member, Entry]]:
             continue
         if not world.makes_cast and member.person:
             continue
-        # 0.4 is half the variance, 0.9 squared: so the mean is `likes_each`
+        # log-normal with a sigma of 0.9: less half its square, about 0.4, the mean is `likes_each`
         count = min(MAX_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
         for _ in range(count):
             in_own_language = rng.random() < 0.8

@@ -127,7 +127,7 @@ class FeedItem:
 
     @property
     def can_quote(self) -> bool:
-        """Whether the viewer may quote it: public posts only, within the quote policy of the author."""
+        """Whether the viewer may quote it: their own posts, and open posts within the quote policy of the author."""
         return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
 
     @property

@@ -42,7 +42,7 @@ class Rule:
 
     The rest is how people are told. `who` is the handle, the tag, or the titles of filters in the text of the `reason`.
     `passes_by` is the answer (True: yes) to the `question` when the rule lets a post pass; `irrelevant` says why this
-    post passes whatever the answer. Two rules with the same question are one question of the checklist. Pages that
+    post passes whatever the answer. Rules that share a question are one line of the checklist on /explain. Pages that
     explain nothing have rules without words.
     """
 
