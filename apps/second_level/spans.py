@@ -45,7 +45,8 @@ logger = logging.getLogger(__name__)
 SETTLED_SECONDS = 300  # far longer than a transaction lives
 MAX_SPAN_ENTRIES = 20_000  # a reader who pages further starts a new span
 MAX_POSTS_OF_FOLLOWEE = 5_000  # added by a follow; with more the span is dropped
-MAX_ADDED_FOLLOWEES = 20  # follows whose event was missed or is late, added by a sync; with more the span is dropped
+# Follows whose event was missed or is late, added by a sync; with more the span is dropped.
+MAX_ADDED_FOLLOWEES = 20
 FOLLOWERS_BATCH = 5_000
 
 _REVISION = "SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(reader)s"
@@ -68,7 +69,7 @@ class Entries:
     def read(
         self, reader_id: int, *, newest: int | None, oldest: int, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids below `newest` and above `oldest`, newest first; None without a valid span up to `newest`."""
+        """Up to `count` ids below `newest` and above `oldest`, newest first; None without a valid span that far."""
         newest = MAX_ID if newest is None else newest
         covered = _read(reader_id, newest=newest, oldest=oldest, count=count, begins=BEGINS_BELOW)
         if covered is None:

@@ -229,7 +229,7 @@ class QuoteJson(TypedDict):
 
 
 class QuoteApprovalJson(TypedDict):
-    """Who may quote a status: a public or unlisted one, whoever its author allows; authors may always quote their own."""
+    """Who may quote a status: an open one, whoever its author allows; authors may always quote their own."""
 
     automatic: list[str]
     manual: list[str]

@@ -7,7 +7,7 @@
 2. Candidate ids, from these answers. Home makes further reads when a window is missing, for pulled authors, for posts
    with followed tags, and below the windows.
 3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
-   the rules have queued. Up to two more for what these posts repost, quote or answer, unless known from an earlier page.
+   the rules have queued. Up to two more for what these posts repost, quote or answer, unless an earlier page knew.
 4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last. What they drop is topped up:
    steps 2 to 4 are repeated.
 
