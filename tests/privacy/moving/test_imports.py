@@ -12,7 +12,7 @@ from apps.errors import Conflict, NotFound, TooMany
 from apps.events import leases
 from apps.events.leases import State
 from apps.graph.actions import follow_user
-from apps.graph.models import Block, Followee
+from apps.graph.models import Block, Followee, UserList
 from apps.notifications.models import Notification
 from apps.privacy.models import Import, ImportKind, ImportLine
 from apps.privacy.moving import imports
@@ -97,16 +97,15 @@ def test_a_worker_that_dies_leaves_whole_lines_and_the_next_one_goes_on(
     alice, people, file, monkeypatch
 ):
     row = asked(alice, "follows", file)
-    act, calls = do_line, []
+    save, calls = ImportLine.save, []
 
-    def dies(*args):
-        calls.append(args[2])
-        trace = act(*args)
+    def dies(line, **fields):
+        calls.append(line)
         if len(calls) == 3:  # after the deed, before its outcome
             raise SystemExit
-        return trace
+        save(line, **fields)
 
-    monkeypatch.setattr(imports, "do_line", dies)
+    monkeypatch.setattr(ImportLine, "save", dies)
     with pytest.raises(SystemExit):
         imports.run_due(limit=1)
     assert outcomes(row) == ["done"] * 2 + ["waiting"] * 3
@@ -231,6 +230,15 @@ def test_only_ones_own(alice, bob, page_of):
         assert browser.get(path).status_code == 404
     assert browser.post(f"{PAGE}/{row.pk}/undo").status_code == 404
     assert page_of(None).get(f"{PAGE}/{row.pk}").status_code == 302
+
+
+def test_a_list_that_was_made_is_gone_after_its_members(alice, bob, carol):
+    follow_user(alice, bob)
+    follow_user(alice, carol)
+    row = run(asked(alice, "lists", "Cooks,bob\nCooks,carol\n"))
+    assert outcomes(row) == ["done", "done"]
+    run(undo_import(alice, row.pk))
+    assert not UserList.objects.filter(owner=alice).exists()
 
 
 def test_undoing_is_offered_where_something_was_done(alice, bob, page_of):
