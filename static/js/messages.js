@@ -2,11 +2,8 @@
 
 const END = 200; // pixels: who reads further up is left there
 const talk = () => document.getElementById("talk");
-const isAtEnd = () => innerHeight + scrollY > document.documentElement.scrollHeight - END;
-
-function toEnd() {
-  scrollTo({ top: document.documentElement.scrollHeight });
-}
+const isAtEnd = () => talk().getBoundingClientRect().bottom < innerHeight + END;
+const toEnd = () => talk().scrollIntoView({ block: "end" });
 
 // The newest page takes the place of what it has; older messages that were opened stay. Whom the box writes to stays
 // what its reader saw there.

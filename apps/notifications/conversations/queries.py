@@ -61,6 +61,10 @@ class ConversationItem:
         return len(self.people) > 1
 
     @property
+    def names(self) -> str:
+        return ", ".join(person.name for person in self.people[:NAMED])
+
+    @property
     def others(self) -> int:
         """How many are not named where there is little room."""
         return max(0, len(self.people) - NAMED)
