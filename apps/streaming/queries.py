@@ -103,12 +103,13 @@ def events_of_conversation(
     conversation = conversation_with_last_post(listener, post_id) if listener else None
     if conversation is None:
         return []
+    said = _text(conversation_json(conversation))
     changed = _text({"id": str(conversation.id)})
-    events = [StreamEvent(listener_id, frozenset({USER}), "feedsite.conversation", changed)]
-    if is_new:
-        said = _text(conversation_json(conversation))
-        events.append(StreamEvent(listener_id, frozenset({DIRECT}), "conversation", said))
-    return events
+    events = [
+        StreamEvent(listener_id, frozenset({DIRECT}), "conversation", said),
+        StreamEvent(listener_id, frozenset({USER}), "feedsite.conversation", changed),
+    ]
+    return events if is_new else events[1:]
 
 
 def events_of_markers(listener_id: int) -> list[StreamEvent]:
