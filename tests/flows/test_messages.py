@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from apps.graph.actions import follow_user
 from apps.notifications.conversations.actions import begin, mark_read
 from apps.notifications.models import Conversation
 from apps.posts.actions.drafts import Draft
@@ -15,7 +16,8 @@ BOX = "#box textarea[name=body]"
 
 @pytest.fixture
 def said(author, reader):
-    """`said(text)`: the author writes to the reader."""
+    """`said(text)`: the author writes to the reader, who follows them."""
+    follow_user(reader, author)
     return lambda text: begin(author, [reader], Draft(text), idempotency_key="")
 
 
@@ -42,10 +44,10 @@ def test_what_is_said_and_seen_is_there_at_once(author, reader, streamed, said, 
         expect(page.locator(".col-nav [data-mail] .count")).to_have_count(0)
         page.press(BOX, "Enter")
         expect(page.locator(".bubble.own .content")).to_have_text("not sent yet")
-        expect(page.locator(".mark")).to_have_text("Sent")
+        expect(page.locator(".told")).to_have_text("Sent")
         expect(page.locator(BOX)).to_be_focused()
         mark_read(author, _talk(author))
-        expect(page.locator(".mark")).to_have_text("Seen")
+        expect(page.locator(".told")).to_have_text("Seen")
 
 
 def test_the_badge_moves_on_other_pages(reader, streamed, said, visit):

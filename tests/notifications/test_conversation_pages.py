@@ -78,9 +78,9 @@ def test_writing_in_one(alice, bob, talk, page_of):
     assert answer["Location"] == f"{_address(bob)}#m{post.pk}"
     assert (post.body, post.reply_to_id) == ("@alice Yes.", talk.pk)
     page = browser.get(_address(bob)).text
-    assert "Sent</li>" in page
+    assert "Sent</span>" in page
     page_of(alice).get(_address(alice))
-    assert "Seen</li>" in browser.get(_address(bob)).text
+    assert "Seen</span>" in browser.get(_address(bob)).text
     in_place = browser.post(_address(bob), box, headers={"HX-Request": "true"})
     assert in_place.status_code == 200
     assert "<html" not in in_place.text
@@ -185,6 +185,6 @@ def test_a_page_costs_the_same_for_many(alice, bob, page_of, django_assert_max_n
     for person in people:
         delivered(person, "@bob", visibility="mentioned")
     browser.get("/conversations")
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         assert browser.get("/conversations").text.count('class="talk') == 13
     deliver()
