@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from apps.graph.actions import follow_user
@@ -10,6 +11,7 @@ from apps.notifications.models import Conversation
 from apps.posts.models import Post
 from tests.support.factories import deliver, delivered, make_user
 from tests.support.pages import EMPTY, ERROR, QUESTION
+from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
 
@@ -118,7 +120,9 @@ def test_a_new_message_by_search_without_scripts(alice, bob, carol, page_of):
     sent = browser.post("/conversations/new", {"to": ["carol", "alice"], "body": "Dinner?"})
     assert sent["Location"] == _address(bob)
     assert Post.objects.get(author=bob).body == "@carol @alice Dinner?"
-    assert "<html" not in browser.get("/conversations/new?q=car", headers={"HX-Request": "true"}).text
+    assert (
+        "<html" not in browser.get("/conversations/new?q=car", headers={"HX-Request": "true"}).text
+    )
 
 
 def test_the_button_of_a_profile_leads_to_the_conversation_there_is(alice, bob, talk, page_of):
@@ -129,9 +133,18 @@ def test_the_button_of_a_profile_leads_to_the_conversation_there_is(alice, bob, 
     assert page_of(bob).get("/conversations/new?to=nobody").status_code == 404
 
 
-def test_requests_are_apart(alice, carol, page_of):
+def test_a_picture_is_a_message(bob, talk, page_of):
+    file = SimpleUploadedFile("tea.png", picture(), "image/png")
+    sent = {"body": "", "seen": talk.pk, "file_1": file, "file_1_alt": "A pot of tea"}
+    assert page_of(bob).post(_address(bob), sent).status_code == 303
+    assert 'alt="A pot of tea"' in page_of(bob).get(_address(bob)).text
+
+
+def test_requests_are_apart(alice, carol, page_of, api_of):
     delivered(carol, "@alice You do not know me.", visibility="mentioned")
     browser = page_of(alice)
+    (told,) = api_of(alice).get("/api/v1/conversations").json()
+    assert told["feedsite"] == {"request": True, "muted": False}
     page = browser.get("/conversations").text
     assert "You do not know me." not in page
     assert "/conversations/requests" in page

@@ -398,7 +398,10 @@ ELSEWHERE: dict[str, str] = {
             "notifications/read",
             "notifications/requests/@<str:handle>/accept",
             "notifications/requests/@<str:handle>/dismiss",
-            *(f"conversations/<int:number>/{verb}" for verb in ("accept", "leave", "mute", "remove", "unmute")),
+            *(
+                f"conversations/<int:number>/{verb}"
+                for verb in ("accept", "leave", "mute", "remove", "unmute")
+            ),
             "api/v1/conversations/<int:conversation_id>/read",
             "announcements/<int:announcement_id>/dismiss",
             "api/v1/announcements/<int:announcement_id>/dismiss",

@@ -87,7 +87,7 @@ def _join(context: BrowserContext) -> None:
 
 
 def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
-    """List, feed, filter, circle, conversation, a post for later, an application; those that are there already are taken."""
+    """List, feed, filter, circle, conversation, a post for later, application; what is there already is taken."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
     if not api.get("/api/v1/circles"):

@@ -252,7 +252,13 @@ def test_looking_at_a_request_is_not_told(alice, carol):
 
 def test_only_ones_own_conversations_are_changed(alice, bob, carol):
     _begin(alice, bob)
-    for act in (mark_read, accept_request, mute_conversation, leave_conversation, remove_conversation):
+    for act in (
+        mark_read,
+        accept_request,
+        mute_conversation,
+        leave_conversation,
+        remove_conversation,
+    ):
         with pytest.raises(NotFound):
             act(carol, _talk(bob))
     with pytest.raises(NotFound):
