@@ -34,7 +34,7 @@ def _bubbles(html):
 
 
 def _seen(html):
-    return re.search(r'name="seen" value="(\d+)"', html)[1]
+    return re.findall(r'name="seen" value="(\d+)"', html)[0]
 
 
 def test_opening_one_reads_it(bob, talk, page_of):

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             model_name="conversation",
             index=models.Index(
                 condition=models.Q(
-                    ("is_unread", True), ("is_request", False), ("has_left", False)
+                    ("has_left", False), ("is_request", False), ("is_unread", True)
                 ),
                 fields=["user", "thread_id"],
                 name="conversation_unread",
