@@ -125,6 +125,8 @@ LISTS = {
     "/notifications/requests": "stranger{n}",
     "/notifications/requests/@nag": "Nag {n}",
     "/conversations": "Direct {n}",
+    "/conversations/requests": "Request {n}",
+    "/conversations/new?to=reader&q=fan": "fan{n}",
     "/@reader/followers": "fan{n}",
     "/@reader/following": "fan{n}",
     "/@reader/friends": "fan{n}",
@@ -197,6 +199,7 @@ OTHERS = {
     "api/x/audit", "api/x/audit/mine", "api/x/explain/statuses/<int:status_id>", "api/x/feeds/<int:feed_id>",
     "api/x/policies/<int:account_id>", "api/x/policies/site", "api/x/ranking/algorithm",
     "api/x/statuses/<int:status_id>/receipt", "api/x/topology", "audit", "conversations/<int:number>",
+    "conversations/<int:number>/leave",
     "explain/<post:post_id>", "explain/@<str:handle>", "explain/@<str:handle>/as-of", "home/check", "home/new",
     "home/page.zip", "notifications/unread", "p/<short:post_id>",
 }  # fmt: skip

@@ -181,6 +181,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     hides_activity = models.BooleanField(
         _("is kept out of activity pages"), default=False, db_default=False
     )
+    sends_on_enter = models.BooleanField(_("Enter sends a message"), default=True, db_default=True)
+    tells_seen = models.BooleanField(
+        _("tells and sees who has seen a message"), default=True, db_default=True
+    )
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)

@@ -22,6 +22,7 @@ CORE = frozenset({
     "", "home", "home/new", "public", "local", "lists/<int:list_id>", "bookmarks", "compose", "media/<path:name>",
     "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/media", "@<str:handle>/<post:post_id>",
     "notifications", "notifications/mentions", "notifications/unread", "conversations", "conversations/<int:number>",
+    "conversations/requests", "conversations/new",
     "login", "login/code", "metrics",
     "api/v1/timelines/home", "api/v1/timelines/public", "api/v1/timelines/list/<int:list_id>", "api/v1/bookmarks",
     "api/v1/statuses", "api/v1/statuses/<int:status_id>", "api/v1/statuses/<int:status_id>/context",

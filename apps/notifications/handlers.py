@@ -12,7 +12,7 @@ from apps.events.actions import Payload, handles
 from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
-from apps.notifications.conversations import add_post, update_last_post
+from apps.notifications.conversations.delivery import add_post, update_last_post
 from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import Notification, UnwantedKind, Verdict
 from apps.notifications.policy import verdict_on

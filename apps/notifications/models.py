@@ -155,6 +155,12 @@ class Conversation(models.Model):
     thread_id = models.BigIntegerField(_("thread"))
     last_post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
     is_unread = models.BooleanField(_("unread"), default=False)
+    # begun by a stranger, until `user` accepts it or writes in it
+    is_request = models.BooleanField(_("request"), default=False, db_default=False)
+    # what others write brings it back no more
+    has_left = models.BooleanField(_("left"), default=False, db_default=False)
+    # the newest message of which the others are told that `user` has seen it
+    seen_id = models.BigIntegerField(_("seen"), null=True, blank=True)
 
     class Meta:
         verbose_name, verbose_name_plural = _("conversation"), _("conversations")
@@ -162,6 +168,12 @@ class Conversation(models.Model):
         indexes = [
             models.Index(fields=["user", "-last_post"], name="conversation_list"),
             models.Index(fields=["last_post"], name="conversation_last"),
+            # counted for the badge of every page
+            models.Index(
+                fields=["user", "thread_id"],
+                condition=models.Q(is_unread=True, is_request=False, has_left=False),
+                name="conversation_unread",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -35,12 +36,28 @@ LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- constants
 
 
-# The same as a number, and the marker of home in the same statement.
-_NUMBER_OF_UNREAD = f"(SELECT count(*) FROM ({_UNREAD}) AS unread)"  # noqa: S608 -- a constant
+# `unread_messages`: conversations, without requests of strangers and muted ones.
+_UNREAD_CONVERSATIONS = f"""
+SELECT c.id FROM notifications_conversation c
+WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_left
+  AND NOT EXISTS (SELECT FROM posts_threadmute t WHERE t.user_id = c.user_id AND t.thread_id = c.thread_id)
+LIMIT {MAX_UNREAD}
+"""  # noqa: S608 -- a constant
+
+# Both as numbers, and the marker of home in the same statement.
+_NUMBERS_OF_UNREAD = f"""ARRAY[
+    (SELECT count(*) FROM ({_UNREAD}) AS unread), (SELECT count(*) FROM ({_UNREAD_CONVERSATIONS}) AS unread)]"""  # noqa: S608 -- constants
 _UNREAD_AND_HOME = f"""
-SELECT {_NUMBER_OF_UNREAD}, (
+SELECT {_NUMBERS_OF_UNREAD}, (
     SELECT last_read_id FROM notifications_readmarker WHERE user_id = %(viewer)s AND timeline = 'home')
 """  # noqa: S608 -- constants
+
+
+class Unread(NamedTuple):
+    """How much a viewer has not read, each at most 100; the names are those of templates."""
+
+    unread_notifications: int
+    unread_messages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +204,15 @@ def unread_count(
 
 
 def unread_expression(viewer: User | None) -> str:
-    """`unread_count` in SQL about `%(viewer)s`, for a statement that a page asks anyhow; NULL for visitors."""
-    return _NUMBER_OF_UNREAD if viewer else "NULL"
+    """The values of `Unread` in SQL about `%(viewer)s`, for a statement that a page asks anyhow; NULL for visitors."""
+    return _NUMBERS_OF_UNREAD if viewer else "NULL"
+
+
+def unread(viewer: User) -> Unread:
+    """One query."""
+    statement = f"SELECT {_NUMBERS_OF_UNREAD}"
+    [(numbers,)] = rows_of(statement, {"viewer": viewer.pk})
+    return Unread(*numbers)
 
 
 def home_read_id(viewer: User) -> int | None:
@@ -197,10 +221,10 @@ def home_read_id(viewer: User) -> int | None:
     return markers.values_list("last_read_id", flat=True).first()
 
 
-def unread_count_and_home_read_id(viewer: User) -> tuple[int, int | None]:
+def unread_and_home_read_id(viewer: User) -> tuple[Unread, int | None]:
     """Both in one query."""
-    [(unread, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk})
-    return unread, read_id
+    [(numbers, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk})
+    return Unread(*numbers), read_id
 
 
 def unread_notifications(

@@ -10,6 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -152,8 +153,9 @@ class Hub:
                 )
             elif name == "notified":
                 await self._deliver_notifications(ids["user_id"])
-            elif name == "conversed":
-                await self._deliver_conversation(ids["user_id"], ids["post_id"])
+            elif name in {"conversed", "seen"}:
+                is_new = name == "conversed"
+                await self._deliver_conversation(ids["user_id"], ids["post_id"], is_new=is_new)
             elif name == "marked":
                 if ids["user_id"] in self._by_listener:
                     self._deliver(
@@ -192,12 +194,12 @@ class Hub:
             self._newest_notification[listener_id] = newest
         self._deliver(events)
 
-    async def _deliver_conversation(self, listener_id: int, post_id: int) -> None:
+    async def _deliver_conversation(self, listener_id: int, post_id: int, *, is_new: bool) -> None:
         own = self._by_listener.get(listener_id, ())
-        if any(queries.DIRECT in connection.streams for connection in own):
-            self._deliver(
-                await self.run_in_thread(queries.events_of_conversation, listener_id, post_id)
-            )
+        told = {queries.DIRECT, queries.USER}
+        if any(not told.isdisjoint(connection.streams) for connection in own):
+            find = partial(queries.events_of_conversation, is_new=is_new)
+            self._deliver(await self.run_in_thread(find, listener_id, post_id))
 
     def _deliver(self, events: Iterable[StreamEvent]) -> None:
         for item in events:

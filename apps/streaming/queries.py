@@ -14,7 +14,7 @@ from apps.filters.models import FilterContext
 from apps.filters.queries import active_filters_of
 from apps.graph.models import RepliesPolicy, UserList
 from apps.graph.queries import exact_relations
-from apps.notifications.conversations import conversation_with_last_post
+from apps.notifications.conversations.queries import conversation_with_last_post
 from apps.notifications.queries import notifications_page, read_markers
 from apps.oauth.queries import Bearer, bearer_of
 from apps.pagination import Cursor
@@ -93,17 +93,23 @@ def events_of_notifications(listener_id: int, after: int) -> tuple[int, list[Str
     return max(after, page.newer or 0), events
 
 
-def events_of_conversation(listener_id: int, post_id: int) -> list[StreamEvent]:
-    """The last message of a conversation; nothing when it is hidden from the listener or not the last."""
+def events_of_conversation(
+    listener_id: int, post_id: int, *, is_new: bool = True
+) -> list[StreamEvent]:
+    """The last message of a conversation, or that somebody has seen it; nothing when it is hidden from the listener or
+    not the last. Mastodon has no event for what is seen, and tells of messages on a stream of their own.
+    """
     listener = users_by_id([listener_id]).get(listener_id)
     conversation = conversation_with_last_post(listener, post_id) if listener else None
     if conversation is None:
         return []
-    return [
-        StreamEvent(
-            listener_id, frozenset({DIRECT}), "conversation", _text(conversation_json(conversation))
-        )
+    said = _text(conversation_json(conversation))
+    changed = _text({"id": str(conversation.id)})
+    events = [
+        StreamEvent(listener_id, frozenset({DIRECT}), "conversation", said),
+        StreamEvent(listener_id, frozenset({USER}), "feedsite.conversation", changed),
     ]
+    return events if is_new else events[1:]
 
 
 def events_of_markers(listener_id: int) -> list[StreamEvent]:

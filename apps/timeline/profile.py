@@ -76,7 +76,7 @@ class ProfileHead:
     owner: User
     relationship: Relationship
     pinned_ids: list[int]
-    badge: int | None
+    badge: list[int] | None
 
 
 def profile_head(handle: str, viewer_id: int | None, *, badge: str = "NULL") -> ProfileHead:

@@ -1,5 +1,6 @@
 """Context processors: the site, the viewer, their unread notifications."""
 
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.utils.functional import SimpleLazyObject
 from apps.accounts.models import Theme
 from apps.deadline import behind, missing
 from apps.http.requests import viewer_of
-from apps.notifications.queries import unread_count
+from apps.notifications.queries import unread as unread_of
 from apps.web.post_card import Appearance
 from feedcache.connections import has_open_breaker
 
@@ -44,8 +45,12 @@ def _theme_of(request: HttpRequest) -> str:
 
 
 def unread(request: HttpRequest) -> dict[str, Any]:
-    """`unread_notifications`, counted only when a template renders it."""
+    """`unread_notifications` and `unread_messages`, counted together and only when a template renders one of them."""
     user = viewer_of(request)
     if user is None:
-        return {"unread_notifications": 0}
-    return {"unread_notifications": SimpleLazyObject(lambda: unread_count(user))}
+        return {"unread_notifications": 0, "unread_messages": 0}
+    counted = cache(lambda: unread_of(user))
+    return {
+        "unread_notifications": SimpleLazyObject(lambda: counted().unread_notifications),
+        "unread_messages": SimpleLazyObject(lambda: counted().unread_messages),
+    }

@@ -19,7 +19,7 @@ from apps.web.account import (
 from apps.web.audit import as_of, check, explain
 from apps.web.discovery import oembed, sitemaps, well_known
 from apps.web.hooks import PAGES
-from apps.web.notifications import conversations, notifications
+from apps.web.notifications import conversations, messages, notifications
 from apps.web.people import groups, profile, relationships, reports
 from apps.web.posts import compose, edit, post, reactions, scheduled
 from apps.web.timelines import (
@@ -214,10 +214,26 @@ urlpatterns: list[URLPattern] = [
     path(
         "notifications/mentions", notifications.notifications, {"mentions": True}, name="mentions"
     ),
-    # conversations
+    # messages
     path("conversations", conversations.conversations, name="conversations"),
-    path("conversations/<int:number>", conversations.open_conversation, name="conversation"),
-    path("conversations/<int:number>/remove", conversations.remove, name="conversation_remove"),
+    path(
+        "conversations/requests",
+        conversations.conversations,
+        {"requests": True},
+        name="conversation_requests",
+    ),
+    path("conversations/new", messages.new, name="new_message"),
+    path("conversations/<int:number>", messages.conversation, name="conversation"),
+    path("conversations/<int:number>/leave", conversations.leave, name="conversation_leave"),
+    *[
+        path(
+            f"conversations/<int:number>/{verb}",
+            conversations.act,
+            {"verb": verb},
+            name=f"conversation_{verb}",
+        )
+        for verb in conversations.ACTS
+    ],
     # streaming
     path("streams/ticket", streaming.stream_ticket, name="stream_ticket"),
     # graph

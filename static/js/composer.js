@@ -93,8 +93,11 @@ class Composer {
   }
 
   pressed(event) {
-    const sends = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-    if (sends && !this.button.disabled) this.form.requestSubmit(this.button);
+    const isBare = "enter" in this.form.dataset && event.target === this.area && !event.shiftKey && !event.isComposing;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey || isBare)) {
+      event.preventDefault();
+      if (!this.button.disabled) this.form.requestSubmit(this.button);
+    }
     if (event.key === "Escape" && this.form.matches(".below")) this.close();
   }
 

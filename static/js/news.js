@@ -21,20 +21,24 @@ export function listen({ bell, pill }) {
 
   // --- how many are unread: in the menus, in the title, in other tabs ---
 
-  function show(number) {
-    for (const link of document.querySelectorAll("[data-bell]")) {
-      link.querySelector(".count")?.remove();
-      if (number) link.append(badge(number, bell.dataset.word));
+  function show([number, messages]) {
+    for (const [links, unread] of [["[data-bell]", number], ["[data-mail]", messages]]) {
+      for (const link of document.querySelectorAll(links)) {
+        link.querySelector(".count")?.remove();
+        if (unread) link.append(badge(unread, bell.dataset.word));
+      }
     }
     document.title = number ? `(${number}) ${title}` : title;
   }
 
+  const shown = (name) => document.querySelector(`${name} .count`)?.lastChild.textContent ?? "";
+
   async function count() {
     const answer = await fetch(bell.dataset.unread).catch(() => null);
     if (answer?.status !== 200) return;
-    const number = await answer.text();
-    show(number);
-    tabs?.postMessage(number);
+    const numbers = (await answer.text()).split("\n");
+    show(numbers);
+    tabs?.postMessage(numbers);
   }
 
   function meet() {
@@ -49,7 +53,7 @@ export function listen({ bell, pill }) {
   }
 
   meet();
-  const now = bell.querySelector(".count")?.lastChild.textContent ?? "";
+  const now = [shown("[data-bell]"), shown("[data-mail]")];
   show(now);
   tabs?.postMessage(now); // reading them on one page clears it on the others
 
@@ -89,6 +93,10 @@ export function listen({ bell, pill }) {
     source.addEventListener("feedsite.markers", ({ data }) => marked(JSON.parse(data).home?.last_read_id));
     source.addEventListener("update", look);
     source.addEventListener("notification", ring);
+    source.addEventListener("feedsite.conversation", ({ data }) => {
+      document.dispatchEvent(new CustomEvent("conversed", { detail: JSON.parse(data).id }));
+      ring();
+    });
     source.onopen = () => {
       wait = FIRST_WAIT;
       heard(true);

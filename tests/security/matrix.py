@@ -225,8 +225,8 @@ class Matrix:
         if surface.path in rows:
             for row in orjson.loads(answer.body)[:3]:
                 yield Surface(f"{rows[surface.path]}{row['id']}", "notifications")
-        if surface.path == "/conversations":
-            for number in re.findall(r'href="/conversations/([0-9]+)"', answer.body)[:3]:
+        if surface.path in {"/conversations", "/conversations/requests"}:
+            for number in re.findall(r'href="/conversations/([0-9]+)#', answer.body)[:3]:
                 yield Surface(f"/conversations/{number}", "page of notifications")
 
     def _places(self, viewer: str) -> dict[str, Any]:

@@ -94,7 +94,7 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
     ("page around the root", "/@vfriend/{root}", ("", "/likes", "/reposts", "/quotes", "/history")),
     ("page of notifications", "/", (
         "notifications", "notifications/mentions", "notifications/requests", "notifications/requests/@vauthor",
-        "conversations")),
+        "conversations", "conversations/requests", "conversations/new?to=vauthor&q=")),
     ("page of search and trends", "/", (
         "search?q=said", "search?q=said&type=statuses", "search?q=tq&type=hashtags", "search?q=river", "search",
         "explore",
@@ -400,7 +400,10 @@ ELSEWHERE: dict[str, str] = {
             "notifications/read",
             "notifications/requests/@<str:handle>/accept",
             "notifications/requests/@<str:handle>/dismiss",
-            "conversations/<int:number>/remove",
+            *(
+                f"conversations/<int:number>/{verb}"
+                for verb in ("accept", "leave", "mute", "remove", "unmute")
+            ),
             "api/v1/conversations/<int:conversation_id>/read",
             "announcements/<int:announcement_id>/dismiss",
             "api/v1/announcements/<int:announcement_id>/dismiss",

@@ -166,8 +166,13 @@ def test_what_is_said_last_among_mentioned_people_is_told_to_those_who_may_see_i
     alice, bob, carol
 ):
     first = delivered(alice, "@bob @carol hello", visibility="mentioned")
-    [news] = events_of_conversation(bob.pk, first.pk)
+    [news, changed] = events_of_conversation(bob.pk, first.pk)
     body = json.loads(news.payload)
+    assert (changed.event, changed.streams) == ("feedsite.conversation", frozenset({HOME}))
+    assert json.loads(changed.payload) == {"id": body["id"]}
+    assert events_of_conversation(bob.pk, first.pk, is_new=False) == [
+        changed
+    ]  # somebody has seen it
     assert (news.event, news.streams) == ("conversation", frozenset({DIRECT}))
     assert (body["last_status"]["id"], body["unread"]) == (str(first.pk), True)
     assert {person["acct"] for person in body["accounts"]} == {"alice", "carol"}

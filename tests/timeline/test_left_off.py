@@ -12,7 +12,7 @@ from apps.events import live
 from apps.graph.actions import follow_user
 from apps.notifications.actions import change_policy, mark_read
 from apps.notifications.models import ReadMarker
-from apps.notifications.queries import home_read_id, unread_count_and_home_read_id
+from apps.notifications.queries import home_read_id, unread_and_home_read_id
 from apps.pagination import id_after
 from apps.posts.actions.publish import delete_post
 from feedcache.ids import first_id_at
@@ -183,9 +183,9 @@ def test_the_badge_and_the_marker_are_one_query(alice, bob, posts, django_assert
     deliver()
     left_at(bob, posts[4])
     with django_assert_num_queries(1):
-        assert unread_count_and_home_read_id(bob) == (2, posts[4])
+        assert unread_and_home_read_id(bob) == ((2, 0), posts[4])
     change_policy(bob, for_not_following="filter")
-    assert unread_count_and_home_read_id(user_by_id(bob.pk)) == (2, posts[4])
+    assert unread_and_home_read_id(user_by_id(bob.pk)) == ((2, 0), posts[4])
 
 
 def test_a_page_that_begins_to_listen_hears_what_was_read_elsewhere(bob, page_of):

@@ -91,7 +91,7 @@ def _join(context: BrowserContext) -> None:
 
 
 def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
-    """List, feed, filter, circle, a post for later, an application; those that are there already are taken."""
+    """List, feed, filter, circle, conversation, a post for later, application; what is there already is taken."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
     if not api.get("/api/v1/circles"):
@@ -109,6 +109,7 @@ def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
         "post": _richest_post(api, cast.author),
         "own_post": _richest_post(api, cast.viewer),
         "tag": cast.tag,
+        "conversation": _conversation(context, api, cast.author),
         "list": _list(api, author["id"]),
         "feed": _first(api, "/api/x/feeds", {**FEED, "include_people[]": cast.author}),
         "filter": _first(api, "/api/v2/filters", FILTER),
@@ -139,6 +140,13 @@ def _richest_post(api: "_Api", handle: str) -> str:
     posts = api.get(f"/api/v1/accounts/{person['id']}/statuses?exclude_reblogs=true&limit=40")
     best = max(posts, key=lambda post: (bool(post["media_attachments"]), post["replies_count"]))
     return str(best["id"])
+
+
+def _conversation(context: BrowserContext, api: "_Api", handle: str) -> str:
+    if not api.get("/api/v1/conversations"):
+        message = {"to": handle, "body": "Are you coming on Saturday?"}
+        submit(context, f"/conversations/new?to={handle}&q=", message)
+    return str(api.get("/api/v1/conversations")[0]["id"])
 
 
 def _list(api: "_Api", member: str) -> str:

@@ -8,7 +8,7 @@ from apps.api.entities.status import StatusJson, status_json
 from apps.audit.explain import Explanation
 from apps.audit.models import Kind
 from apps.audit.own_page.check import PageCheck
-from apps.notifications.conversations import ConversationItem
+from apps.notifications.conversations.queries import ConversationItem
 from apps.timeline.fanout.author_receipts import AuthorReceipt
 from apps.timeline.history.catch_up import CatchUp
 from apps.timeline.models import Mode
@@ -169,6 +169,13 @@ def catch_up_json(found: CatchUp, last_read_id: int | None) -> CatchUpJson:
     }
 
 
+class ConversationFeedsiteJson(TypedDict):
+    """What Mastodon does not have."""
+
+    request: Annotated[bool, "Begun by a stranger, and neither accepted nor answered."]
+    muted: bool
+
+
 class ConversationJson(TypedDict):
     """A thread among mentioned people."""
 
@@ -176,6 +183,7 @@ class ConversationJson(TypedDict):
     unread: bool
     accounts: list[AccountJson]
     last_status: StatusJson
+    feedsite: ConversationFeedsiteJson
 
 
 def conversation_json(conversation: ConversationItem) -> ConversationJson:
@@ -184,6 +192,7 @@ def conversation_json(conversation: ConversationItem) -> ConversationJson:
         "unread": conversation.is_unread,
         "accounts": [account_json(person) for person in conversation.people],
         "last_status": status_json(conversation.item),
+        "feedsite": {"request": conversation.is_request, "muted": conversation.is_muted},
     }
 
 

@@ -36,12 +36,8 @@ from apps.errors import BadRequest
 from apps.graph.groups.queries import own_group
 from apps.graph.models import UserList
 from apps.http import requests
-from apps.notifications.conversations import (
-    conversations_page,
-    get_conversation,
-    mark_read,
-    remove_conversation,
-)
+from apps.notifications.conversations.actions import mark_read, remove_conversation
+from apps.notifications.conversations.queries import conversations_page, get_conversation
 from apps.notifications.queries import home_read_id
 from apps.pagination import Cursor, Page, parse_moment
 from apps.tags.names import normalize

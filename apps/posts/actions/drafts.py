@@ -19,6 +19,7 @@ from apps.posts.content.text import (
     is_too_long,
     mentioned_handles,
     tags,
+    without_handles,
 )
 from apps.posts.models import Kind, Medium, QuotePolicy, Visibility
 from apps.posts.visibility import narrowest
@@ -98,15 +99,19 @@ class Draft:
         return cls(**{**data, "poll": PollDraft(**poll) if poll else None})
 
 
-def clean_body(text: str, *, required: bool) -> str:
-    """The text as it is stored; Invalid when it is too long, or empty though required."""
+def clean_body(text: str, *, required: bool, visibility: str) -> str:
+    """The text as it is stored; Invalid when it is too long, or empty though required.
+
+    The mentions that a post for mentioned people begins with are its address, and do not count.
+    """
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
     body = normalise(text)
     if required and not is_visible(body):
         raise invalid("status", _("Write something first."), "blank")
     maximum = settings.POST_MAX_CHARACTERS
-    if is_too_long(body, maximum):
+    counted = without_handles(body) if visibility == Visibility.MENTIONED else body
+    if is_too_long(counted, maximum):
         raise invalid("status", _("At most %(count)d characters.") % {"count": maximum}, "too_long")
     if len(mentioned_handles(body)) > MAX_MENTIONS or len(tags(body)) > MAX_TAGS:
         raise invalid("status", _("Too many mentions or tags."), "too_many_entities")
@@ -116,7 +121,7 @@ def clean_body(text: str, *, required: bool) -> str:
 def clean_draft(draft: Draft) -> str:
     """The stored text of a draft; Invalid for every rule that needs no transaction."""
     pictures = len(draft.pictures) + len(draft.media_ids)
-    body = clean_body(draft.body, required=not pictures)
+    body = clean_body(draft.body, required=not pictures, visibility=draft.visibility)
     check_labels(draft.visibility, draft.content_warning, pictures)
     check_quote_policy(draft.quote_policy)
     check_unique(draft.media_ids)

@@ -85,7 +85,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
         for change in edit.pictures:
             check_picture(change.alt, change.focus)
         pictures = rearrange(post, edit.media_ids, edit.pictures)
-        post.body = clean_body(body, required=not pictures)
+        post.body = clean_body(body, required=not pictures, visibility=post.visibility)
         _relabel(post, edit, pictures)
         if edit.poll is not None:
             _replace_poll(post, edit.poll, pictures)

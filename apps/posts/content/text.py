@@ -121,6 +121,19 @@ def mentioned_handles(text: str) -> list[str]:
     )
 
 
+def without_handles(text: str, handles: Collection[str] | None = None) -> str:
+    """A text without the mentions that it begins with, of `handles` only, if given: they say whom a message is for."""
+    end = 0
+    for segment in segments(text):
+        is_named = segment.kind == "mention" and (handles is None or segment.value in handles)
+        next_end = end + len(segment.text)
+        is_apart = next_end == len(text) or text[next_end].isspace()
+        if segment.text.strip() and not (is_named and is_apart):
+            break
+        end = next_end
+    return text[end:].lstrip()
+
+
 def tags(text: str) -> list[str]:
     """The hashtags of a text as written, without duplicates, in order."""
     return list(dict.fromkeys(segment.value for segment in segments(text) if segment.kind == "tag"))

@@ -132,7 +132,8 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
         form = PrivacyForm(request.POST)  # an unchecked box sends nothing
         form.full_clean()
         set_locked(request.user, locked=form.cleaned_data["is_locked"])
-        update_settings(request.user, hides_activity=form.cleaned_data["hides_activity"])
+        names = ("hides_activity", "tells_seen")
+        update_settings(request.user, **{name: form.cleaned_data[name] for name in names})
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
     context = {"form": form, "waiting": requests_count(request.user)}

@@ -272,6 +272,9 @@ class WritingForm(forms.Form):
     asks_for_alt = forms.BooleanField(
         label=_("Ask me when a picture has no description"), required=False
     )
+    sends_on_enter = forms.BooleanField(
+        label=_("Enter sends a message; Shift and Enter begin a new line"), required=False
+    )
     keys = forms.ChoiceField(
         label=_("Keyboard shortcuts"), choices=Keys.choices, widget=forms.RadioSelect
     )

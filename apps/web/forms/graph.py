@@ -44,6 +44,10 @@ class PrivacyForm(forms.Form):
         label=_("Keep what I like, repost and follow off the activity pages of others"),
         required=False,
     )
+    tells_seen = forms.BooleanField(
+        label=_("Tell people that I have seen their messages, and tell me who has seen mine"),
+        required=False,
+    )
 
 
 class LanguagesForm(forms.Form):

@@ -248,14 +248,17 @@ def circle_id_of(text: str) -> int | None:
 
 
 def composer_context(form: EditForm, pictures: Sequence[DisplayedPicture] = ()) -> dict[str, Any]:
+    return {"form": form, "idempotency_key": str(uuid4()), **picture_context(pictures)}
+
+
+def picture_context(pictures: Sequence[DisplayedPicture]) -> dict[str, Any]:
+    """What stands in every box for writing: its pictures, and how much fits in."""
     takes_video = is_available()
     types = [*PICTURE_TYPES, *VIDEO_TYPES, *AUDIO_TYPES] if takes_video else PICTURE_TYPES
     return {
         "takes_video": takes_video,
         "media_types": ",".join(types),
-        "form": form,
         "max_characters": settings.POST_MAX_CHARACTERS,
-        "idempotency_key": str(uuid4()),
         "pictures": pictures,
         "file_names": file_names(len(pictures)),
     }

@@ -1,48 +1,77 @@
-"""The list of conversations."""
+"""The list of conversations, the requests of strangers, and what members do with a conversation."""
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.http.requests import AuthenticatedRequest, SeeOther, login_required
-from apps.notifications.conversations import (
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    require_get_or_post,
+)
+from apps.notifications.conversations import actions
+from apps.notifications.conversations.queries import (
     conversations_page,
     get_conversation,
-    mark_read,
-    remove_conversation,
+    waiting_requests,
 )
 from apps.pagination import Cursor
 
+ACTS = {
+    "accept": actions.accept_request,
+    "mute": actions.mute_conversation,
+    "unmute": actions.unmute_conversation,
+    "remove": actions.remove_conversation,
+}
+SAID = {
+    "mute": gettext_lazy("Muted. You are not told of what is written here."),
+    "unmute": gettext_lazy("No longer muted."),
+    "remove": gettext_lazy("Removed. What is said in it next brings it back."),
+}
+
 
 @require_safe
 @login_required
-def conversations(request: AuthenticatedRequest) -> HttpResponse:
-    page = conversations_page(request.user, Cursor.from_query(request.GET))
-    context = {"page": page, "here": "notifications", "feed_url": request.path}
-    template = (
-        "notifications/conversations/_page.html"
-        if request.htmx
-        else "notifications/conversations/list.html"
-    )
-    return render(request, template, context)
-
-
-@require_safe
-@login_required
-def open_conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Redirect to the newest post, and mark the conversation as read."""
-    conversation = get_conversation(request.user, number)
-    if request.method == "GET":
-        mark_read(request.user, number)
-    return SeeOther(f"{conversation.item.url}#p{conversation.item.id}")
+def conversations(request: AuthenticatedRequest, *, requests: bool = False) -> HttpResponse:
+    page = conversations_page(request.user, Cursor.from_query(request.GET), requests=requests)
+    context = {
+        "page": page,
+        "here": "messages",
+        "feed_url": request.path,
+        "requests": requests,
+    }
+    if request.htmx:
+        return render(request, "notifications/conversations/_page.html", context)
+    context["waiting"] = waiting_requests(request.user)
+    return render(request, "notifications/conversations/list.html", context)
 
 
 @require_POST
 @login_required
-def remove(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Remove the conversation from the list; its posts stay."""
-    remove_conversation(request.user, number)
-    messages.success(request, _("Removed. What is said in it next brings it back."))
+def act(request: AuthenticatedRequest, number: int, verb: str) -> HttpResponseBase:
+    ACTS[verb](request.user, number)
+    if verb in SAID:
+        messages.success(request, SAID[verb])
+    return SeeOther("/conversations" if verb == "remove" else f"/conversations/{number}")
+
+
+@require_get_or_post
+@login_required
+def leave(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
+    """Ask first: nothing but writing in it brings a conversation back that one has left."""
+    conversation = get_conversation(request.user, number)
+    if request.method != "POST":
+        context = {
+            "conversation": conversation,
+            "back": f"/conversations/{number}",
+            "here": "messages",
+            "hide_compose_button": True,
+        }
+        return render(request, "notifications/conversations/leave.html", context)
+    actions.leave_conversation(request.user, number)
+    messages.success(request, _("You have left the conversation."))
     return SeeOther("/conversations")

@@ -43,7 +43,7 @@ from apps.notifications.queries import (
     latest_notification_id,
     notifications_page,
     policy_of,
-    unread_count,
+    unread,
 )
 from apps.pagination import Cursor
 from apps.timeline.pipeline.items import FeedItem
@@ -117,11 +117,12 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
 @require_safe
 @never_cache
 def unread_badge(request: SiteRequest) -> HttpResponse:
-    """The number in the menu; 204 for visitors."""
+    """The numbers in the menu, of notifications and of messages, a line each; 204 for visitors."""
     viewer = viewer_of(request)
     if viewer is None:
         return HttpResponse(status=204)
-    return HttpResponse(badge(unread_count(viewer)), content_type="text/plain; charset=utf-8")
+    lines = "\n".join(badge(number) for number in unread(viewer))
+    return HttpResponse(lines, content_type="text/plain; charset=utf-8")
 
 
 @require_POST

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from apps.graph.familiar_followers import ask_familiar_names
 from apps.http.requests import SiteRequest, viewer_of
-from apps.notifications.queries import unread_expression
+from apps.notifications.queries import Unread, unread_expression
 from apps.pagination import Cursor
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Batches
@@ -64,5 +64,5 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
         "url": owner.url,
     }
     if head.badge is not None:
-        context["unread_notifications"] = head.badge
+        context |= Unread(*head.badge)._asdict()
     return render_feed(request, "timeline/profile.html", page, **context)

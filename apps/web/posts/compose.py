@@ -67,7 +67,7 @@ def publish(request: AuthenticatedRequest) -> HttpResponseBase:
     """Publish or schedule; after an error the form keeps the text and the uploaded pictures."""
     form, picture_form = form_of(request, request.POST), PictureForm.of(request)
     if "take_out" in request.POST:
-        remaining = _without_removed(request, picture_form)
+        remaining = without_removed(request, picture_form)
         return composer(request, form, save_pictures(request.user, remaining))
     pictures = None
     try:
@@ -211,7 +211,7 @@ def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
     )
 
 
-def _without_removed(request: AuthenticatedRequest, form: PictureForm) -> PictureForm:
+def without_removed(request: AuthenticatedRequest, form: PictureForm) -> PictureForm:
     """The form without the picture that its author wants to remove."""
     ids = {str(change.id): change.id for change in form.changes}
     picture_id = ids.get(request.POST["take_out"])

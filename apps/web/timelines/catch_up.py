@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from apps.errors import BadRequest
 from apps.http.requests import AuthenticatedRequest, login_required
-from apps.notifications.queries import unread_count_and_home_read_id
+from apps.notifications.queries import unread_and_home_read_id
 from apps.timeline.history import catch_up as timeline
 
 ORDERS = ("author", "reactions")
@@ -20,13 +20,13 @@ def catch_up(request: AuthenticatedRequest) -> HttpResponse:
     order = request.GET.get("by") or ORDERS[0]
     if order not in ORDERS:
         raise BadRequest(_("Choose one of the list."))
-    unread, read_id = unread_count_and_home_read_id(request.user)
+    unread, read_id = unread_and_home_read_id(request.user)
     context = {
         "found": timeline.catch_up(request.user, read_id),
         "order": order,
         "read_id": read_id,
         "days": timeline.MAX_DAYS,
-        "unread_notifications": unread,
+        **unread._asdict(),
         "here": "home",
         "hide_compose_button": True,
     }

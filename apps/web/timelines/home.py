@@ -24,7 +24,7 @@ from apps.http.requests import (
 from apps.languages import page_language
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
-from apps.notifications.queries import unread_count_and_home_read_id
+from apps.notifications.queries import unread_and_home_read_id
 from apps.pagination import Cursor, Page
 from apps.timeline.history.unread import ReadPosition, get_activity, may_have_unread
 from apps.timeline.home import home_timeline
@@ -97,9 +97,9 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
     """Where the line "You left off here" is on a page, and what is offered where it is not; and the badge."""
-    unread, read_id = unread_count_and_home_read_id(viewer)
+    unread, read_id = unread_and_home_read_id(viewer)
     context = {
-        "unread_notifications": unread,
+        **unread._asdict(),
         "has_place": True,
         "read_id": read_id or "",
         "newer": str(page.newer),

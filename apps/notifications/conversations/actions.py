@@ -1,0 +1,147 @@
+"""What members do with their conversations: write in them, read, mute, leave and remove them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.errors import NotAllowed, NotFound, invalid
+from apps.events.live import announce
+from apps.graph.queries import exact_relations
+from apps.notifications.actions import accept_notifications_from
+from apps.notifications.conversations.delivery import add_post
+from apps.notifications.conversations.queries import (
+    conversation_with,
+    get_conversation,
+    people_of,
+)
+from apps.notifications.models import Conversation
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.mute_thread import mute_thread, unmute_thread
+from apps.posts.content.text import MAX_MENTIONS
+from apps.posts.models import IdempotencyKey, Post, Visibility
+from apps.texts import is_visible
+from apps.timeline import publishing
+from apps.timeline.thread import visible_item
+from feedcache.ids import author_of
+
+MAX_PEOPLE = MAX_MENTIONS  # with the one who writes
+
+
+def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
+    """Write to people: in the author's conversation with exactly them, if there is one, else in a new one.
+
+    Invalid, NotAllowed, TooMany, Unavailable.
+    """
+    if not people:
+        raise invalid("to", _("Choose who gets it."), "blank")
+    parent_id = _parent_id(author, people, idempotency_key)
+    draft = replace(draft, reply_to_id=parent_id)
+    return _send(author, people, draft, idempotency_key=idempotency_key)
+
+
+def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
+    """Write in a conversation, to the people whom the author saw beside the box: those of the message `seen_id`.
+
+    Invalid, NotFound, NotAllowed, TooMany, Unavailable.
+    """
+    conversation = get_conversation(author, number)
+    seen = visible_item(author.pk, seen_id)  # later ones may be for others
+    is_message = seen.post.visibility == Visibility.MENTIONED
+    if not is_message or seen.post.thread_id != conversation.thread_id:
+        raise NotFound(_("There is no such conversation."))
+    draft = replace(draft, reply_to_id=seen_id)
+    return _send(author, people_of(author, seen), draft, idempotency_key=idempotency_key)
+
+
+def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
+    """The message that a new one to these people answers; the same again when the same form is sent twice."""
+    sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
+    if key and (earlier := sent.select_related("post").first()) and earlier.post:
+        return earlier.post.reply_to_id
+    known = conversation_with(author, people)
+    return known.item.id if known else None
+
+
+def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
+    """Publish a message: a post for exactly these people, whose handles its text begins with."""
+    others = [person for person in people if person.pk != author.pk]
+    if len(others) >= MAX_PEOPLE:
+        raise invalid("to", _("At most %(count)d people.") % {"count": MAX_PEOPLE}, "too_many")
+    severed = exact_relations(author.pk, [person.pk for person in others]).severed
+    reached = [person for person in others if person.pk not in severed]
+    if not people:
+        raise NotAllowed(_("Everybody else has left."))
+    if others and not reached:
+        raise NotAllowed(_("You can't write to this account."))
+    if not is_visible(draft.body) and not draft.media_ids:
+        raise invalid("status", _("Write something first."), "blank")
+    message = replace(
+        draft,
+        body=" ".join([*(f"@{person.handle}" for person in reached), draft.body]),
+        visibility=Visibility.MENTIONED,
+        allowed_mentions=tuple(person.pk for person in reached),
+    )
+    post = publishing.publish(author, message, idempotency_key=idempotency_key).post
+    add_post(post.pk)  # the event does it again: here it is for the page that comes next
+    return post
+
+
+def mark_read(viewer: User, number: int) -> None:
+    """Mark a conversation as read. The others are told, unless it is a request or the viewer does not want it.
+
+    NotFound.
+    """
+    row = Conversation.objects.filter(user=viewer, pk=number, has_left=False).first()
+    if row is None:
+        raise NotFound(_("There is no such conversation."))
+    if not row.is_unread:
+        return
+    rows = Conversation.objects.filter(pk=row.pk, last_post=row.last_post_id)
+    if not viewer.tells_seen or row.is_request:
+        rows.update(is_unread=False)
+        return
+    rows.update(is_unread=False, seen_id=row.last_post_id)
+    author_id = author_of(row.last_post_id)
+    announce("seen", user_id=author_id, post_id=row.last_post_id)
+
+
+def accept_request(viewer: User, number: int) -> None:
+    """Take a stranger's conversation into the list; its author is a stranger no more. NotFound."""
+    conversation = get_conversation(viewer, number)
+    _change(viewer, number, is_request=False)
+    accept_notifications_from(viewer, [conversation.item.author.pk])
+
+
+def mute_conversation(viewer: User, number: int) -> None:
+    """What is written in it is told no more; it stays in the list. NotFound."""
+    mute_thread(viewer, get_conversation(viewer, number).item.id)
+
+
+def unmute_conversation(viewer: User, number: int) -> None:
+    """NotFound."""
+    unmute_thread(viewer, get_conversation(viewer, number).item.id)
+
+
+def leave_conversation(viewer: User, number: int) -> None:
+    """Take it off the list for good: the others write to the viewer no more, and programs that do are not heard.
+
+    NotFound.
+    """
+    mute_conversation(viewer, number)
+    _change(viewer, number, has_left=True, is_unread=False)
+
+
+def remove_conversation(viewer: User, number: int) -> None:
+    """Remove a conversation from the viewer's list; the next post of its thread brings it back. NotFound."""
+    deleted, _by_model = Conversation.objects.filter(
+        user=viewer, pk=number, has_left=False
+    ).delete()
+    if not deleted:
+        raise NotFound(_("There is no such conversation."))
+
+
+def _change(viewer: User, number: int, **values: bool) -> None:
+    if not Conversation.objects.filter(user=viewer, pk=number, has_left=False).update(**values):
+        raise NotFound(_("There is no such conversation."))

@@ -1,0 +1,91 @@
+"""Which conversations a post belongs to, for the handlers of events. Adding a post twice does no harm."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db import connection
+
+from apps.events.live import announce
+from apps.graph.models import Mute
+from apps.graph.queries import exact_relations
+from apps.notifications.models import Conversation, NotificationPermission
+from apps.posts.models import Post, Visibility
+from apps.posts.queries import visible_posts
+from apps.sql import rows_of
+from feedcache.ids import author_of
+
+# Who has left a conversation stays away until they write in it themselves; who writes in a request accepts it.
+_ADD_POST = """
+INSERT INTO notifications_conversation AS c (user_id, thread_id, last_post_id, is_unread, is_request)
+SELECT user_id, %(thread)s, %(post)s, user_id <> %(author)s, user_id = ANY(%(strange_to)s)
+FROM unnest(%(users)s) AS user_id
+ON CONFLICT (user_id, thread_id) DO UPDATE SET
+    last_post_id = greatest(c.last_post_id, excluded.last_post_id), is_unread = excluded.is_unread, has_left = false,
+    is_request = c.is_request AND excluded.is_unread
+WHERE c.last_post_id < excluded.last_post_id AND (NOT c.has_left OR NOT excluded.is_unread)
+    OR c.is_request AND NOT excluded.is_unread
+RETURNING user_id
+"""
+# The newest remaining post of a thread that a user wrote or is mentioned in.
+_LAST_POST = """
+SELECT max(id) FROM posts_post p
+WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
+  AND (author_id = %(user)s OR EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.user_id = %(user)s))
+"""
+_WROTE_TO = """
+SELECT user_id FROM unnest(%(users)s::bigint[]) AS told (user_id) WHERE EXISTS (
+    SELECT FROM posts_post p JOIN posts_mention m ON m.post_id = p.id AND m.user_id = %(author)s
+    WHERE p.author_id = told.user_id AND p.visibility = 'mentioned' AND p.deleted_at IS NULL)
+"""
+
+
+def add_post(post_id: int) -> None:
+    """Make a post the newest in the conversations of its author and of the mentioned who do not mute or block them."""
+    if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
+        return  # nearly all posts
+    author_id = author_of(post_id)
+    post = visible_posts(author_id, [post_id]).posts.get(post_id)
+    if post is None or post.visibility != Visibility.MENTIONED:
+        return
+    mentioned = set(post.mentions.values()) - {author_id}
+    related = exact_relations(author_id, mentioned)
+    mutes = Mute.objects.filter(owner__in=mentioned, muted=author_id)
+    muting = set(mutes.values_list("owner_id", flat=True))
+    told = mentioned - related.severed - muting
+    values: dict[str, Any] = {
+        "thread": post.thread_id,
+        "post": post_id,
+        "author": author_id,
+        "users": [author_id, *sorted(told)],
+        "strange_to": sorted(_strange_to(author_id, told - related.followed_by)),
+    }
+    with connection.cursor() as sql:
+        sql.execute(_ADD_POST, values)
+        for (user_id,) in sql.fetchall():
+            announce("conversed", user_id=user_id, post_id=post_id)
+
+
+def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
+    """Those among users who do not follow an author to whom the author is a stranger: a conversation is a request then.
+
+    Who has written to the author, or wants to be told what the author does, knows them.
+    """
+    permitting = NotificationPermission.objects.filter(user__in=user_ids, actor=author_id)
+    strange_to = set(user_ids) - set(permitting.values_list("user_id", flat=True))
+    if not strange_to:
+        return set()
+    wrote = rows_of(_WROTE_TO, {"users": sorted(strange_to), "author": author_id})
+    return strange_to - {user_id for (user_id,) in wrote}
+
+
+def update_last_post(post_id: int) -> None:
+    """Find the newest post again for conversations whose newest was deleted, or mentions other people since an edit."""
+    for row in Conversation.objects.filter(last_post=post_id):
+        with connection.cursor() as sql:
+            sql.execute(_LAST_POST, {"thread": row.thread_id, "user": row.user_id})
+            (last,) = sql.fetchone() or (None,)
+        unchanged = Conversation.objects.filter(pk=row.pk, last_post=post_id)
+        if last is None:
+            unchanged.delete()
+        elif last != post_id:
+            unchanged.update(last_post=last)

@@ -1,0 +1,257 @@
+"""Reads of conversations and their messages: only what the viewer may see now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.accounts.queries import users_by_id
+from apps.errors import NotFound
+from apps.notifications.models import Conversation
+from apps.pagination import Cursor, Page, to_page
+from apps.posts.content.text import html, without_handles
+from apps.posts.queries import muted_threads
+from apps.sql import rows_of
+from apps.timeline.pipeline.hydrate import hydrate
+from apps.timeline.pipeline.items import FeedItem
+
+MAX_ROUNDS = 20  # after so many batches of hidden conversations or messages a list ends
+NAMED = 3  # people of a group, in a list
+MAX_WAITING = 10  # requests that are counted
+
+# The messages of a thread that a viewer wrote or is mentioned in; hydration decides who may see them.
+_MESSAGES = """
+SELECT id FROM posts_post p
+WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
+  AND id > %(floor)s AND id < %(below)s
+  AND (author_id = %(viewer)s OR EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.user_id = %(viewer)s))
+ORDER BY id {order} LIMIT %(limit)s
+"""
+# The newest conversation with exactly these people that began as a message, among a viewer's newest two hundred.
+_WITH = """
+SELECT c.id FROM (
+    SELECT id, thread_id, last_post_id FROM notifications_conversation
+    WHERE user_id = %(viewer)s AND NOT has_left ORDER BY last_post_id DESC LIMIT 200
+) c JOIN posts_post last ON last.id = c.last_post_id JOIN posts_post root ON root.id = c.thread_id
+WHERE root.visibility = 'mentioned' AND %(people)s::bigint[] = ARRAY(
+    SELECT last.author_id AS user_id WHERE last.author_id <> %(viewer)s
+    UNION SELECT m.user_id FROM posts_mention m WHERE m.post_id = last.id AND m.user_id <> %(viewer)s
+    ORDER BY user_id)
+ORDER BY c.last_post_id DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationItem:
+    """A conversation with its newest post and the other people in it."""
+
+    id: int
+    thread_id: int
+    item: FeedItem
+    people: list[User]
+    is_unread: bool
+    is_request: bool = False
+    is_muted: bool = False
+
+    @property
+    def is_group(self) -> bool:
+        return len(self.people) > 1
+
+    @property
+    def names(self) -> str:
+        return ", ".join(person.name for person in self.people[:NAMED])
+
+    @property
+    def others(self) -> int:
+        """How many are not named where there is little room."""
+        return max(0, len(self.people) - NAMED)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the viewer wrote last."""
+        return self.item.flags.own
+
+    @property
+    def text(self) -> str:
+        """What was said last, for a line of the list."""
+        post = self.item.post
+        return post.content_warning or without_handles(post.body, post.mentions)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A post of a conversation as a bubble."""
+
+    item: FeedItem
+    begins: bool  # its author did not write the one before
+
+    @property
+    def html(self) -> SafeString:
+        """The text without the handles of the people it is for, which it begins with."""
+        post = self.item.post
+        return html(without_handles(post.body, post.mentions), handles=post.mentions)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether it has something that only its own page shows."""
+        post = self.item.post
+        return post.poll is not None or post.source_id is not None
+
+
+def conversations_page(
+    viewer: User, cursor: Cursor, *, requests: bool | None = None
+) -> Page[ConversationItem]:
+    """A page of a viewer's conversations, by their newest post; the cursor is the id of that post.
+
+    `requests`: only those of strangers, or only the others.
+    """
+    found: list[ConversationItem] = []
+    position = cursor
+    for _round in range(MAX_ROUNDS):
+        rows = _rows(viewer, position, requests=requests)
+        found += _conversation_items(viewer, rows)
+        if len(found) > cursor.limit or len(rows) <= cursor.limit:
+            break
+        position = cursor.beyond(rows[-1].last_post_id)
+    # by visible posts: a cursor must not reveal the id of a hidden one
+    return to_page(found, cursor, id_of=lambda conversation: conversation.item.id)
+
+
+def get_conversation(viewer: User, number: int) -> ConversationItem:
+    """A conversation of the viewer's. NotFound."""
+    rows = list(Conversation.objects.filter(user=viewer, pk=number, has_left=False))
+    if items := _conversation_items(viewer, rows):
+        return items[0]
+    raise NotFound(_("There is no such conversation."))
+
+
+def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem | None:
+    """The viewer's conversation whose newest post this is."""
+    rows = Conversation.objects.filter(user=viewer, last_post=post_id, has_left=False)
+    return next(iter(_conversation_items(viewer, list(rows))), None)
+
+
+def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem | None:
+    """The viewer's conversation with exactly these others; None if there is none among the newest."""
+    ids = sorted({person.pk for person in people} - {viewer.pk})
+    for (number,) in rows_of(_WITH, {"viewer": viewer.pk, "people": ids}):
+        rows = Conversation.objects.filter(user=viewer, pk=number)
+        for conversation in _conversation_items(viewer, list(rows)):
+            if len(conversation.people) == max(1, len(ids)):  # else somebody has left it
+                return conversation
+    return None
+
+
+def people_of(viewer: User, message: FeedItem) -> list[User]:
+    """The others whom a message is from or for, without those who left its conversation."""
+    ids = _other_ids(viewer, message)
+    users, thread_id = users_by_id(ids), message.post.thread_id
+    left = _left([thread_id], set(ids))
+    return [users[one] for one in ids if one in users and (thread_id, one) not in left]
+
+
+def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
+    """The others who have seen a message of the viewer's; nobody when they or the viewer do not want it told."""
+    if not viewer.tells_seen:
+        return []
+    rows = Conversation.objects.filter(
+        thread_id=conversation.thread_id,
+        user__in=[person.pk for person in conversation.people],
+        user__tells_seen=True,
+        is_request=False,
+        seen_id__gte=message_id,
+    )
+    seen = set(rows.values_list("user_id", flat=True))
+    return [person for person in conversation.people if person.pk in seen]
+
+
+def waiting_requests(viewer: User) -> int:
+    """How many requests of strangers wait for an answer, at most ten."""
+    rows = Conversation.objects.filter(user=viewer, is_request=True, has_left=False)
+    return len(rows.values_list("pk")[:MAX_WAITING])
+
+
+def messages_page(viewer: User, conversation: ConversationItem, cursor: Cursor) -> Page[Message]:
+    """A page of the messages of a conversation, the oldest first; the cursor is the id of a post."""
+    found: list[FeedItem] = []
+    position = cursor
+    for _round in range(MAX_ROUNDS):
+        ids = _message_ids(viewer, conversation, position)
+        items = {item.id: item for item in hydrate(viewer.pk, ids).items}
+        found += [items[post_id] for post_id in ids if post_id in items]
+        if len(found) > cursor.limit or len(ids) <= cursor.limit:
+            break
+        position = cursor.beyond(ids[-1])
+    page = to_page(found, cursor, id_of=lambda item: item.id)
+    oldest_first = page.items[::-1]
+    before = [0, *(item.author.pk for item in oldest_first)]
+    return page.with_items(
+        [
+            Message(item, begins=item.author.pk != author_id)
+            for item, author_id in zip(oldest_first, before, strict=False)
+        ]
+    )
+
+
+def _message_ids(viewer: User, conversation: ConversationItem, cursor: Cursor) -> list[int]:
+    values = {
+        "thread": conversation.thread_id,
+        "viewer": viewer.pk,
+        "floor": cursor.floor,
+        "below": cursor.max_id or 2**63 - 1,
+        "limit": cursor.wanted,
+    }
+    rows = rows_of(_MESSAGES.format(order="ASC" if cursor.ascending else "DESC"), values)
+    return [post_id for (post_id,) in rows]
+
+
+def _rows(viewer: User, cursor: Cursor, *, requests: bool | None) -> list[Conversation]:
+    """One conversation more than a page holds, in the order of the cursor."""
+    rows = Conversation.objects.filter(user=viewer, last_post__gt=cursor.floor, has_left=False)
+    if requests is not None:
+        rows = rows.filter(is_request=requests)
+    if cursor.max_id is not None:
+        rows = rows.filter(last_post__lt=cursor.max_id)
+    order = "last_post_id" if cursor.ascending else "-last_post_id"
+    return list(rows.order_by(order)[: cursor.limit + 1])
+
+
+def _conversation_items(viewer: User, rows: Sequence[Conversation]) -> list[ConversationItem]:
+    items = {item.id: item for item in hydrate(viewer.pk, [row.last_post_id for row in rows]).items}
+    shown = [row for row in rows if row.last_post_id in items]
+    other_ids = {row.pk: _other_ids(viewer, items[row.last_post_id]) for row in shown}
+    ids = {user_id for of_one in other_ids.values() for user_id in of_one}
+    threads = [row.thread_id for row in shown]
+    users, muted = users_by_id(ids), muted_threads(viewer.pk, threads)
+    left = _left(threads, ids - {viewer.pk})
+    return [
+        ConversationItem(
+            row.pk,
+            row.thread_id,
+            items[row.last_post_id],
+            [
+                users[user_id]
+                for user_id in other_ids[row.pk]
+                if user_id in users and (row.thread_id, user_id) not in left
+            ],
+            row.is_unread,
+            row.is_request,
+            row.thread_id in muted,
+        )
+        for row in shown
+    ]
+
+
+def _left(thread_ids: Sequence[int], user_ids: set[int]) -> set[Any]:
+    """Who has left which thread."""
+    rows = Conversation.objects.filter(thread_id__in=thread_ids, user__in=user_ids, has_left=True)
+    return set(rows.values_list("thread_id", "user_id"))
+
+
+def _other_ids(viewer: User, item: FeedItem) -> list[int]:
+    """The people in a conversation besides the viewer; the viewer alone for a note to oneself."""
+    user_ids = dict.fromkeys([item.author.pk, *item.post.mentions.values()])
+    return [user_id for user_id in user_ids if user_id != viewer.pk] or [viewer.pk]

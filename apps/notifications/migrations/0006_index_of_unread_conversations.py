@@ -1,0 +1,23 @@
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    atomic = False  # nobody has to wait with a message until the index is built
+
+    dependencies = [
+        ("notifications", "0005_messages"),
+    ]
+
+    operations = [
+        AddIndexConcurrently(
+            model_name="conversation",
+            index=models.Index(
+                condition=models.Q(
+                    ("has_left", False), ("is_request", False), ("is_unread", True)
+                ),
+                fields=["user", "thread_id"],
+                name="conversation_unread",
+            ),
+        ),
+    ]

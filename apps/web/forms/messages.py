@@ -1,0 +1,33 @@
+"""The box of a conversation."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.posts.actions.drafts import Draft
+from apps.web.forms.posts import guess_language
+
+# Fields of the actions' errors -> fields of the form.
+FIELD_NAMES = {"status": "body", "allowed_mentions": "body"}
+
+
+class MessageForm(forms.Form):
+    """A message. `seen` is the id of the newest message on the page: it is answered, and has the people it is for."""
+
+    body = forms.CharField(
+        required=False,
+        strip=False,
+        label=_("Your message"),
+        widget=forms.Textarea(attrs={"rows": 1, "dir": "auto", "placeholder": _("Message")}),
+    )
+    sensitive = forms.BooleanField(required=False)
+    seen = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    idempotency_key = forms.CharField(required=False, max_length=200)
+
+    def draft(self) -> Draft:
+        """Without its people and pictures."""
+        data: dict[str, Any] = self.cleaned_data
+        return Draft(
+            data["body"], language=guess_language(data["body"]), sensitive=data["sensitive"]
+        )
