@@ -1,4 +1,4 @@
-"""Reads of PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS), by name: only where `read` is called.
+"""Reads of PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS). No router: only what calls `read` goes there.
 
 What is read there may be some seconds old, so these are lists of ids that are checked afterwards: who may see a post,
 and whether it is still there, is asked of the primary. People find what they themselves have written: after each of
@@ -24,7 +24,7 @@ from feedcache.redis_clients import execute
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 1.0  # between two questions of a process how far a replica is
-# How long a position is remembered. Who has none reads the primary once, and has one.
+# How long a position is remembered. A reader without one is served by the primary once, which notes one.
 POSITION_SECONDS = 600
 # The insert position, not the written one: a commit need not be on the disk yet.
 _WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
@@ -50,7 +50,7 @@ def read(reader_id: int | None, query: Callable[[str], T]) -> T:
 
 
 def note_write(user_id: int) -> None:
-    """Note that somebody's changes are committed: they are read back from where these are."""
+    """Note that somebody's changes are committed: their later reads go only where these are."""
     try:
         _note(user_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))
     except RedisError as error:
@@ -113,7 +113,10 @@ class Replica:
         self._lock = threading.Lock()
         self._next_check = 0.0
         self._replayed = -1
-        self._awaited = (0, float("-inf"))  # a position of the primary, and when it was there
+        self._awaited = (
+            0,
+            float("-inf"),
+        )  # a position of the primary at an earlier check, and when: replayed, it says how fresh the replica was
         self._fresh_at = float("-inf")  # everything that was committed by then has been replayed
 
     def has(self, position: int) -> bool:

@@ -1,6 +1,7 @@
 """OAuth scopes: what a bearer token may do, and what each endpoint needs.
 
-The names, and what each covers, are Mastodon's. `apps.api.decorators.endpoint` declares those of an endpoint.
+The names, and what each covers, are Mastodon's. `apps.api.decorators.endpoint` declares those of an endpoint;
+`apps.api.authentication` checks them.
 """
 
 from collections.abc import Iterable

@@ -411,10 +411,12 @@ RATE_LIMITS = {
     "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
+    "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),  # of files, per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
     "check": (env.int("LIMIT_CHECK", 60), 600),  # pages that a reader has recomputed, per account
     "past": (env.int("LIMIT_PAST", 120), 600),  # home pages as they were, per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
+    "import": (env.int("LIMIT_IMPORT", 10), 24 * 3600),  # files, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
     "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),  # per mailbox
     # Mails to addresses without an account.
@@ -437,6 +439,7 @@ VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # for one upl
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
+IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)  # of a report; until then it can be undone
 EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
 PINNED_POSTS_MAX = 5  # of one author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # of one author
@@ -457,6 +460,7 @@ CELERY_TASK_ANNOTATIONS = {
         "apps.events.tasks.dispatch",
         "apps.events.tasks.sweep",
         "apps.privacy.tasks.erase",
+        "apps.privacy.tasks.move_in",
         "apps.timeline.tasks.publish_due",
         "apps.timeline.tasks.split_backfill",
         "apps.timeline.tasks.split_job",

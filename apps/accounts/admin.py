@@ -82,7 +82,7 @@ def staff_of(request: HttpRequest) -> User:
 
 
 def account_ids(term: str) -> list[int]:
-    """The id of a handle, if any. Not a join, which would read the whole other table."""
+    """The id of the account with this handle, or nothing. A query of its own: a join would scan the searched table."""
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
@@ -179,30 +179,32 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
-    facts = (
+    read_only = (
         "id", "handle", "pending_email", "second_factor", "posts", "followers", "following",
         "suspended_at", "suspension_reason", "created_at", "last_login",
     )  # fmt: skip
-    powers = ("is_staff", "is_superuser", "groups", "user_permissions")
+    rights = ("is_staff", "is_superuser", "groups", "user_permissions")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         users: QuerySet[User] = super().get_queryset(request).select_related("counts")
         return users
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers change accounts of staff: an e-mail address leads to their rights."""
-        others = obj is None or not (obj.is_staff or obj.is_superuser)
-        return self.has_intervene_permission(request) and (others or staff_of(request).is_superuser)
+        """Only superusers change accounts of staff: whoever sets the address can have a new password mailed to it."""
+        is_ordinary = obj is None or not (obj.is_staff or obj.is_superuser)
+        return self.has_intervene_permission(request) and (
+            is_ordinary or staff_of(request).is_superuser
+        )
 
     def has_rescue_permission(self, request: HttpRequest) -> bool:
         """Permission for actions with `permissions=["rescue"]`."""
         return self.has_intervene_permission(request) and request.user.has_perm(RESCUE)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Only superusers grant rights, and an address is a way to a new password."""
-        powers = () if staff_of(request).is_superuser else self.powers
+        """Only superusers grant rights; an address is changed only by who may rescue accounts."""
+        rights = () if staff_of(request).is_superuser else self.rights
         may_give = self.has_rescue_permission(request) and obj != request.user
-        return (*self.facts, *powers, *(() if may_give else ("email",)))
+        return (*self.read_only, *rights, *(() if may_give else ("email",)))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -212,7 +214,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return super().get_search_results(request, queryset, term)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own interface
-        """Pages show the changes at once; an address counts once it is confirmed."""
+        """Save all but a new address, which stays pending until a letter to it is confirmed."""
         address, obj.email = obj.email, form.initial.get("email", obj.email)
         super().save_model(request, obj, form, change)
         if address != obj.email:
@@ -220,7 +222,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         card_changed(obj.pk)
 
     def user_change_password(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
-        """Nobody sets the password of another account; `manage changepassword` is for who operates the site."""
+        """Nobody sets the password of another account; operators have `manage changepassword`."""
         raise NotAllowed(_("You may not do this."))
 
     def view_on_site(self, obj: User) -> str:

@@ -25,8 +25,9 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
         """The account and the token; None without the header.
 
-        AuthenticationFailed for a bad token, NotAllowed for missing scopes. Not a permission class,
-        since an endpoint may replace those.
+        AuthenticationFailed for a bad token, NotAllowed for missing scopes. Scopes are checked here because an endpoint
+        with permission classes of its own would lose the check. The request is counted for the account that this token
+        had a moment ago, in the same round trip that confirms it.
         """
         scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
@@ -70,7 +71,7 @@ def staff_of(request: Request, permission: str) -> User:
     """The account of a request by staff with a permission such as "timeline.change_sitepolicy"; NotAllowed."""
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
-        raise NotAllowed(_("This is for staff who may do it."))
+        raise NotAllowed(_("You do not have the permission for this."))
     if not may_act_as_staff(request):
         raise NotAllowed(_("Staff need a second factor for this."))
     return viewer

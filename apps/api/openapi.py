@@ -63,7 +63,7 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
         del direction
         entity = self.target.entity
         hints, required = get_type_hints(entity, include_extras=True), set(entity.__required_keys__)
-        if entity is StatusExtensionJson:
+        if entity is StatusExtensionJson:  # optional apps add fields to it
             hints |= {field.name: field.kind for field in status_fields()}
             required |= {field.name for field in status_fields()}
         properties = {name: schema_of(hint, auto_schema) for name, hint in hints.items()}
@@ -153,7 +153,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: what every operation has, as programs that generate clients need it."""
+    """A hook of drf-spectacular: add what generators of clients need to every operation."""
     schemas = result.get("components", {}).get("schemas", {})
     if "Problem" not in schemas:
         return result
@@ -163,30 +163,30 @@ def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
             if method in operations:
                 operation = operations[method]
                 tags.update(operation["tags"])
-                _name_ids_as_texts(operation)
-                _name_one_form(operation, schemas, is_of_oauth=path.startswith("/oauth/"))
+                _ids_as_strings(operation)
+                _keep_one_content_type(operation, schemas, is_of_oauth=path.startswith("/oauth/"))
                 _add_common_answers(operation, has_id="{" in path)
     result["tags"] = [{"name": tag} for tag in sorted(tags)]
     return result
 
 
-def _name_ids_as_texts(operation: dict[str, Any]) -> None:
-    """Ids in addresses are those of the answers; as numbers they would lose digits in JavaScript."""
+def _ids_as_strings(operation: dict[str, Any]) -> None:
+    """Ids in paths are strings, as they are in answers: JavaScript would round the numbers."""
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "path" and parameter["schema"].get("type") == "integer":
             parameter["schema"] = {"type": "string", "pattern": "^[0-9]+$"}
 
 
-def _name_one_form(
+def _keep_one_content_type(
     operation: dict[str, Any], schemas: dict[str, Any], *, is_of_oauth: bool
 ) -> None:
-    """Every body is taken as JSON and as forms. Generated clients would send it in all that are named, so one is."""
+    """Bodies may be JSON or forms. Generated clients would send every type that the document names, so it names one."""
     content = operation.get("requestBody", {}).get("content", {})
     if len(content) < 2:
         return
     name = content[JSON]["schema"].get("$ref", "").rpartition("/")[2]
     properties = schemas.get(name, {}).get("properties", {}).values()
-    has_file = any(of.get("format") == "binary" for of in properties)
+    has_file = any(schema.get("format") == "binary" for schema in properties)
     form = MULTIPART if has_file else FORM if is_of_oauth else JSON
     operation["requestBody"]["content"] = {form: content[form]}
 

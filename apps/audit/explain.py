@@ -317,7 +317,7 @@ class _Question(NamedTuple):
 
     text: str
     reasons: Collection[str]
-    stays: bool = False
+    passes_by: bool = False
     irrelevant: str = ""
 
     def check(self, reason: Reason | None) -> Check:
@@ -330,7 +330,7 @@ class _Question(NamedTuple):
                 Mark.IRRELEVANT,
             )
         mark = Mark.FAILED if has_failed else Mark.PASSED
-        return Check(self.text, _("Yes.") if self.stays != has_failed else _("No."), mark)
+        return Check(self.text, _("Yes.") if self.passes_by != has_failed else _("No."), mark)
 
 
 def checklist(viewer: User, post_id: int) -> Checklist:
@@ -366,7 +366,7 @@ def _questions(look: Look) -> list[_Question]:
             _Question(
                 text,
                 [rule.id for rule in same],
-                same[-1].stays,
+                same[-1].passes_by,
                 same[-1].irrelevant(item, look.facts),
             )
             for text, same in rules.items()
@@ -374,7 +374,7 @@ def _questions(look: Look) -> list[_Question]:
         _Question(
             _("Has it arrived on your home page?"),
             (Reason.FAILED, Reason.WAITING, Reason.GIVEN_UP, Reason.LOST),
-            stays=True,
+            passes_by=True,
         ),
     ]
 

@@ -1,7 +1,7 @@
 """Reads of engagement.
 
 The existence filters answer most of them: a viewer who marked nothing on a page costs no query.
-Every "perhaps" of a filter is confirmed by its row, so that no like appears that was not given, and
+Every "perhaps" of a mark that has rows is confirmed by its row, so that no like appears that was not given, and
 a like that was taken back disappears at once.
 """
 

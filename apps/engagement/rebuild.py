@@ -20,7 +20,7 @@ from apps.engagement.marks import ROW_MARKS
 from apps.events.actions import record
 from feedcache.connections import RedisError
 from feedcache.structures import bloom
-from feedcache.structures.bloom import Generation, Marks, Pair, free, mark_many
+from feedcache.structures.bloom import Generation, Marks, Pair, delete_chunks, mark_many
 
 MODELS = {mark.exists: mark.model for mark in ROW_MARKS}
 ROWS_PER_QUERY = 5000
@@ -92,7 +92,7 @@ def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Out
     generation = None if restart else bloom.read_state(marks.name).building
     if generation is None:
         generation, abandoned = bloom.begin_rebuild(marks.name)
-        free(marks, abandoned)
+        delete_chunks(marks, abandoned)
     phase, reached = _reached(marks)
     if phase == "wait":
         barrier = reached or str(_scalar(_BARRIER))
@@ -142,7 +142,7 @@ def _fill(
             return Outcome.UNFINISHED
     bloom.set_complete_until(marks.name, int(start))
     is_live, old = bloom.finish_rebuild(marks.name, generation, builder)
-    free(marks, [old] if old else [])
+    delete_chunks(marks, [old] if old else [])
     return Outcome.DONE if is_live else Outcome.LOST
 
 
@@ -164,7 +164,7 @@ def invalidate(marks: Marks) -> None:
 
     Call it in the transaction of those rows, after their insertion: a later rebuild waits for it.
     """
-    free(marks, bloom.drop_filters(marks.name))
+    delete_chunks(marks, bloom.drop_filters(marks.name))
 
 
 def invalidate_all() -> None:

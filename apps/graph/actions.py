@@ -62,12 +62,14 @@ def follow_user(
     reposts: bool | None = None,
     notify: bool | None = None,
     languages: Sequence[str] | None = None,
+    limit: str = "follow",
 ) -> None:
     """Follow an account, or ask to when it is locked: rows, counts and the event in one transaction. Twice is once.
 
     `reposts` (default: yes) shows its reposts too, `notify` (default: no) notifies of every new post, `languages`
-    (default: all) are those of its posts on the home page; None leaves each as it is. NotAllowed across a block;
-    TooMany for following in bulk; Invalid for a follower of MAX_FOLLOWEES accounts.
+    (default: all) are those of its posts on the home page; None leaves each as it is. `limit` counts it: it is another
+    one for imported files. NotAllowed across a block; TooMany for following in bulk; Invalid for a follower of
+    MAX_FOLLOWEES accounts.
     """
     _require_other(follower, followee)
     chosen = None if languages is None else tuple(dict.fromkeys(languages))
@@ -84,9 +86,9 @@ def follow_user(
         text = _("You follow %(count)d accounts, as many as one may. Unfollow somebody first.")
         raise Invalid(text % maximum, code="too_many_followees")
     elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
-        _request(follower, followee, changes)
+        _request(follower, followee, changes, limit)
     else:
-        check_rate_limit("follow", str(follower.pk))
+        check_rate_limit(limit, str(follower.pk))
         request = _delete_request(follower, followee)  # of the time when the account was locked
         earlier = Options.of(request) if request else Options()
         _apply(counts, *_insert_edge(follower, followee, earlier._replace(**changes)))
@@ -272,10 +274,10 @@ def note_about(owner: User, other: User, text: str) -> None:
         AccountNote.objects.filter(owner=owner, about=other).delete()
 
 
-def _request(follower: User, followee: User, changes: dict[str, Any]) -> None:
+def _request(follower: User, followee: User, changes: dict[str, Any], limit: str) -> None:
     request = FollowRequest.objects.filter(requester=follower, owner=followee).first()
     if request is None:
-        check_rate_limit("follow", str(follower.pk))
+        check_rate_limit(limit, str(follower.pk))
         request = FollowRequest(requester=follower, owner=followee)
         record("follow_requested", requester_id=follower.pk, owner_id=followee.pk)
     Options.of(request)._replace(**changes).put_into(request)

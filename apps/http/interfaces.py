@@ -43,6 +43,7 @@ REST = (
     "ranked/",
     "settings/delete",
     "settings/export",
+    "settings/import",
 )
 
 READS = ("GET", "HEAD", "OPTIONS")

@@ -11,8 +11,8 @@ from apps.accounts.models import User, access_revoked
 from apps.accounts.signals import announce_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Invalid, NotAllowed, invalid
+from apps.moderation.house_rules import RULES
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
-from apps.moderation.rules import RULES
 from apps.posts.queries import visible_posts
 from apps.throttling import check_rate_limit
 

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from apps.accounts.admin import SearchedByAccount, staff_of, user_link
 from apps.events.admin import reason_of
 from apps.moderation.actions import reopen_report, resolve_report, suspend_user
+from apps.moderation.house_rules import RULES
 from apps.moderation.models import Report
-from apps.moderation.rules import RULES
 from apps.posts.admin import post_link
 
 

@@ -1,4 +1,4 @@
-"""Archives and erasures in the admin: their progress, and a retry of those that failed."""
+"""Archives, imports and erasures in the admin: their progress, and a retry of those that failed."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from apps.events.admin import StaffList
 from apps.events.leases import revive_dead
-from apps.privacy.models import Erasure, Export
+from apps.privacy.models import Erasure, Export, Import
 
 
 class WorkList(StaffList):
@@ -36,6 +36,15 @@ class ExportAdmin(WorkList):
 
     list_display = (
         "id", "user", "state", "done", "total", "size", "attempts", "last_error", "created_at", "expires_at",
+    )  # fmt: skip
+
+
+@admin.register(Import)
+class ImportAdmin(WorkList):
+    """Progress only: whom a file names is its owner's business."""
+
+    list_display = (
+        "id", "user", "kind", "is_undone", "state", "attempts", "last_error", "created_at", "finished_at",
     )  # fmt: skip
 
 

@@ -369,7 +369,7 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
     with archive.open(_entry(part.file), "w", force_zip64=True) as raw:
         table: Any = None
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
-        for rows in _batches(part.rows(user)):
+        for rows in batches(part.rows(user)):
             for record in part.written(rows):
                 if part.file.endswith(".jsonl"):
                     text.write(orjson.dumps(record).decode() + "\n")
@@ -388,7 +388,7 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
     files = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in ("avatar", "header")]  # fmt: skip
     for name, stored in files:
         bytes_left -= _copy(archive, name, stored)
-    for rows in _batches(pictures_of(user)):
+    for rows in batches(pictures_of(user)):
         for row in rows:
             if bytes_left > 0:
                 bytes_left -= _copy(archive, picture_name(row), row.file.name)
@@ -413,7 +413,7 @@ def _copy(archive: ZipFile, name: str, stored: str | None) -> int:
     return 0
 
 
-def _batches(rows: QuerySet[Any]) -> Iterator[Sequence[Any]]:
+def batches(rows: QuerySet[Any]) -> Iterator[Sequence[Any]]:
     """All rows in batches by primary key: each a range read, of bounded memory."""
     last = None
     while True:

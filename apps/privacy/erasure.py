@@ -63,7 +63,7 @@ from apps.posts.models import (
 )
 from apps.privacy.export import discard_exports
 from apps.privacy.hooks import ERASURE, Step
-from apps.privacy.models import Erasure
+from apps.privacy.models import Erasure, Import
 from apps.search.models import Dismissal, PersonEntry, PostEntry, StarterPack
 from apps.tags.models import PastTagFollow, TagFollow
 from apps.throttling import Origin
@@ -224,6 +224,7 @@ def mine(user: User, limit: int) -> int:
         NotificationPolicy.objects.filter(user=user),
         NotificationPermission.objects.filter(Q(user=user) | Q(actor=user)),
         Report.objects.filter(reporter=user),
+        Import.objects.filter(user=user),
         AnnouncementRead.objects.filter(user=user),
         AnnouncementReaction.objects.filter(user=user),
         Dismissal.objects.filter(Q(owner=user) | Q(other=user)),

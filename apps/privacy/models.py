@@ -1,4 +1,6 @@
-"""Archives that users requested, and accounts that are being erased: leased rows, so a lost message loses nothing."""
+"""Archives that users requested, lists that they bring along, and accounts that are being erased: leased rows, so a
+lost message loses nothing.
+"""
 
 from django.conf import settings
 from django.db import models
@@ -68,3 +70,91 @@ class Erasure(LeasedRow):
 
     def __str__(self) -> str:
         return f"erasure of {self.user_id}"
+
+
+class ImportKind(models.TextChoices):
+    """What a file lists."""
+
+    FOLLOWS = "follows", _("Accounts you follow")
+    BLOCKS = "blocks", _("Accounts you block")
+    MUTES = "mutes", _("Accounts you mute")
+    LISTS = "lists", _("Lists")
+    BOOKMARKS = "bookmarks", _("Bookmarks")
+
+
+class Import(LeasedRow):
+    """A file that a user brought along, by its lines; `is_undone`: what these did is being undone, or has been."""
+
+    counts: dict[str, int]  # of its lines by outcome, where they were counted
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    kind = models.CharField(_("kind"), max_length=9, choices=ImportKind.choices)
+    name = models.CharField(_("file"), max_length=100)
+    is_undone = models.BooleanField(_("undone"), default=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("import"), _("imports")
+        constraints = [
+            models.UniqueConstraint(
+                "user", condition=models.Q(state=State.PENDING), name="import_one_at_a_time"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"],
+                condition=models.Q(state=State.PENDING),
+                name="import_due",
+            ),
+            models.Index(
+                fields=["finished_at"],
+                condition=~models.Q(finished_at=None),
+                name="import_finished",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"import {self.pk} of {self.user_id}"
+
+    def has_something_to_undo(self) -> bool:
+        return not self.is_undone and (self.state == State.PENDING or self.counts[Outcome.DONE] > 0)
+
+    def total(self) -> int:
+        """The lines that are worked off, of an undone import those that had done something."""
+        waits = 0 if self.is_undone else self.counts[Outcome.WAITING]
+        return self.finished() + waits + (self.counts[Outcome.DONE] if self.is_undone else 0)
+
+    def finished(self) -> int:
+        if self.is_undone:
+            return self.counts[Outcome.UNDONE]
+        return sum(self.counts.values()) - self.counts[Outcome.WAITING]
+
+
+class Outcome(models.TextChoices):
+    """Of a line."""
+
+    WAITING = "waiting", _("waiting")
+    DONE = "done", _("done")
+    SAME = "same", _("was so before")
+    REFUSED = "refused", _("not done")
+    UNDONE = "undone", _("undone")
+
+
+class ImportLine(models.Model):
+    """A line of a file: `cells` as they stand there, `reason` why it was not done, in the words of the user's pages,
+    and `trace`: what undoing it needs.
+    """
+
+    job = models.ForeignKey(Import, models.CASCADE, related_name="lines", db_index=False)
+    number = models.PositiveIntegerField(_("line"))
+    cells = models.JSONField()
+    outcome = models.CharField(
+        _("outcome"), max_length=7, choices=Outcome.choices, default=Outcome.WAITING
+    )
+    reason = models.TextField(_("reason"), blank=True)
+    trace = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [models.Index(fields=["job", "outcome", "number"], name="import_line")]
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, self.cells))

@@ -1,4 +1,4 @@
-"""Celery tasks of archives and erasures. Messages only wake workers: the rows say what is due."""
+"""Celery tasks of archives, imports and erasures. Messages only wake workers: the rows say what is due."""
 
 from celery import shared_task
 from django.db.models.functions import Now
@@ -6,7 +6,8 @@ from django.db.models.functions import Now
 from apps.events.actions import enqueue
 from apps.events.leases import State
 from apps.privacy import erasure, export
-from apps.privacy.models import Erasure, Export
+from apps.privacy.models import Erasure, Export, Import
+from apps.privacy.moving import imports
 
 ENQUEUE_BATCH_SIZE = 20
 BUILD_SECONDS = 900  # progress renews the lease of the row
@@ -18,6 +19,11 @@ def build_export(export_id: int) -> None:
 
 
 @shared_task
+def move_in(import_id: int) -> None:
+    imports.run_due(limit=1, only=[import_id])
+
+
+@shared_task
 def erase(erasure_id: int) -> None:
     erasure.run_due(limit=1, only=[erasure_id])
 
@@ -26,13 +32,18 @@ def erase(erasure_id: int) -> None:
 def sweep() -> None:
     """Enqueue what is due: the work itself takes too long for a sweeper."""
     due = {"state": State.PENDING, "due_at__lte": Now()}
-    for model, task in ((Export, export.TASK), (Erasure, erasure.TASK)):
+    for model, task in (
+        (Export, export.TASK),
+        (Import, imports.TASK),
+        (Erasure, erasure.TASK),
+    ):
         for row_id in model.objects.filter(**due).values_list("pk", flat=True)[:ENQUEUE_BATCH_SIZE]:
             enqueue(task, row_id)
 
 
 @shared_task
 def purge() -> None:
-    """Delete expired archives, and check young erasures again."""
+    """Delete expired archives and old reports of imports, and check young erasures again."""
     export.purge()
+    imports.purge()
     erasure.recheck()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import ClassVar, NamedTuple
 
@@ -35,6 +35,7 @@ from apps.promotions.models import (
 from apps.promotions.segments import people_in
 from apps.promotions.wording import RuleFact
 from apps.sql import rows_of
+from apps.timeline.pipeline.facts import nothing_promoted
 from apps.timeline.pipeline.hooks import PromotionOf
 from feedcache.read_through import Batch, Future
 
@@ -125,12 +126,15 @@ def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
     return READERS.get_many([reader_id], load_readers).get(reader_id, ReaderEntry()).followees
 
 
-def promotions_for(reader_id: int, batch: Batch | None) -> PromotionOf:
+def promotions_for(reader: User, batch: Batch | None) -> PromotionOf:
     """What brings a post of an account that the reader does not follow: of each campaign only the newest is shown.
 
-    Without a batch it is read in one query when it is needed; never for those who follow nobody virtually.
+    Nothing for accounts younger than `PROMOTIONS_AFTER_DAYS`: who has just arrived finds people first. Without a batch
+    it is read in one query when it is needed; never for those who follow nobody virtually.
     """
-    promotions = ask_promotions(batch, reader_id) if batch else cache(partial(_exact, reader_id))
+    if reader.created_at > timezone.now() - timedelta(days=settings.PROMOTIONS_AFTER_DAYS):
+        return nothing_promoted
+    promotions = ask_promotions(batch, reader.pk) if batch else cache(partial(_exact, reader.pk))
 
     def promotion_of(post: PostContent) -> Promotion | None:
         promotion = promotions().get(post.author_id)

@@ -186,12 +186,12 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
     What was read is left out of the scores, later.
     """
     context = read_viewer_context(viewer.pk)
-    add_facts = facts_of_home(viewer, promotion_of=promotions_for(viewer.pk))
+    complete_facts = facts_of_home(viewer, promotion_of=promotions_for(viewer))
     items: list[FeedItem] = []
     for start in range(0, len(post_ids), MAX_IDS):
         found = hydrate_for(context, post_ids[start : start + MAX_IDS])
         facts = facts_now(viewer, FilterContext.HOME, found.relations)
-        items += passed(found.items, add_facts(facts, found.items), algorithm.rules)
+        items += passed(found.items, complete_facts(facts, found.items), algorithm.rules)
     return items
 
 

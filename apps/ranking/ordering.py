@@ -29,7 +29,7 @@ from apps.ranking.algorithms import (
 )
 from apps.ranking.models import RankingChoice, RankSession
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.page import spaced
+from apps.timeline.pipeline.rulebook import spaced
 from feedcache.connections import RedisError
 from feedcache.ids import parse_id
 from feedcache.stats import stage

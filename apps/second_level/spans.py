@@ -8,7 +8,7 @@ there. Rebuilding a home cache and paging down fill it (`fill`), so the next vis
 - a span belongs to one `graph_revision` of its reader and is a miss at any other; `sync_follow` carries it to the next,
   with the posts of all who were followed since;
 - filling renews the age of its rows, so no row expires before the span does;
-- a span names the writing of its rows (`stamp`): rows that Cassandra has lost or never got are a miss;
+- a span has the `stamp` of the last write of its rows: where Cassandra's rows have another one, or none, it is a miss;
 - rows of deleted posts or former followees may remain: every read checks visibility.
 
 A delivery under the policy "push" writes a row for every follower, online or not (`push`).
@@ -45,7 +45,8 @@ logger = logging.getLogger(__name__)
 SETTLED_SECONDS = 300  # far longer than a transaction lives
 MAX_SPAN_ENTRIES = 20_000  # a reader who pages further starts a new span
 MAX_POSTS_OF_FOLLOWEE = 5_000  # added by a follow; with more the span is dropped
-MAX_ADDED_FOLLOWEES = 20  # by a follow, those of which no event told; with more the span is dropped
+# Follows whose event was missed or is late, added by a sync; with more the span is dropped.
+MAX_ADDED_FOLLOWEES = 20
 FOLLOWERS_BATCH = 5_000
 
 _REVISION = "SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(reader)s"
@@ -68,7 +69,7 @@ class Entries:
     def read(
         self, reader_id: int, *, newest: int | None, oldest: int, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids below `newest` and above `oldest`, newest first; None when the span begins elsewhere."""
+        """Up to `count` ids below `newest` and above `oldest`, newest first; None without a valid span that far."""
         newest = MAX_ID if newest is None else newest
         covered = _read(reader_id, newest=newest, oldest=oldest, count=count, begins=BEGINS_BELOW)
         if covered is None:
@@ -186,8 +187,8 @@ def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
 def sync_follow(reader_id: int, author_id: int) -> None:
     """Bring a span to the present follows of its reader, virtual ones too, after a change of one.
 
-    Of the others, those are added that began since it was last brought there: events may come in any order, twice, or
-    not at all while the site was without this app.
+    Also adds every other follow that is newer than the last sync: events may come in any order, twice, or not at all
+    while the site was without this app.
     """
     with transaction.atomic():
         # the lock keeps the reader's follows as they are
@@ -205,7 +206,7 @@ def sync_follow(reader_id: int, author_id: int) -> None:
 
 
 def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
-    """Whether the rows of a span are those of the present follows of its reader."""
+    """Bring the rows of a span to the present follows of its reader; False when the span must be dropped."""
     reader_id, store = span.pk, timeline_store()
     if not store.holds(span):
         return False
@@ -229,7 +230,7 @@ def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
 
 
 def _followed_since(span: TimelineSpan) -> set[int]:
-    """Whose follow by the reader is newer than the span knows; a few too many are enough."""
+    """Followees added since the last sync; a few more than may be added are enough."""
     values = {
         "reader": span.pk,
         "follow": span.newest_follow,

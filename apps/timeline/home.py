@@ -7,10 +7,6 @@ a page of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-
-from django.conf import settings
-from django.utils import timezone
 
 from apps import deadline
 from apps.accounts.models import User
@@ -59,12 +55,11 @@ def assemble_home(
     if cursor.max_id is None and lag.latest.waiting:
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
-    # a share of a page is counted from its top
-    has_promotions = promoted and not cursor.ascending and not _is_new(viewer)
-    facts = facts_of_home(
+    has_promotions = promoted and not cursor.ascending  # a share of a page is counted from its top
+    complete_facts = facts_of_home(
         viewer,
         promotion_of=(
-            promotions_for(viewer.pk, batches.first) if has_promotions else nothing_promoted
+            promotions_for(viewer, batches.first) if has_promotions else nothing_promoted
         ),
         recent_follows=ask_recent_follows(batches.second, viewer.pk, viewer.counts.graph_revision),
         hides_read=exclude_read,
@@ -74,14 +69,9 @@ def assemble_home(
         Reader(viewer, FilterContext.HOME),
         cursor=cursor,
         book=rulebook.HOME_RULES,
-        add_facts=facts,
+        complete_facts=complete_facts,
         batches=batches,
     )
-
-
-def _is_new(viewer: User) -> bool:
-    """Who has just arrived finds people first, and nothing that is promoted."""
-    return viewer.created_at > timezone.now() - timedelta(days=settings.PROMOTIONS_AFTER_DAYS)
 
 
 def _note_behind(viewer: User) -> None:
@@ -106,7 +96,10 @@ class Look:
 
 
 def look_up(viewer: User, post_id: int) -> Look | None:
-    """What the page of the viewer's home that has the place of a post decides; None: the viewer may not see it."""
+    """Build the page of home on which only this post can stand, and return what it decides about the post.
+
+    None: the viewer may not see it.
+    """
     if not is_possible(post_id):
         return None
     place = Cursor(max_id=post_id + 1, since_id=post_id - 1, limit=1)
@@ -114,17 +107,20 @@ def look_up(viewer: User, post_id: int) -> Look | None:
     if page.verdicts:
         return Look(page.verdicts[0], page.via(post_id), page.facts)
     found = hydrate(viewer.pk, [post_id])
-    facts = _facts(viewer, found, promotions_for(viewer.pk), hides_read=viewer.hides_read)
+    facts = _facts(viewer, found, promotions_for(viewer), hides_read=viewer.hides_read)
     verdicts = decide(found.items, facts, rulebook.HOME_RULES)
     return Look(verdicts[0], None, facts) if verdicts else None
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
-    """Those of up to 200 posts that belong on the viewer's home now, in the order given; what was read included."""
+    """Those of up to 200 posts that belong on the viewer's home now, in the order given: for posts that arrived late.
+
+    What was read is included.
+    """
     if not post_ids:
         return []
     found = hydrate(viewer.pk, post_ids)
-    facts = _facts(viewer, found, promotions_for(viewer.pk) if promoted else nothing_promoted)
+    facts = _facts(viewer, found, promotions_for(viewer) if promoted else nothing_promoted)
     return passed(found.items, facts, rulebook.HOME_RULES)
 
 
@@ -133,5 +129,5 @@ def _facts(
 ) -> ReaderFacts:
     """For posts wherever they come from: of these home decides whether they may be on it, not whether they arrived."""
     facts = facts_now(viewer, FilterContext.HOME, found.relations)
-    add = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
-    return add(facts, found.items)
+    complete_facts = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
+    return complete_facts(facts, found.items)

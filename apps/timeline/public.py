@@ -1,4 +1,4 @@
-"""Public timelines, newest first: the article's "message square" of all public posts, and those with a tag.
+"""Public timelines, newest first: the "message square" (source 003) of all public posts, and those with a tag.
 
 The ids of the square come from a window in Redis; those of posts with pictures, and those of tags, from PostgreSQL, one
 bounded scan per tag.
@@ -21,7 +21,7 @@ from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources import merge, square
 from apps.timeline.sources.candidates import stored
 
-MAX_NAMES = 4  # more, in each of `any_of`, `all_of`, `none_of`
+MAX_NAMES = 4  # in each of `any_of`, `all_of` and `none_of`; the API ignores further ones
 
 
 def public_timeline(
@@ -33,7 +33,7 @@ def public_timeline(
 
 
 def _is_public(item: FeedItem) -> bool:
-    """Whatever the window says: a follower may see more than belongs here."""
+    """Checked again after the ids were read: hydration lets followers see posts that never belong here."""
     return item.post.visibility == Visibility.PUBLIC and not item.is_repost
 
 

@@ -8,7 +8,7 @@ from apps.events import actions as events
 from apps.graph.actions import purge_past_relations
 from apps.tags.actions import purge_past_follows
 from apps.timeline import publishing
-from apps.timeline.fanout import cost, dispatch, switch
+from apps.timeline.fanout import auto_policy, dispatch, switch
 from apps.timeline.sources import replica, square
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
@@ -48,7 +48,7 @@ def maintain_policies() -> None:
 @shared_task
 def measure_policies() -> None:
     """Choose again for authors whose policy is `auto`."""
-    cost.measure_all()
+    auto_policy.measure_all()
 
 
 @shared_task

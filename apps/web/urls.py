@@ -9,6 +9,7 @@ from apps.web.account import (
     auth,
     email,
     filters,
+    moving,
     personal_data,
     second_factor,
     settings,
@@ -309,6 +310,11 @@ urlpatterns: list[URLPattern] = [
     path(
         "settings/export/<int:export_id>/archive.zip", personal_data.download, name="export_archive"
     ),
+    path("settings/export/<str:name>", moving.list_file, name="export_list"),
+    path("settings/import", moving.imports, name="settings_import"),
+    path("settings/import/<int:import_id>", moving.report, name="import_report"),
+    path("settings/import/<int:import_id>/undo", moving.undo, name="import_undo"),
+    path("settings/import/<int:import_id>/report.csv", moving.report_file, name="import_file"),
     path("settings/delete", personal_data.delete, name="delete_account"),
     path("account-deleted", personal_data.deleted, name="account_deleted"),
 ]

@@ -1,5 +1,15 @@
-"""Data structures in caches: home windows, id vectors, longsets, list prefixes, week buckets, counters, Bloom filters.
+"""Data structures in caches.
 
-They know ids and bytes only: an app's `cache` module says which structure it uses, under which keys. `id_vector` is
-pure; all others talk to Redis.
+home_window   the newest ids of many timelines, in Redis, with a script that merges and prunes
+id_vector     the newest ids of an author, as bytes that grow by appending
+newest_ids    the newest ids that somebody marked, and where they begin
+list_prefix   the beginning of a long list
+longset       whom somebody follows, mutes or blocks: sets of ids in Redis
+week_bucket   contents by week, in hashes of Redis
+counters      counts that are kept in Redis and written back
+bloom         Bloom filters: what was surely never done
+restore       a value is stored only if nothing changed since it was read
+
+They know ids and bytes only: an app's `cache` module says which structure it uses, under which keys. `id_vector` and
+`newest_ids` are pure; all others talk to Redis.
 """

@@ -1,13 +1,13 @@
-"""Has this user done that with this post (sources 000, 002: phantom)? Bloom filters in Redis, in segments by time.
+"""Has this user done that with this post? Bloom filters in Redis, in segments by time: "phantom" in sources 000, 002.
 
 "No" is certain, "yes" means "ask the database". A record's segment follows from the POST's time, so one lookup answers
 and old segments expire whole. Without a complete filter, or when a chunk was lost, the answer is "unknown".
 
-**Chunks.** A segment consists of plain strings for GETBIT and BITCOUNT that fill one allocator class of Redis (64 KiB,
-header included). A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
+**Chunks.** A segment consists of plain strings, used as bitmaps, each just under 64 KiB, so that the allocator wastes
+nothing. A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
 number of positions is a prime, so that every stride visits k different bits. At its design load a segment gets a
 further layer with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at
-once, with their last bit set, and marks never make one: a chunk without that bit was lost together with its marks.
+once, with their last bit set, and marking never makes one: a chunk without that bit was lost, and its marks with it.
 
 **Generations.** A filter that was lost and started again would say "no" to earlier marks. So a kind's filter has a
 random token, stored under `live` only when the filter holds every row, and lost with the store; a filter that is being
@@ -38,8 +38,10 @@ from feedcache.redis_clients import Command, ScriptCall, execute, is_cluster, ru
 CHUNK_BYTES = 65_528  # with Redis' header just inside the 64 KiB class
 POSITIONS = 524_203  # the largest prime that leaves room for the last bit
 PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the chunk was lost
-EXTRA_HASHES = 5  # per further layer: it adds a thirtieth of the rate of the one before
-NEARLY = 0.995  # of the design load, so that a filter at its capacity is not beyond it
+EXTRA_HASHES = (
+    5  # per further layer, which so adds a 32nd of the false-positive rate of the one before
+)
+CAPACITY_MARGIN = 0.995  # of the design load, so that a filter at its capacity is not beyond it
 MEASURE_EVERY = 64  # one record in so many measures the fill of its chunk
 
 
@@ -71,13 +73,13 @@ class Sizing:
     @cached_property
     def capacity(self) -> int:
         """The records for which the first layer is designed."""
-        return int(self.chunks * POSITIONS / (8 * self.bytes_per_record) * NEARLY)
+        return int(self.chunks * POSITIONS / (8 * self.bytes_per_record) * CAPACITY_MARGIN)
 
     @cached_property
     def full_at(self) -> float:
         """The share of bits set at which a chunk needs another layer.
 
-        The share at the design load, plus what chance may add to the fullest of many chunks.
+        Chunks fill unevenly: it is that of the design load and a margin that none passes with 95 % probability (20).
         """
         records = POSITIONS / (8 * self.bytes_per_record)
         ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
@@ -115,7 +117,7 @@ class Record(NamedTuple):
         return [(self.start + i * self.stride) % POSITIONS for i in range(hashes)]
 
     @property
-    def measures(self) -> bool:
+    def is_sampled(self) -> bool:
         """Whether marking it also measures the fill of its chunk; the same in every process."""
         return self.rest // 7919 % MEASURE_EVERY == 0
 
@@ -148,6 +150,7 @@ NAME = "phantom:1"
 META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster
 LOCK_SECONDS = 60
 
+# --- the state of the filters: what is live, what is being rebuilt, and by whom -------------------
 # Reads garbage as nil.
 _READ = """
 local function read_state(name)
@@ -158,7 +161,7 @@ end
 """
 
 # KEYS: meta. ARGV: field, token, segment, layers, oldest segment to keep.
-_OPEN = (
+_ANNOUNCE_LAYERS = (
     _READ
     + """
 for _, name in ipairs({'live', 'building'}) do
@@ -309,7 +312,7 @@ def announce_layers(
 ) -> None:
     """Announce that a segment has so many layers, whose chunks exist already. Forgets segments older than `oldest`."""
     args = [name, generation.token, segment, layers, oldest]
-    run_script(existence(), _OPEN, [META], args)
+    run_script(existence(), _ANNOUNCE_LAYERS, [META], args)
 
 
 def drop_filters(name: str, *, token: str = "") -> list[Generation]:
@@ -338,7 +341,7 @@ def rebuild_cursor(name: str) -> str:
 def complete_until(name: str) -> int:
     """The second until which the live filter is complete; 0 when unknown.
 
-    Lost, or restored from an older file, together with the marks.
+    Stored in the same Redis as the marks, it is lost, or restored from a backup, together with them.
     """
     value: bytes | None = execute(existence(), [("HGET", META, f"{name}:whole")])[0]
     return int(value) if value and value.isdigit() else 0
@@ -388,6 +391,7 @@ def _lock(name: str) -> str:
 
 logger = logging.getLogger(__name__)
 
+# --- a kind of marks, and the chunks of its filters -----------------------------------------------
 DAY = 24 * 3600
 SLACK_SECONDS = DAY  # a segment outlives the horizon a little
 COMMANDS_PER_BATCH = 500
@@ -422,7 +426,7 @@ class Marks:
         return (second - EPOCH) // self.sizing.segment_seconds
 
     def key(self, generation: Generation, segment: int, layer: int, chunk: int) -> str:
-        """The braces spread chunks over a cluster."""
+        """The whole name is in braces, so each chunk may lie on another node of a cluster."""
         return f"{NAME}:{{{self.kind}.{generation.token}.{segment}.{layer}.{chunk}}}"
 
     def keys(self, generation: Generation, segment: int, layer: int) -> Iterator[str]:
@@ -452,11 +456,11 @@ def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -
     announce_layers(marks.name, generation, segment, layer + 1, oldest)
 
 
-def lose(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
+def handle_lost(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
     """Chunks (key -> segment) are missing or garbage: drop the filter; or, without rows, make them again."""
     logger.warning("the existence filter of %s lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
-        free(marks, drop_filters(marks.name, token=generation.token))
+        delete_chunks(marks, drop_filters(marks.name, token=generation.token))
         return
     _in_batches(("UNLINK", key) for key in lost)
     for key, segment in lost.items():
@@ -474,7 +478,7 @@ def _make(marks: Marks, segment: int, keys: Iterable[str]) -> None:
     )
 
 
-def free(marks: Marks, dropped: Iterable[Generation]) -> None:
+def delete_chunks(marks: Marks, dropped: Iterable[Generation]) -> None:
     """Delete the chunks of dropped filters."""
     _in_batches(("UNLINK", key) for generation in dropped for key in _all_keys(marks, generation))
 
@@ -514,8 +518,7 @@ def _in_batches(commands: Iterable[Command]) -> list[int]:
     return answers
 
 
-logger = logging.getLogger(__name__)
-
+# --- looking up and marking -----------------------------------------------------------------------
 MAX_TRIES = 8  # the state of the filters may change between two attempts
 MAX_GROUP = 100  # records in one call of a script; a layer takes no more than so many beyond its design load
 
@@ -698,7 +701,7 @@ def _found(
     if live is None:
         return None
     if lost := {group.key: group.segment for group, answer in results if not answer}:
-        lose(marks, live, lost)
+        handle_lost(marks, live, lost)
         return None
     return {post for group, answer in results for _user, post in _present(group, answer)}
 
@@ -729,7 +732,7 @@ def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
 
 
 def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]:
-    """The pairs that the newest layers took and no layer held."""
+    """The pairs that are new: written to the newest layer, and in none before."""
     held: set[Pair] = set()
     taken: set[Pair] = set()
     for group, answer in results:
@@ -747,7 +750,7 @@ def _is_ready(
 ) -> bool:
     """Whether a filter took everything; else missing layers are opened, or the filter is dropped."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
-        lose(marks, generation, lost)
+        handle_lost(marks, generation, lost)
         return False
     missing = {(record.segment, 0) for record in records if record.segment not in generation.layers}
     missing |= {(group.segment, group.layer + 1) for group, answer in results if answer == _FULL}
@@ -788,7 +791,9 @@ def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
 def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Command:
     if not _is_newest(generation, group):
         return _check([(marks, group)])
-    counts = len(group.members) >= MEASURE_EVERY or any(one.hash.measures for one in group.members)
+    counts = len(group.members) >= MEASURE_EVERY or any(
+        one.hash.is_sampled for one in group.members
+    )
     maximum = int(marks.sizing.full_at * POSITIONS) if counts else 0
     return ScriptCall(_MARK, [group.key], [*_positions(marks, group), maximum])
 

@@ -14,7 +14,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from apps.http.requests import SiteRequest
-from apps.moderation.rules import rules_json
+from apps.moderation.house_rules import rules_json
 from apps.operations.epoch import last_return
 from feedsite.monitoring.health import current_state
 
@@ -176,7 +176,11 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def privacy(request: HttpRequest) -> HttpResponse:
-    context = {"here": "about", "home_history_days": settings.HOME_HISTORY_DAYS}
+    context = {
+        "here": "about",
+        "home_history_days": settings.HOME_HISTORY_DAYS,
+        "import_keep_days": settings.IMPORT_KEEP_DAYS,
+    }
     return render(request, "privacy.html", context)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.models import FollowRequest
+from apps.moderation.house_rules import RULES
 from apps.moderation.models import Report
-from apps.moderation.rules import RULES
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from tests.api.test_endpoints import application_client, in_an_hour

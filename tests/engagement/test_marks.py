@@ -79,7 +79,9 @@ def test_what_is_kept_about_a_member_is_given_out_and_erased(mark):
         assert not mark.erasure
         return
     assert mark.archive in {part.file for part in archive.PARTS}
-    assert mark.archive in archive.README.format(name="", handle="", marks=archive.MARK_FILES)
+    assert mark.archive in archive.README.format(
+        name="", handle="", marks=archive.MARK_FILES, added=""
+    )
     assert mark.erasure in STEPS
 
 

@@ -24,7 +24,8 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.models import Attachment, MediaState, Medium, Post, Transcode
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import request_export
-from apps.privacy.models import Erasure, Export
+from apps.privacy.models import Erasure, Export, Import, ImportKind
+from apps.privacy.moving.imports import request_import
 from apps.promotions.actions import start_campaign, state_trait
 from apps.ranking import rank_timeline
 from apps.ranking.algorithms import weights_of
@@ -109,7 +110,7 @@ def due_again():
     Event.objects.update(
         state=State.PENDING, due_at=timezone.now() - timedelta(minutes=5), attempts=0
     )
-    for model in (FanoutJob, FanoutChunk, Backfill, BackfillChunk):
+    for model in (FanoutJob, FanoutChunk, Backfill, BackfillChunk, Import):
         model.objects.update(
             state=State.PENDING, due_at=timezone.now() - timedelta(minutes=5), attempts=0
         )
@@ -197,6 +198,14 @@ def run_export(task):
     task(made.pk)
 
 
+def run_import(task):
+    alice = user_by_handle("alice")
+    row = Import.objects.first() or request_import(
+        alice, ImportKind.MUTES, "mutes.csv", b"bob\ncarol\nnobody\n"
+    )
+    task(row.pk)
+
+
 def run_erase(task):
     gone = user_by_handle("dora") if not Erasure.objects.exists() else None
     number = delete_account(gone, password=PASSWORD).pk if gone else Erasure.objects.get().pk
@@ -280,6 +289,7 @@ TASKS = {
     "apps.search.tasks.rank_trends": run_plain,
     "apps.tags.tasks.count_tags": run_plain,
     "apps.privacy.tasks.build_export": run_export,
+    "apps.privacy.tasks.move_in": run_import,
     "apps.privacy.tasks.erase": run_erase,
     "apps.privacy.tasks.sweep": run_plain,
     "apps.privacy.tasks.purge": run_plain,

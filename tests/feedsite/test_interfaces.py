@@ -40,6 +40,7 @@ def test_the_table_names_routes_that_exist():
         ("get", "/admin/", "rest"),
         ("post", "/admin/posts/post/", "rest"),
         ("post", "/settings/export", "rest"),
+        ("post", "/settings/import", "rest"),
         ("post", "/api/v1/apps", "rest"),
         ("get", "/no/such/page", "rest"),
         ("post", "/no/such/page", "rest"),

@@ -24,7 +24,7 @@ from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
-from apps.web.templatetags.tabs import own_tabs_of, with_tabs_of_everybody
+from apps.web.templatetags.tabs import menu_tabs, own_tabs_of, with_tabs_of_everybody
 from apps.audit.comparison.cached import caches
 from apps.audit.hooks import NOTES, SECTIONS
 from apps.timeline.fanout.hooks import DELIVERED, PUSHED
@@ -38,7 +38,7 @@ from django.contrib import admin
 
 call_command("check", fail_level="ERROR")
 print("apps", *sorted(app.name for app in apps.get_app_configs() if app.name in {names!r}))
-print("tabs", *(tab.key for tab in with_tabs_of_everybody(own_tabs_of(None))))
+print("tabs", *(tab.key for tab in (*with_tabs_of_everybody(own_tabs_of(None)), *menu_tabs())))
 schema = SchemaGenerator().get_schema(public=True)
 components = schema["components"]["schemas"]
 print("endpoints", *sorted(schema["paths"]))

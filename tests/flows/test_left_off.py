@@ -15,6 +15,7 @@ from tests.support.waiting import wait_until
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 POSTS = 30
+TOOLS = "Tools and other timelines"
 HOME = ReadMarker.Timeline.HOME
 
 
@@ -110,9 +111,12 @@ def test_the_first_mark_is_left_by_scrolling_and_what_was_missed_comes_with_the_
 def test_without_scripts_a_button_marks(posts, reader, visit, site):
     with visit(scripts=False) as page:
         log_in(page, "reader")
+        page.get_by_role("button", name=TOOLS).click()
         page.get_by_role("button", name="Mark as read up to here").click()
         wait_until(
             lambda: home_read_id(reader) == posts[0],
             lambda: f"{posts[0]} is read, and not {home_read_id(reader)}",
         )
+        page.get_by_role("button", name=TOOLS).click()
+        expect(page.get_by_role("link", name="Catch up")).to_be_visible()
         expect(page.get_by_role("button", name="Mark as read up to here")).to_have_count(0)

@@ -15,8 +15,8 @@ from tests.support.factories import publish
 pytestmark = [*needs_browser, pytest.mark.flows]
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 WHOLE = {
-    "en": "{time.day} {time:%B} {time.year} at {time:%H:%M}",
-    "zh-hans": "{time.year}年{time.month}月{time.day}日 {time:%H:%M}",
+    "en": "{time.day} {time:%B} {time.year}, {time:%H:%M} GMT+8",
+    "zh-hans": "{time.year}年{time.month}月{time.day}日 {time:%H:%M} GMT+8",
 }
 
 

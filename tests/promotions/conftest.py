@@ -17,7 +17,7 @@ from apps.promotions.models import (
     VirtualFollow,
 )
 from apps.promotions.vocabulary import TRAITS
-from apps.timeline.pipeline import page
+from apps.timeline.pipeline import rulebook
 from tests.support.factories import deliver, make_user, moderator
 
 
@@ -75,7 +75,7 @@ def slugs(user):
 @pytest.fixture
 def side_by_side(monkeypatch):
     """Promoted posts wherever they belong by their time: for tests of all else but their share of a page."""
-    monkeypatch.setattr(page, "OTHERS_BETWEEN", 0)
+    monkeypatch.setattr(rulebook, "OTHERS_BETWEEN", 0)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from apps.accounts.models import Login, User
 from apps.accounts.queries import user_by_id
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.engagement.actions import bookmark_post, like_post
+from apps.events.leases import State
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_keyword, add_post, create_filter
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
@@ -24,7 +25,7 @@ from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
-from apps.privacy.models import Erasure, Export
+from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
@@ -151,6 +152,7 @@ class Rows:
         PolicyChange.objects.create(author=fan, before="site", after="pull", made_by=fan.handle)
         make_campaign(friend, make_segment(f"segment{n}", "", ("trait", trait())))
         Export.objects.create(user=friend, name=f"archive{n}")
+        Import.objects.create(user_id=self.user_id, name=f"import{n}.csv", state=State.DONE)
         Erasure.objects.create(user_id=friend.pk)
         run = AuditRun.objects.create(pages=n)
         AuditFinding.objects.create(run=run, kind=Kind.MISSING, viewer_id=self.user_id)

@@ -101,11 +101,11 @@ def shown(reader, api_of, page_of):
     )
     with dead_redis():
         assert ids(home_timeline(reader, cursor).items) == found
-    add_facts, alone = facts_of_home(reader), set()
+    complete_facts, alone = facts_of_home(reader), set()
     for one in candidates:  # each by itself, and no cache is asked
         exact = hydrate_for(ViewerContext(reader.pk), [one])
         facts = facts_now(reader, FilterContext.HOME, exact.relations)
-        alone |= ids(passed(exact.items, add_facts(facts, exact.items), HOME_RULES))
+        alone |= ids(passed(exact.items, complete_facts(facts, exact.items), HOME_RULES))
     assert alone == found
     assert ids(home_as_of(reader, timezone.now(), cursor).page.items) == found
     assert ids(get_activity(reader, limit=40).items) == found

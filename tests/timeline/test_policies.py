@@ -16,7 +16,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import PostCounts
 from apps.timeline import policy as policies
-from apps.timeline.fanout import cost, switch
+from apps.timeline.fanout import auto_policy, switch
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.history.unread import newer_count
 from apps.timeline.home import home_timeline
@@ -116,7 +116,7 @@ def circle(db):
 def ask(author, policy):
     set_author_policy(author, policy, by="a test")
     if policy == Policy.AUTO:
-        cost.measure_author(author.pk)
+        auto_policy.measure_author(author.pk)
 
 
 @pytest.mark.long
@@ -133,7 +133,7 @@ def test_every_policy_of_an_author_shows_what_sql_says(circle, policy):
 def test_every_policy_of_the_site_shows_what_sql_says(circle, policy):
     circle.live()
     set_site_policy(policy, by="a test")
-    cost.measure_all()
+    auto_policy.measure_all()
     circle.live()
     circle.look()
 
@@ -360,16 +360,16 @@ def test_the_policy_before_is_what_staff_had_before(circle):
 
 
 def seen(**fields):
-    return cost.MeasuredCost(**{"followers": 100_000, "online": 0.2, "posts_a_day": 5.0, "reads_a_day": 100.0,
+    return auto_policy.MeasuredCost(**{"followers": 100_000, "online": 0.2, "posts_a_day": 5.0, "reads_a_day": 100.0,
                                 **fields})  # fmt: skip
 
 
 def test_auto_chooses_by_cost_and_says_why(settings):
-    assert cost.choose(seen(), None).mode == Mode.PULL
-    assert cost.choose(seen(followers=99_999), None).mode == Mode.ONLINE
-    assert cost.choose(seen(reads_a_day=1e6), None).mode == Mode.ONLINE
-    assert cost.choose(seen(followers=150), None).mode == Mode.PUSH
-    reason = cost.choose(seen(), None).reason
+    assert auto_policy.choose(seen(), None).mode == Mode.PULL
+    assert auto_policy.choose(seen(followers=99_999), None).mode == Mode.ONLINE
+    assert auto_policy.choose(seen(reads_a_day=1e6), None).mode == Mode.ONLINE
+    assert auto_policy.choose(seen(followers=150), None).mode == Mode.PUSH
+    reason = auto_policy.choose(seen(), None).reason
     assert "100000 followers, 20% of them online, 5.0 posts and 100 reads a day" in reason
     assert "pushing would take 2.4 s a day, pulling 0.0 s" in reason
 
@@ -378,7 +378,7 @@ def test_auto_does_not_flutter(settings):
     """In at T, out at 0.8 T (source 004: counts change all the time)."""
     modes, now = [], None
     for followers in (99_000, 100_000, 99_000, 80_000, 79_999, 99_000, 100_000):
-        now = cost.choose(seen(followers=followers), now).mode
+        now = auto_policy.choose(seen(followers=followers), now).mode
         modes.append(now.value)
     assert modes == ["online", "pull", "pull", "pull", "online", "online", "pull"]
 
@@ -392,7 +392,7 @@ def test_an_author_crosses_the_threshold_both_ways_and_no_post_is_lost(circle, s
     modes = []
     for threshold in (2, 9, 2):
         settings.AUTO_PULL_FOLLOWERS = threshold
-        cost.measure_all()
+        auto_policy.measure_all()
         row = AuthorPolicy.objects.get(pk=circle.alice.pk)
         modes.append(row.mode)
         assert row.measured["followers"] == 2
@@ -404,23 +404,23 @@ def test_an_author_crosses_the_threshold_both_ways_and_no_post_is_lost(circle, s
 
 def test_measures_come_from_receipts_posts_and_reads(circle):
     circle.live()
-    now = cost.measure(circle.alice.pk)
+    now = auto_policy.measure(circle.alice.pk)
     assert now.followers == 2
     assert 0.5 <= now.online <= 1
     assert now.posts_a_day == pytest.approx(4 / 7)
 
 
 def test_the_last_delivery_is_told_as_it_was(circle):
-    assert cost.last_delivery() is None
+    assert auto_policy.last_delivery() is None
     post = delivered(circle.alice)
     FanoutChunk.objects.filter(job=post.pk).update(
         finished_at=post.created_at + timedelta(seconds=2)
     )
-    last = cost.LastDelivery(post.pk, followers=2, home_caches=1, seconds=2)
-    assert cost.last_delivery(circle.alice) == cost.last_delivery() == last
-    assert cost.last_delivery(circle.bob) is None
+    last = auto_policy.LastDelivery(post.pk, followers=2, home_caches=1, seconds=2)
+    assert auto_policy.last_delivery(circle.alice) == auto_policy.last_delivery() == last
+    assert auto_policy.last_delivery(circle.bob) is None
     pending = publish(circle.alice)
-    assert cost.last_delivery() == last, f"{pending.pk} is not delivered yet"
+    assert auto_policy.last_delivery() == last, f"{pending.pk} is not delivered yet"
 
 
 def test_before_a_switch_stands_what_was_measured(circle):
@@ -429,11 +429,11 @@ def test_before_a_switch_stands_what_was_measured(circle):
         finished_at=post.created_at + timedelta(seconds=2)
     )
     PostCounts.objects.filter(pk=post.pk).update(reads=70)
-    assert list(dict(cost.before_switch(circle.alice)).values()) == [
+    assert list(dict(auto_policy.before_switch(circle.alice)).values()) == [
         "home caches of 1 of 2 followers, in 2.0 s", "2, 50 % of them online", "0.1", "0", "10",
     ]  # fmt: skip
-    assert list(dict(cost.before_switch()).values())[1:] == ["50%"]
-    assert dict(cost.before_switch(circle.bob))["the last delivery of a post"] == (
+    assert list(dict(auto_policy.before_switch()).values())[1:] == ["50%"]
+    assert dict(auto_policy.before_switch(circle.bob))["the last delivery of a post"] == (
         "There is no finished delivery yet."
     )
 
@@ -441,5 +441,5 @@ def test_before_a_switch_stands_what_was_measured(circle):
 def test_a_site_that_chooses_looks_at_large_authors_only(circle, settings):
     settings.AUTO_PULL_FOLLOWERS = 2
     set_site_policy(Policy.AUTO, by="a test")
-    assert cost.measure_all() == 2  # alice and bob, whom two and three follow
+    assert auto_policy.measure_all() == 2  # alice and bob, whom two and three follow
     assert set(AuthorPolicy.objects.values_list("policy", flat=True)) == {"auto"}

@@ -27,7 +27,7 @@ examples:
   ./run bench caches --short             whether it runs to its end, in seconds; writes nothing
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
-  ./run bench timeline --only units      what one follower costs: policy auto (apps/timeline/fanout/cost.py)
+  ./run bench timeline --only units      what one follower costs: policy auto (apps/timeline/fanout/auto_policy.py)
   ./run bench timeline --only flood      home pages while a crowd searches
   ./run bench policies                   push, pull, online and hybrid: what the stores read and write for each
   ./run bench policies --only pull       one policy

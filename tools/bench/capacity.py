@@ -26,8 +26,8 @@ WINDOW_ENTRY, WINDOW_LENGTH = 10.4, 800
 RELATION, OUTBOX_ID, OUTBOX_LENGTH = 4.3, 9.3, 200
 COUNTERS, MARK, CONTENT, CARD = 21.5, 1.2, 700, 500
 ROW = 600  # of a post in PostgreSQL, with its indexes and counts
-# Live followers a second that one worker and its share of a Redis serve: as policies reckon (fanout.cost), which need
-# Django and its servers.
+# Live followers a second that one worker and its share of a Redis serve: as policies reckon (fanout.auto_policy), which
+# need Django and its servers.
 DELIVERED = round(1e6 / 19.4)
 WINDOW_DAYS, COUNTER_DAYS, CONTENT_DAYS, MARK_DAYS = 3, 60, 7, 90
 GIB = 2**30

@@ -28,8 +28,7 @@ def main(command_line: list[str]) -> int:
     """Measure and print. Exit status 1 when a figure is beyond its bar; `--short` judges no page."""
     options = _parser().parse_args(command_line)
     traces = {} if options.no_trace else _traces(short=options.short)
-    optional = import_module("tools.lint.settings").POSSIBLE_APPS
-    house = survey(ROOT, {} if options.short else traces, optional)
+    house = survey(ROOT, {} if options.short else traces)
     if options.json:
         sys.stdout.write(json.dumps(house.as_json(), indent=2) + "\n")
     else:

@@ -1,5 +1,6 @@
 """What is measured, put together, beside the bars; as tables and as JSON."""
 
+import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ PRODUCT = ("apps", "feedsite", "feedcache")
 OWN = (*PRODUCT, "runner", "tools", "tests")
 # Imports included, without docstrings, comments and blank lines. Who needs more says why in a new decision, and sets
 # both; a test reads the number there.
-CORE_LINES, CORE_DECISION = 44_000, "0156"
+CORE_LINES, CORE_DECISION = 40_500, "0156"
 MAX_GROWTH = 1_000
 MAX_MODULES = 12  # of a folder
 MAX_FILES = {"home_timeline": 16, "publish_post": 14}
@@ -66,13 +67,13 @@ class House:
         }
 
 
-def survey(root: Path, traces: Mapping[str, Trace], optional: Collection[str] = ()) -> House:
-    """Measure the files below `root`. `optional`: the apps in it that the core does without."""
+def survey(root: Path, traces: Mapping[str, Trace]) -> House:
+    """Measure the files below `root`."""
     product = [path for name in PRODUCT for path in python_files(root / name)]
     relative = [path.relative_to(root) for path in product]
     sources = {path.relative_to(root): path.read_text("utf-8") for path in product}
     folders = modules_by_folder(relative).most_common()
-    lines = dict(_by_app(root))
+    lines, optional = dict(_by_app(root)), _optional_apps(root)
     return House(
         lines,
         [
@@ -95,6 +96,16 @@ def survey(root: Path, traces: Mapping[str, Trace], optional: Collection[str] = 
         {str(path): names for path, names in ad_hoc_modules(relative).items()},
         underscore_names(sources, OWN),
     )
+
+
+def _optional_apps(root: Path) -> Collection[str]:
+    """Read, not imported: settings want an environment."""
+    tree = ast.parse((root / "feedsite/settings.py").read_text("utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "POSSIBLE_APPS":
+            found: list[str] = ast.literal_eval(node.value)
+            return found
+    raise LookupError("feedsite/settings.py names no POSSIBLE_APPS")
 
 
 def _by_app(root: Path) -> Iterator[tuple[str, Lines]]:

@@ -115,6 +115,7 @@ PAGES = (
     Page("filter-delete", "filters/delete.html", "/settings/filters/{filter}/delete"),
     Page("settings-applications", "oauth/applications.html", "/settings/applications"),
     Page("export", "privacy/export.html", "/settings/export"),
+    Page("import-report", "privacy/import.html", "/settings/import/{import}"),
     Page("account-delete", "privacy/delete.html", "/settings/delete"),
     Page("settings-security", "accounts/security.html", "/settings/security"),
     Page("security-app", "accounts/security_act.html", "/settings/security/app"),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from playwright.sync_api import APIResponse, Browser, BrowserContext
+from playwright.sync_api import APIResponse, Browser, BrowserContext, FilePayload
 
 from tools.vitals.browser import chromium, log_in, window
 from tools.vitals.pages import MEMBER, NEWCOMER, VISITOR, Page
@@ -16,6 +16,10 @@ from tools.vitals.pages import MEMBER, NEWCOMER, VISITOR, Page
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 SCOPES = ["read", "write", "follow"]
 APPLICATION = {"client_name": "A reader", "redirect_uris": OUT_OF_BAND, "scopes": "read write"}
+FOLLOWS = FilePayload(
+    name="following_accounts.csv", mimeType="text/csv",
+    buffer=b"Account address,Show boosts\nann@elsewhere.example,true\nnobody_at_all,true\n",
+)  # fmt: skip
 FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
           "keywords_attributes[0][keyword]": "spoiler"}  # fmt: skip
 NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD = "newcomer", "a long enough passphrase"
@@ -110,8 +114,24 @@ def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
         "feed": _first(api, "/api/x/feeds", {**FEED, "include_people[]": cast.author}),
         "filter": _first(api, "/api/v2/filters", FILTER),
         "circle": api.get("/api/v1/circles")[0]["id"],
+        "import": _import(context),
         "consent": urlencode(asked),
     }
+
+
+def _import(context: BrowserContext) -> str:
+    """A file with lines that cannot be done."""
+    tab = context.new_page()
+    tab.goto("/settings/export")
+    if tab.locator("#imports a").count():
+        tab.locator("#imports a").first.click()
+    else:
+        tab.set_input_files("input[type=file]", FOLLOWS)
+        tab.click("form[action='/settings/import'] button")
+    tab.wait_for_url("**/settings/import/*")
+    number = tab.url.rpartition("/")[2]
+    tab.close()
+    return number
 
 
 def _richest_post(api: "_Api", handle: str) -> str:

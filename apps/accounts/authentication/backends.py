@@ -14,10 +14,10 @@ _AT = re.compile(r"^[@\s]+")
 
 
 def login_name(typed: str) -> str:
-    """What somebody typed as handle or e-mail address, as accounts have it.
+    """A typed handle or e-mail address in its stored form.
 
-    The name that is looked up is the one whose guesses are counted: code that counts a guess takes it from here, and
-    the backend takes no other spelling.
+    Use the result both to count a guess and to `authenticate`: else "@Alice" and "alice" would be counted apart. The
+    backend does not change what it is given.
     """
     return _AT.sub("", typed).strip().lower()
 

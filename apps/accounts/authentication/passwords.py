@@ -21,9 +21,9 @@ class LongEnough(MinimumLengthValidator):
 
 
 def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
-    """Whether a logged-in user knows the password. TooMany, before the hash, when a limit is used up.
+    """Whether a logged-in user knows the password. TooMany when a limit is used up, before the slow hash is computed.
 
-    Without an origin, as at the command line, the limit is the account's.
+    Without an origin, as at the command line, guesses are counted for the account instead of for a device.
     """
     guess = begin_guess(str(user.pk), origin or Origin("", f"account {user.pk}"))
     is_right = user.check_password(password)

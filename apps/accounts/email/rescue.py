@@ -1,7 +1,7 @@
 """What staff do for owners who cannot get into their accounts. It never gives staff a way in: passwords are chosen by a
 link that is mailed to the owner, new addresses are confirmed by one, and the owner is told.
 
-It needs a permission of its own, beside the one to change accounts, and over staff only superusers have it.
+It needs a permission of its own, beside the one to change accounts; only superusers may do it to accounts of staff.
 """
 
 import logging
@@ -38,7 +38,7 @@ def mail_new_password(user: User, *, by: User) -> None:
 
 @transaction.atomic
 def give_address(user: User, address: str | None, *, by: User) -> None:
-    """Another address, which counts once its owner has confirmed it, or none. The old one is told. NotAllowed."""
+    """Set a new address, which its owner must confirm, or remove the address. The old one gets a mail. NotAllowed."""
     require_rescuer(user, by)
     old_address = user.email
     if address is None:

@@ -20,7 +20,7 @@ class FoundJson(TypedDict):
 class SpeedJson(TypedDict):
     """Seconds from publication to delivery, of the newest deliveries of the last 24 hours; null without any."""
 
-    delivered: Annotated[int, "Readers."]
+    delivered: Annotated[int, "To how many readers."]
     p50_seconds: float | None
     p95_seconds: float | None
 
@@ -28,31 +28,35 @@ class SpeedJson(TypedDict):
 class BacklogJson(TypedDict):
     """What waits now."""
 
-    posts: Annotated[int, "Whose delivery has not begun, or whose followers are not all listed."]
-    readers: Annotated[int, "Deliveries to followers."]
+    posts: Annotated[
+        int, "Their delivery has not begun, or their followers are not yet divided into chunks."
+    ]
+    readers: Annotated[int, "Deliveries still to be made, one for each reader."]
     oldest_seconds: Annotated[float | None, "For how long the oldest has waited; null without any."]
 
 
 class RoundJson(TypedDict):
-    """A check that compares its rows one after the other, the first again after the last."""
+    """A check that goes through a table row by row, and begins again at its end."""
 
     subject: Annotated[str, Subject]
-    compared: Annotated[int, "In the round that began at `began_at`."]
+    compared: Annotated[int, "Rows so far in this round."]
     began_at: DateTime
-    last_ended_at: Annotated[DateTime | None, "Of the last whole round; null before the first."]
-    last_seconds: Annotated[float | None, "That it took."]
+    last_ended_at: Annotated[
+        DateTime | None, "When the last whole round ended; null before the first."
+    ]
+    last_seconds: Annotated[float | None, "How long the last whole round took."]
     last_compared: int | None
 
 
 class AuditDayJson(TypedDict):
-    """A day (UTC) as it was kept. `p50` and `p95` are in seconds."""
+    """The stored figures of a day (UTC). `p50` and `p95` are in seconds."""
 
     day: str
     figures: dict[str, float | None]
 
 
 class AuditJson(TypedDict):
-    """What was compared and found within the last 24 hours, and 90 days. It names nobody."""
+    """What was compared and found in the last 24 hours; `days` has the last 90 days. It names nobody."""
 
     made_at: DateTime
     runs: int
@@ -60,14 +64,15 @@ class AuditJson(TypedDict):
     figures: Annotated[
         dict[str, int],
         "Compared: `pages`, `windows` (home caches), `deliveries`, `receipts`, `follows`, `counts`, `cached` (values). "
-        "Found: `violations`, of which `repaired`; `late` and `settled` are none.",
+        "Found: `violations`, of which `repaired`. "
+        "Not violations: `late` (still on its way) and `settled` (right when looked at again).",
     ]
-    rounds: Annotated[list[RoundJson], "How long it takes until everything was compared."]
+    rounds: Annotated[list[RoundJson], "How far each check is, and how long a whole round takes."]
     found: list[FoundJson]
     speed: SpeedJson
     backlog: BacklogJson
     version: str
-    code_hash: Annotated[str, "As `/audit` says how to compute it."]
+    code_hash: Annotated[str, "Computed as `/audit` describes."]
     days: list[AuditDayJson]
 
 

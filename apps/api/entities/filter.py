@@ -18,7 +18,8 @@ from apps.filters.models import (
     FilterPost,
 )
 
-_PLACES = FilterContext.values  # asked each time, these take as long as the rest of a result
+# Once: Django builds the list at each access, which takes as long as the rest of a result.
+_PLACES = FilterContext.values
 
 
 class FilterKeywordJson(TypedDict):
@@ -34,7 +35,7 @@ def keyword_json(row: FilterKeyword) -> FilterKeywordJson:
 
 
 class FilterStatusJson(TypedDict):
-    """A status that a filter names."""
+    """A post that was added to a filter by its id."""
 
     id: str
     status_id: str
@@ -74,7 +75,7 @@ def filter_json(row: Filter) -> FilterJson:
 
 
 class FilterV1Json(TypedDict):
-    """A keyword as a filter of version 1."""
+    """A keyword in the form of Mastodon's first filters, which had one phrase each."""
 
     id: str
     phrase: str
@@ -96,8 +97,10 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 
 
 class FilterResultJson(TypedDict):
-    """What one of the viewer's filters has found in a status: up to ten of its keywords. A status has the results of up
-    to two filters, and of more where these act in other contexts.
+    """A filter of the viewer that matches a status, with at most ten of its keywords.
+
+    At most two filters are named, and further ones only if they apply in a context, or with an action, that these two
+    do not.
     """
 
     filter: FilterSummaryJson
@@ -127,10 +130,10 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
 
 
 class OldFilterInput(Input):
-    """A filter of version 1. In a change, absent fields stay unchanged."""
+    """A filter in the form of Mastodon's first ones. In a change, absent fields stay unchanged."""
 
     phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
-    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+    context = serializers.ListField(  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
         child=serializers.ChoiceField(FilterContext.values), max_length=20
     )
     irreversible = serializers.BooleanField(
@@ -155,7 +158,7 @@ class FilterInput(Input):
     """A filter. In a change, absent fields stay unchanged. Unknown fields are ignored."""
 
     title = serializers.CharField(max_length=TITLE_MAX_CHARACTERS, required=False)
-    context = serializers.ListField(  # type: ignore[assignment]  # the entity's own name for it
+    context = serializers.ListField(  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
         child=serializers.ChoiceField(FilterContext.values), max_length=20, required=False
     )
     filter_action = serializers.ChoiceField(FilterAction.values, required=False)
@@ -186,6 +189,6 @@ class KeywordChangeInput(Input):
 
 
 class FilterStatusInput(Input):
-    """A status that a filter is to name."""
+    """A post to add to a filter."""
 
     status_id = serializers.RegexField(ID)

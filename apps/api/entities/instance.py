@@ -10,7 +10,7 @@ from apps.api.entities.base import DateTime, Object, optional_timestamp, timesta
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.sizes import MAX_PIXELS
 from apps.media.video import AUDIO_TYPES, MAX_FRAME_RATE, VIDEO_TYPES, is_available
-from apps.moderation.rules import RuleJson, rules_json
+from apps.moderation.house_rules import RuleJson, rules_json
 from apps.notifications.announcements import VisibleAnnouncement
 from apps.posts.actions.drafts import (
     ALT_MAX_CHARACTERS,

@@ -24,7 +24,7 @@ class ApplicationJson(TypedDict):
     name: str
     website: Uri | None
     scopes: list[str]
-    redirect_uri: Annotated[str, "One address in a line."]
+    redirect_uri: Annotated[str, "One address per line."]
     redirect_uris: list[str]
     vapid_key: str
 
@@ -43,7 +43,7 @@ def application_json(application: Application) -> ApplicationJson:
 
 
 class CredentialApplicationJson(ApplicationJson):
-    """A new application, with what it logs in with."""
+    """A new application with its credentials."""
 
     client_id: str
     client_secret: str
@@ -83,7 +83,7 @@ def token_json(token: str, issued: AccessToken) -> TokenJson:
 
 
 class GrantErrorJson(TypedDict):
-    """A refusal in the words of OAuth 2."""
+    """An error response of OAuth 2."""
 
     error: str
     error_description: NotRequired[str]
@@ -145,21 +145,21 @@ def server_json() -> OAuthServerJson:
     {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 )
 class AddressesField(serializers.Field[list[str], Any, Any, Any]):
-    """Several addresses: a list, or a text with one in a line."""
+    """Several addresses: a list, or a text with one per line."""
 
     def to_internal_value(self, data: Any) -> list[str]:
         if isinstance(data, str):
             return data.split()
         if isinstance(data, list) and all(isinstance(item, str) for item in data):
             return data
-        raise serializers.ValidationError("Addresses are texts.")
+        raise serializers.ValidationError("Each address must be a string.")
 
     def to_representation(self, value: Any) -> Any:
         return value
 
 
 class ApplicationInput(Input):
-    """What a program says of itself."""
+    """The registration of an application."""
 
     client_name = serializers.CharField()
     redirect_uris = AddressesField(default=[OUT_OF_BAND])
@@ -168,7 +168,7 @@ class ApplicationInput(Input):
 
 
 class TokenInput(Input):
-    """What is asked of the token endpoint."""
+    """A request for a token."""
 
     grant_type = serializers.ChoiceField(GRANT_TYPES)
     client_id = serializers.CharField(required=False)
@@ -183,7 +183,7 @@ class TokenInput(Input):
 
 
 class RevocationInput(Input):
-    """Which token is to be ended, and by whom."""
+    """The token to revoke, and the credentials of its application."""
 
     token = serializers.CharField()
     client_id = serializers.CharField(required=False)

@@ -151,7 +151,7 @@ class PollOptionJson(TypedDict):
     """An option of a poll."""
 
     title: str
-    votes_count: Annotated[int | None, "Null while the poll keeps it to itself."]
+    votes_count: Annotated[int | None, "Null while the poll hides its results."]
 
 
 class PollJson(TypedDict):
@@ -229,7 +229,7 @@ class QuoteJson(TypedDict):
 
 
 class QuoteApprovalJson(TypedDict):
-    """Who may quote a status: what is public those whom its author lets, and authors themselves."""
+    """Who may quote a status: an open one, whoever its author allows; authors may always quote their own."""
 
     automatic: list[str]
     manual: list[str]
@@ -260,7 +260,8 @@ class StatusExtensionJson(TypedDict):
     circle: StatusCircleJson | None
     short_url: Annotated[Uri, "Leads to `url`."]
     reactions: Annotated[
-        list[StatusReactionJson], "Those that anybody chose. Everybody has one, beside a like."
+        list[StatusReactionJson],
+        "Those that somebody gave. Each person may give one, beside a like.",
     ]
     reads_count: Annotated[int | None, "How many people opened the post; its author alone sees it."]
     because: Annotated[
@@ -701,7 +702,7 @@ class StatusInput(Input):
     quote_approval_policy = serializers.ChoiceField(
         QuotePolicy.values,
         default=None,
-        help_text="Who may quote it; absent: everybody. What is not public nobody quotes.",
+        help_text="Who may quote it; absent: everybody. Others can quote public and unlisted posts only.",
     )
     allowed_mentions = serializers.ListField(
         child=serializers.RegexField(ID),

@@ -27,7 +27,7 @@ from apps.api.entities.instance import (
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.params import is_true
 from apps.audit.report import audit_report
-from apps.moderation.rules import RuleJson, rules_json
+from apps.moderation.house_rules import RuleJson, rules_json
 from apps.notifications import announcements as actions
 from apps.notifications.announcements import current_announcement, current_announcements
 from apps.posts.models import Post

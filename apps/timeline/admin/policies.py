@@ -22,7 +22,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
 from apps.events.admin import REASON_MAX_CHARACTERS, StaffList
 from apps.timeline.admin.fanout import LedgerList
-from apps.timeline.fanout import cost, switch
+from apps.timeline.fanout import auto_policy, switch
 from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, PolicyChange, SitePolicy
 from feedcache.connections import RedisError
 
@@ -190,14 +190,18 @@ class AuthorPolicyAdmin(PolicyAdmin):
 
     @admin.display(description=gettext_lazy("measured"))
     def figures(self, row: AuthorPolicy) -> str:
-        return cost.as_text(row.measured) or "-"
+        return auto_policy.as_text(row.measured) or "-"
 
     def costs(self, row: AuthorPolicy | None, data: dict[str, Any]) -> dict[str, Any]:
         author, reason = _author(row, data), ""
         if data["policy"] == Policy.AUTO:
             now = Mode(row.mode) if row and row.mode else None
-            reason = cost.choose(cost.measure(author.pk), now).reason
-        return {"whose": f"@{author.handle}", "rows": cost.before_switch(author), "reason": reason}
+            reason = auto_policy.choose(auto_policy.measure(author.pk), now).reason
+        return {
+            "whose": f"@{author.handle}",
+            "rows": auto_policy.before_switch(author),
+            "reason": reason,
+        }
 
     def presses(self, row: AuthorPolicy) -> dict[str, Press]:
         before = switch.policy_before(row.pk)
@@ -234,7 +238,7 @@ class SitePolicyAdmin(PolicyAdmin):
         return rows
 
     def costs(self, row: SitePolicy, data: dict[str, Any]) -> dict[str, Any]:
-        return {"whose": _("the whole site"), "rows": cost.before_switch()}
+        return {"whose": _("the whole site"), "rows": auto_policy.before_switch()}
 
     def presses(self, row: SitePolicy) -> dict[str, Press]:
         before = switch.policy_before(None)

@@ -27,7 +27,7 @@ from apps.pagination import Cursor, Page, id_after
 from apps.tags.models import Tag
 from apps.tags.queries import tags_followed_before
 from apps.timeline.pipeline import rulebook
-from apps.timeline.pipeline.facts import AddFacts, ReaderFacts
+from apps.timeline.pipeline.facts import CompleteFacts, ReaderFacts
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, assemble
 from apps.timeline.pipeline.rulebook import OF_FRIENDS
@@ -65,7 +65,7 @@ def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
         Reader(viewer, FilterContext.HOME),
         cursor=replace(cursor, max_id=newest),
         book=rulebook.HOME_RULES,
-        add_facts=_facts_before(viewer, past, tags, before),
+        complete_facts=_facts_before(viewer, past, tags, before),
     ).page
     oldest = max(cursor.floor, page.older - 1 if page.older else 0)
     known = Q(reply_to=None) | Q(author=viewer) | Q(reply_to__author=F("author"))
@@ -87,7 +87,9 @@ def history_begins() -> datetime:
     return max(began, timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS))
 
 
-def _facts_before(viewer: User, past: PastRelations, tags: set[str], before: datetime) -> AddFacts:
+def _facts_before(
+    viewer: User, past: PastRelations, tags: set[str], before: datetime
+) -> CompleteFacts:
     """What the rules of home ask for, of the moment; hydration has left out what may not be seen now."""
     relations = Relations(
         following=set(past.following),

@@ -17,9 +17,9 @@ from apps.timeline.pipeline.items import FeedItem
 from feedcache.read_through import Batch, Future
 
 
-def promotions_for(reader_id: int, batch: Batch | None = None) -> PromotionOf:
+def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
     """What optional apps promote to a reader, asked in a batch, or else when it is needed."""
-    asked = [ask(reader_id, batch) for ask in PROMOTERS]
+    asked = [ask(reader, batch) for ask in PROMOTERS]
     return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
 
 
@@ -61,7 +61,7 @@ def facts_now(
 
 
 # Completes the facts when the posts of a page are known.
-AddFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
+CompleteFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
 
 
 def no_more(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
@@ -75,7 +75,7 @@ def facts_of_home(
     promotion_of: PromotionOf = nothing_promoted,
     recent_follows: Future[Mapping[int, float]] = dict,
     hides_read: bool = False,
-) -> AddFacts:
+) -> CompleteFacts:
     """What the rules of home ask for now; a query each for tags, lists and languages, of those who have any.
 
     Lists and languages are asked about each author once, however many rounds a page takes.

@@ -5,13 +5,14 @@ The candidates come by virtual follows (`sources.virtual_follows`); which of the
 
 from collections.abc import Callable
 
+from apps.accounts.models import User
 from apps.events.hooks import Hook
 from apps.posts.content.post import PostContent
 from apps.timeline.pipeline.items import Promotion
 from feedcache.read_through import Batch
 
-# Of an open post that nothing else brings: why it is on the page all the same; None: it is not.
+# Takes an open post that no follow and no tag brings: the promotion that puts it on the page, or None.
 PromotionOf = Callable[[PostContent], Promotion | None]
 
-# For a reader, from what is queued in the first round trip of a page; without a batch it is read when it is needed.
-PROMOTERS = Hook[Callable[[int, Batch | None], PromotionOf]]()
+# Called once a page, with the reader and the first batch, to queue reads in it; without a batch they are made later.
+PROMOTERS = Hook[Callable[[User, Batch | None], PromotionOf]]()

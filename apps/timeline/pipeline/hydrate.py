@@ -151,7 +151,7 @@ def hydrate_for(
     if context.is_fresh:
         _read_caches(reads, context, preloaded, batch)
     else:
-        batch.execute()  # what the rule has queued goes alone
+        batch.execute()  # nothing to read but what the rules have queued
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)

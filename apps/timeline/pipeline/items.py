@@ -1,5 +1,7 @@
 """A post as a reader sees it on a page."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Protocol
@@ -125,10 +127,19 @@ class FeedItem:
 
     @property
     def can_quote(self) -> bool:
-        """Whether the viewer may quote it: public posts only, within the quote policy of the author."""
+        """Whether the viewer may quote it: their own posts, and open posts within the quote policy of the author."""
         return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
 
     @property
     def reply_to_author_id(self) -> int | None:
         """The author of the post it replies to, read from that post's id."""
         return author_of(self.reply_to_id) if self.reply_to_id else None
+
+
+def reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
+    """The reposts of each post on a page, to be shown as one card; promoted ones apart, with their label."""
+    reposts = defaultdict[int, list[FeedItem]](list)
+    for item in items:
+        if item.is_repost and not item.promotion:
+            reposts[item.shown.id].append(item)
+    return reposts

@@ -3,11 +3,11 @@
 `assemble` takes these steps:
 
 1. First round trip (`Batches.first`): the viewer's filters, whether the caches are current, and what the timeline has
-   queued (home: its windows, what is promoted).
-2. Candidate ids, from these answers. Home makes further reads when a window is missing, for pulled authors, and below
-   the windows.
+   queued (home: its windows, unless it is read upwards, and what is promoted).
+2. Candidate ids, from these answers. Home makes further reads when a window is missing, for pulled authors, for posts
+   with followed tags, and below the windows.
 3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
-   the rules have queued. Up to two more for what these posts repost, quote or answer, if no earlier page has named it.
+   the rules have queued. Up to two more for what these posts repost, quote or answer, unless an earlier page knew.
 4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last. What they drop is topped up:
    steps 2 to 4 are repeated.
 
@@ -23,33 +23,30 @@ Whether the viewer may see a post is decided in `apps.posts.queries`, whether it
 | Redis, existence | 3 | what the viewer never liked, bookmarked, read | PostgreSQL; of what was read nothing is known |
 | PostgreSQL | | everything | 503 where it is asked |
 
-A warm page asks PostgreSQL for polls and restricted posts, for likes and bookmarks that a filter has found, and for the
-exclusive lists, followed tags and chosen languages of those who have any.
+A warm page asks PostgreSQL for polls and restricted posts, for likes and bookmarks that a filter has found (that a post
+was read, it believes the filter), and for exclusive lists, followed tags and chosen languages of those who have any.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from apps.accounts.models import User
 from apps.filters.models import FilterContext
 from apps.filters.queries import ask_active_filters
 from apps.pagination import Cursor, Page, to_page
 from apps.posts.queries import MAX_IDS, ViewerContext, ask_viewer_context
-from apps.timeline.pipeline.facts import AddFacts, ReaderFacts, no_more
+from apps.timeline.pipeline.facts import CompleteFacts, ReaderFacts, no_more
 from apps.timeline.pipeline.hydrate import hydrate_for
-from apps.timeline.pipeline.items import FeedItem, Promotion
-from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide
+from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide, spaced
 from apps.timeline.sources.candidates import Candidates, Found, Via
 from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import Batch, Future
 from feedcache.stats import stage
 
 MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
-OTHERS_BETWEEN = 7  # at least, above a promoted post
-
-T = TypeVar("T")
 
 
 class Reader(NamedTuple):
@@ -129,7 +126,7 @@ def assemble(
     *,
     cursor: Cursor,
     book: RuleBook,
-    add_facts: AddFacts = no_more,
+    complete_facts: CompleteFacts = no_more,
     batches: Batches | None = None,
 ) -> Assembled:
     """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
@@ -146,7 +143,7 @@ def assemble(
         hydrated = hydrate_for(context, found.ids, preloaded=found.contents, batch=second)
         second = Batch()  # the rules have their answers from the first one, and ask once
         with stage("rules"):
-            facts = add_facts(facts._replace(relations=hydrated.relations), hydrated.items)
+            facts = complete_facts(facts._replace(relations=hydrated.relations), hydrated.items)
             verdicts = decide(hydrated.items, facts, book)
         passed = [verdict.item for verdict in verdicts if verdict.rule is None]
         items = spaced([*items, *passed], attrgetter("promotion"))
@@ -170,23 +167,6 @@ def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContex
     context = _ask_viewer_context(batch, reader.viewer)
     batch.execute(check_revisions=True)
     return ReaderFacts(reader.viewer, reader.filter_context, filters()), context()
-
-
-def spaced(items: Sequence[T], promotion_of: Callable[[T], Promotion | None]) -> list[T]:
-    """Of items from the top of a page down: a promoted one only below seven others, and seven below the last one.
-
-    So at most one in eight is promoted, never two in a row, and never the first.
-    """
-    kept, others = list[T](), 0
-    for item in items:
-        if promotion_of(item) is None:
-            others += 1
-        elif others < OTHERS_BETWEEN:
-            continue
-        else:
-            others = 0
-        kept.append(item)
-    return kept
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:

@@ -11,7 +11,7 @@ before, in `apps.posts.queries`.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.utils.translation import gettext as _
 
@@ -20,10 +20,12 @@ from apps.filters.matching import NO_FILTERS
 from apps.posts.models import Visibility
 from apps.posts.visibility import FOLLOWED_BACK, Audience, delivered_to, depending_on
 from apps.timeline.pipeline.facts import ReaderFacts
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem, Promotion
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.word_filters import is_hidden, mark
 from feedcache.ids import answers_another, author_of
+
+T = TypeVar("T")
 
 
 def _author(item: FeedItem, _facts: ReaderFacts) -> str:
@@ -39,8 +41,9 @@ class Rule:
     """What keeps a post away from a page. `applies`: whether it can keep away anything from this reader.
 
     The rest is how people are told. `who` is the handle, the tag, or the titles of filters in the text of the `reason`.
-    The answer to `question` is `stays`, yes or no, for a post that it lets pass; `irrelevant` says why this post passes
-    whatever the answer. Pages that explain nothing have rules without words.
+    `passes_by` is the answer (True: yes) to the `question` when the rule lets a post pass; `irrelevant` says why this
+    post passes whatever the answer. Rules that share a question are one line of the checklist on /explain. Pages that
+    explain nothing have rules without words.
     """
 
     id: str
@@ -48,7 +51,7 @@ class Rule:
     applies: Callable[[ReaderFacts], bool] = lambda _facts: True
     who: Callable[[FeedItem, ReaderFacts], str] = _author
     question: Callable[[FeedItem], str] = lambda _item: ""
-    stays: bool = False
+    passes_by: bool = False
     irrelevant: Callable[[FeedItem, ReaderFacts], str] = _never
 
     @property
@@ -257,9 +260,10 @@ NOT_FOLLOWED = Rule(
     Reason.NOT_FOLLOWED,
     _is_unwanted,
     question=_asks_for_follow,
-    stays=True,
+    passes_by=True,
     irrelevant=_why_no_follow_is_needed,
 )
+# The same question as the rule after it, with a reason of its own.
 TAG_NOT_PUBLIC = replace(
     NOT_FOLLOWED,
     id=Reason.TAG_NOT_PUBLIC,
@@ -269,7 +273,8 @@ TAG_NOT_PUBLIC = replace(
 )
 READ = Rule(
     Reason.READ,
-    lambda item, _facts: item.shown.flags.read,  # one unread post in a hundred counts as read
+    # its Bloom filter errs once in a hundred unread posts: these count as read
+    lambda item, _facts: item.shown.flags.read,
     applies=lambda facts: facts.hides_read,
     question=lambda _item: _("Have you read it?"),
     irrelevant=lambda _item, facts: (
@@ -283,8 +288,6 @@ FILTERED = Rule(
     who=lambda item, _facts: ", ".join(item.warnings),
     question=lambda _item: _("Does one of your filters hide it?"),
 )
-# Decided by the place on the page, when the others are decided.
-SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts: False)
 
 EVERYTHING = RuleBook(())  # but for filters
 NOT_MUTED = RuleBook((MUTED,))
@@ -299,3 +302,26 @@ def only(name: str, belongs: Callable[[FeedItem], bool], book: RuleBook = EVERYT
     """A rule book of posts that belong on a page by what they are, and break no rule of another book."""
     rule = Rule(name, lambda item, _facts: not belongs(item))
     return RuleBook((rule, *book.rules), label=book.label)
+
+
+# Where promoted posts stand: decided by the place on the page, when the rules are done.
+
+OTHERS_BETWEEN = 7  # at least, above a promoted post
+SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts: False)
+
+
+def spaced(items: Sequence[T], promotion_of: Callable[[T], Promotion | None]) -> list[T]:
+    """Of items from the top of a page down: a promoted one only below seven others, and seven below the last one.
+
+    So at most one in eight is promoted, never two in a row, and never the first.
+    """
+    kept, others = list[T](), 0
+    for item in items:
+        if promotion_of(item) is None:
+            others += 1
+        elif others < OTHERS_BETWEEN:
+            continue
+        else:
+            others = 0
+        kept.append(item)
+    return kept

@@ -1,4 +1,6 @@
-"""Settings pages: export the account's data, delete the account."""
+"""Settings pages: import and export the account's data, delete the account."""
+
+from typing import Any
 
 from django.contrib.auth import logout
 from django.http import FileResponse, HttpResponse, HttpResponseBase
@@ -8,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
 
+from apps.accounts.models import User
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.events.leases import State
 from apps.http.requests import (
@@ -21,7 +24,9 @@ from apps.http.requests import (
 from apps.privacy.archive import private_storage
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import newest_export, own_export, request_export
-from apps.web.forms.accounts import DeleteAccountForm, add_errors, render_settings
+from apps.privacy.moving.exports import FILES
+from apps.privacy.moving.imports import imports_of
+from apps.web.forms.accounts import DeleteAccountForm, ImportForm, add_errors, render_settings
 
 STOP_POLLING = 286  # htmx stops polling when it gets this status
 
@@ -33,13 +38,33 @@ def export(request: AuthenticatedRequest) -> HttpResponseBase:
     if request.method == "POST":
         request_export(request.user)
         return SeeOther(request.path)
-    newest = newest_export(request.user)
-    context = {"export": newest}
     if request.htmx:
+        newest = newest_export(request.user)
         is_pending = newest is not None and newest.state == State.PENDING
         status = 200 if is_pending else STOP_POLLING
-        return render(request, "privacy/_export.html", context, status=status)
-    return render_settings(request, "privacy/export.html", "export", context)
+        return render(request, "privacy/_export.html", {"export": newest}, status=status)
+    return render_data(request, ImportForm())
+
+
+def imports_context(user: User) -> dict[str, Any]:
+    rows = imports_of(user)
+    return {"imports": rows, "has_pending": any(row.state == State.PENDING for row in rows)}
+
+
+def render_data(
+    request: AuthenticatedRequest, form: ImportForm, *, status: int = 0
+) -> HttpResponse:
+    """The page of imports and exports; `status` where the form's own says too little."""
+    context = {
+        "export": newest_export(request.user),
+        "form": form,
+        "files": FILES,
+        **imports_context(request.user),
+    }
+    response = render_settings(request, "privacy/export.html", "export", context, form)
+    if status:
+        response.status_code = status
+    return response
 
 
 @require_safe

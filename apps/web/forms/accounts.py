@@ -28,6 +28,7 @@ from apps.errors import DomainError
 from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
+from apps.privacy.models import ImportKind
 from apps.scopes import ALL
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
@@ -354,3 +355,15 @@ class DeleteAccountForm(forms.Form):
         label=_("I know that my account and my posts cannot be brought back.")
     )
     password = _password(_("Your password"), autocomplete="current-password")
+
+
+class ImportForm(forms.Form):
+    kind = forms.ChoiceField(label=_("What is in it"), choices=ImportKind.choices)
+    file = forms.FileField(
+        label=_("CSV file"),
+        allow_empty_file=True,
+        help_text=_(
+            "In Mastodon: Preferences, Import and export, Data export. Import follows before lists."
+        ),
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+    )

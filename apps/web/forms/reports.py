@@ -3,8 +3,8 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.moderation.house_rules import RULES
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category
-from apps.moderation.rules import RULES
 
 
 class ReportForm(forms.Form):

@@ -1,7 +1,6 @@
 """The cards of a feed: their texts and buttons, and the <article> element around each."""
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from apps.engagement.queries import PollResult
 from apps.languages import html_language
 from apps.posts.content.post import Picture
 from apps.posts.models import Visibility
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem, reposts_by_source
 from apps.timeline.thread import ReplyRow
 from apps.web.fragments import render_fragment
 from apps.web.hooks import DRAWN_PICTURES
@@ -269,7 +268,7 @@ def feed_cards(
     the reader left off is above the first post up to their `line_id`.
     """
     viewer = viewer_in(context)
-    reposts = _reposts_by_source(items) if context.get("groups_reposts") else {}
+    reposts = reposts_by_source(items) if context.get("groups_reposts") else {}
     repeated = {item.id for group in reposts.values() for item in group[1:]}
 
     def card(item: FeedItem, place: int) -> PostCard:
@@ -288,15 +287,6 @@ def feed_cards(
         PlacedCard(card(item, place), place, left_off=item.id == below)
         for place, item in enumerate(shown, start=above + 1)
     )
-
-
-def _reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
-    """The reposts of each post, without promoted ones: these are shown with their label."""
-    reposts = defaultdict[int, list[FeedItem]](list)
-    for item in items:
-        if item.is_repost and not item.promotion:
-            reposts[item.shown.id].append(item)
-    return reposts
 
 
 @register.simple_tag(takes_context=True)

@@ -23,7 +23,7 @@ _CORE: dict[str, "StrOrPromise"] = {
     "reading": gettext_lazy("Reading"),
     "notifications": gettext_lazy("Notifications"),
     "applications": gettext_lazy("Applications"),
-    "export": gettext_lazy("Your data"),
+    "export": gettext_lazy("Import and export"),
     "security": gettext_lazy("Security"),
     "account": gettext_lazy("Account"),
 }

@@ -19,8 +19,8 @@ from feedcache.structures.bloom import (
     Sizing,
     _states,
     check_many,
+    delete_chunks,
     fills,
-    free,
     mark_many,
     record_of,
     records_in,
@@ -413,7 +413,7 @@ def test_marks_go_to_the_filter_that_is_being_built_too():
     done, old = bloom.finish_rebuild(ROWS.name, fresh, builder)
     assert done
     assert old is not None
-    free(ROWS, [old])
+    delete_chunks(ROWS, [old])
     assert ask(ROWS, 1, [post(1), post(2)]).perhaps == {post(2)}  # the builder had not read post 1
     assert len(chunk_keys()) == 1
 
@@ -455,7 +455,7 @@ def test_what_is_dropped_by_token_is_only_that_filter():
     assert bloom.drop_filters(ROWS.name, token="another") == []
     assert bloom.read_state(ROWS.name).live is not None
     mark_many(ROWS, [(1, post(1))])
-    free(ROWS, bloom.drop_filters(ROWS.name))
+    delete_chunks(ROWS, bloom.drop_filters(ROWS.name))
     assert (chunk_keys(), ask(ROWS, 1, [post(1)]).unknown) == ([], {post(1)})
 
 

@@ -11,8 +11,8 @@ from apps.audit.explain import assembly, explain
 from apps.pagination import Cursor
 from apps.promotions.actions import state_trait
 from apps.timeline.home import home_timeline
-from apps.timeline.pipeline.page import OTHERS_BETWEEN, spaced
 from apps.timeline.pipeline.reasons import Reason
+from apps.timeline.pipeline.rulebook import OTHERS_BETWEEN, spaced
 from apps.timeline.sources.home_cache import HOME
 from tests.promotions.conftest import make_campaign, make_segment, start, trait
 from tests.support.factories import deliver, make_user, publish

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.timeline.fanout.cost import ONLINE_MICROSECONDS
+from apps.timeline.fanout.auto_policy import ONLINE_MICROSECONDS
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import timelines
 from tools.bench.capacity import (

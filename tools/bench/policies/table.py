@@ -19,7 +19,7 @@ from apps.posts.actions.drafts import Draft
 from apps.posts.tasks import maintain_counts
 from apps.timeline import policy as policies
 from apps.timeline import publishing
-from apps.timeline.fanout import cost, switch
+from apps.timeline.fanout import auto_policy, switch
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
 from apps.timeline.sources.home_cache import HOME
@@ -154,7 +154,7 @@ def _change_to(policy: Policy, cast: _Cast) -> None:
         with memcached_at(address) as node:
             node.flush_all()
     if policy == Policy.AUTO:
-        cost.measure_all()
+        auto_policy.measure_all()
         policies.load()
     for _round in range(2):
         _read(cast.online)

@@ -1,4 +1,4 @@
-"""What one follower, one page and one rebuild cost; `apps/timeline/fanout/cost.py` weighs the first two.
+"""What one follower, one page and one rebuild cost; `apps/timeline/fanout/auto_policy.py` weighs the first two.
 
 In this process, without workers: processor time of Redis by its own count, of this process by the kernel's, and the
 time on the clock, which includes what is waited for. A delivery with a fifth of the followers online and one with

@@ -10,7 +10,7 @@ from django.utils.translation import override
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.errors import DomainError
-from apps.timeline.fanout import cost, ledger, switch
+from apps.timeline.fanout import auto_policy, ledger, switch
 from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolicy
 from feedcache.connections import RedisError
 
@@ -99,7 +99,7 @@ class Command(BaseCommand):
                 _author(options), policy, by=_by(), reason=options["reason"]
             )
             if policy == Policy.AUTO:
-                cost.measure_author(row.pk)
+                auto_policy.measure_author(row.pk)
                 row.refresh_from_db()
             self.stdout.write(f"{target}: {_in_words(row)}")
         elif policy == Policy.SITE:
@@ -125,13 +125,13 @@ class Command(BaseCommand):
                 _in_words(row) if row else "no policy of their own: as the whole site"
             )
             now = Mode(row.mode) if row and row.mode else None
-            choice = cost.choose(cost.measure(author.pk), now)
+            choice = auto_policy.choose(auto_policy.measure(author.pk), now)
             self.stdout.write(f"auto would choose {choice.mode}: {choice.reason}")
-        for label, value in cost.before_switch(author):
+        for label, value in auto_policy.before_switch(author):
             self.stdout.write(f"{label}: {value}")
 
     def _auto(self, _options: dict[str, Any]) -> None:
-        number = cost.measure_all()
+        number = auto_policy.measure_all()
         for row in AuthorPolicy.objects.filter(policy=Policy.AUTO).select_related("author"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
         self.stdout.write(f"{number} measured")

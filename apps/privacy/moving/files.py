@@ -1,0 +1,95 @@
+"""What the CSV files of lists look like, here and on Mastodon's sites; reads one that was uploaded."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from apps.errors import invalid
+from apps.privacy.archive import FORMULA
+from apps.privacy.models import ImportKind
+
+MAX_BYTES = 2 * 1024 * 1024
+MAX_LINES = 20_000
+MAX_CELL = 200  # characters: more is no name of anything
+ADDRESS = "Account address"
+COLUMNS = {
+    ImportKind.FOLLOWS: (ADDRESS, "Show boosts", "Notify on new posts", "Languages"),
+    ImportKind.BLOCKS: (ADDRESS,),
+    ImportKind.MUTES: (ADDRESS, "Hide notifications"),
+    ImportKind.LISTS: ("List", ADDRESS),
+    ImportKind.BOOKMARKS: ("post", "since"),
+}
+# Mastodon writes no names of columns into these.
+WITHOUT_HEADER = (ImportKind.LISTS, ImportKind.BOOKMARKS)
+NEEDED = {ImportKind.LISTS: 2}  # columns; of the others one
+_ACCOUNT = re.compile(r"@?\w[\w.-]*(@[\w.:-]+)?")
+_POST = re.compile(r"https?://\S+")
+
+Line = tuple[int, list[str]]  # its number in the file, and its cells in the order of the columns
+
+
+def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
+    """The lines of a file, with or without the names of its columns. Invalid for what is no such file."""
+    lines = [(number, [_clean(cell) for cell in row]) for number, row in _rows(data) if any(row)]
+    columns = COLUMNS[kind]
+    if lines and lines[0][1][0] in {ADDRESS, *columns[:1]}:
+        lines = _in_order(lines, columns)
+    needed = NEEDED.get(kind, 1)
+    what = _POST if kind == ImportKind.BOOKMARKS else _ACCOUNT
+    if not any(len(row) >= needed and what.fullmatch(row[needed - 1]) for _number, row in lines):
+        raise _refused(_("Nothing in this file can be read as this kind of list."), "wrong_columns")
+    return lines
+
+
+def plain_cell(text: str) -> str:
+    """Without the quote that keeps a spreadsheet from evaluating it (`archive.escape_formula`)."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
+
+
+def _rows(data: bytes) -> list[tuple[int, list[str]]]:
+    if len(data) > MAX_BYTES:
+        message = _("At most %(count)d KB: cut the file into several.")
+        raise _refused(message % {"count": MAX_BYTES // 1024}, "too_large")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise _refused(_("This is not a text file in UTF-8."), "encoding")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows = []
+    try:
+        for row in reader:
+            rows.append((reader.line_num, row))
+            if len(rows) > MAX_LINES:
+                message = _("At most %(count)d lines: cut the file into several.")
+                raise _refused(message % {"count": MAX_LINES}, "too_many_lines")
+    except csv.Error:
+        message = _("This is not a table of comma-separated values (CSV): line %(number)d.")
+        raise _refused(message % {"number": reader.line_num}, "not_csv") from None
+    return rows
+
+
+def _in_order(lines: Sequence[Line], columns: Sequence[str]) -> list[Line]:
+    """Without the names of the columns, the cells in our order of them; Invalid for the columns of another list."""
+    names = lines[0][1]
+    if not set(names) <= set(columns):
+        others = ", ".join(name for name in names if name not in columns)
+        message = _("This is another kind of list: it has the columns %(names)s.")
+        raise _refused(message % {"names": others}, "wrong_columns")
+    ordered = []
+    for number, row in lines[1:]:
+        cells = dict(zip(names, row, strict=False))
+        ordered.append((number, [cells.get(name, "") for name in columns]))
+    return ordered
+
+
+def _clean(cell: str) -> str:
+    return plain_cell(cell.strip())[:MAX_CELL]
+
+
+def _refused(message: str, code: str) -> Exception:
+    return invalid("file", message, code)

@@ -1,0 +1,183 @@
+"""Imports: a file becomes a row and its lines; a task works them off a few at a time, and undoes them when asked to.
+
+A line is one transaction with its outcome, under the lock of its import: run twice or killed between two lines, a task
+goes on where the last one was. Nothing waits in memory, and a person's own limits are not used up.
+"""
+
+import time
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Count
+from django.db.models.functions import Now
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.errors import Conflict, DomainError, NotFound, TooMany
+from apps.events import leases
+from apps.events.actions import enqueue
+from apps.events.leases import State
+from apps.privacy.models import Import, ImportKind, ImportLine, Outcome
+from apps.privacy.moving.files import read_lines
+from apps.privacy.moving.lines import do_line, people_of, undo_line
+from apps.sql import purge as purge_rows
+from apps.throttling import check_rate_limit
+
+TASK = "apps.privacy.tasks.move_in"
+CHUNK = 100  # lines of one task
+TASK_SECONDS = 12.0  # well below the lease
+PAUSE = timedelta(seconds=1)
+LONGEST_PAUSE = timedelta(minutes=4)  # for a limit: below `leases.FARTHEST`
+ROWS_AT_ONCE = 1000
+PURGED = 100  # imports at once
+LISTED = 20  # imports on the page
+
+
+def request_import(user: User, kind: ImportKind, name: str, data: bytes) -> Import:
+    """Import a file of this name. Invalid for a file that cannot be read, Conflict while another one is imported,
+    TooMany.
+    """
+    lines = read_lines(kind, data)
+    if Import.objects.filter(user=user, state=State.PENDING).exists():
+        raise _busy()
+    check_rate_limit("import", str(user.pk))
+    try:
+        with transaction.atomic():
+            row = Import.objects.create(user=user, kind=kind, name=name[:100])
+            ImportLine.objects.bulk_create(
+                (ImportLine(job=row, number=number, cells=cells) for number, cells in lines),
+                batch_size=ROWS_AT_ONCE,
+            )
+            transaction.on_commit(partial(enqueue, TASK, row.pk))
+    except IntegrityError:  # two at once
+        raise _busy() from None
+    return row
+
+
+def undo_import(user: User, import_id: int) -> Import:
+    """Undo what an import did, also one that is under way, of which the rest is left. NotFound, Conflict."""
+    try:
+        with transaction.atomic():
+            row = Import.objects.select_for_update().filter(pk=import_id, user=user).first()
+            if row is None:
+                raise _no_such_import()
+            if not row.is_undone:
+                row.is_undone, row.state, row.attempts = True, State.PENDING, 0
+                row.due_at, row.finished_at = Now(), None
+                row.save()
+                transaction.on_commit(partial(enqueue, TASK, row.pk))
+    except IntegrityError:
+        raise _busy() from None
+    return row
+
+
+def imports_of(user: User, import_id: int | None = None) -> list[Import]:
+    """The newest first, or one, each with its `counts` of lines by outcome."""
+    rows = Import.objects.filter(user=user)
+    if import_id is not None:
+        rows = rows.filter(pk=import_id)
+    found = list(rows.order_by("-pk")[:LISTED])
+    counts: dict[int, dict[str, int]] = {row.pk: dict.fromkeys(Outcome.values, 0) for row in found}
+    if counts:
+        lines = ImportLine.objects.filter(job__in=counts).values_list("job", "outcome")
+        for row_id, outcome, number in lines.annotate(Count("pk")):
+            counts[row_id][outcome] = number
+    for row in found:
+        row.counts = counts[row.pk]
+    return found
+
+
+def refused_lines(user: User, import_id: int) -> list[ImportLine]:
+    """What an import did not do, in the order of the file. NotFound."""
+    if not Import.objects.filter(pk=import_id, user=user).exists():
+        raise _no_such_import()
+    lines = ImportLine.objects.filter(job=import_id, outcome=Outcome.REFUSED)
+    return list(lines.order_by("number"))
+
+
+def run_due(*, limit: int, only: list[int] | None = None) -> int:
+    """Work off a chunk of each import that is due; the number claimed."""
+    return leases.run_due(Import, _chunk, limit=limit, only=only, write=_write)
+
+
+def purge() -> None:
+    """Delete reports that are older than `IMPORT_KEEP_DAYS`; what was imported stays."""
+    until = timezone.now() - timedelta(days=settings.IMPORT_KEEP_DAYS)
+    for row in Import.objects.filter(finished_at__lt=until).order_by("finished_at")[:PURGED]:
+        purge_rows(ImportLine.objects.filter(job=row).order_by("pk"))
+        row.delete()
+
+
+def _chunk(row: Import) -> leases.Receipt:
+    user = User.objects.select_related("counts").get(pk=row.user_id)
+    if user.suspended_at:
+        return _later(row, LONGEST_PAUSE)
+    waiting = Outcome.DONE if row.is_undone else Outcome.WAITING
+    lines = ImportLine.objects.filter(job=row, outcome=waiting)
+    # what made a list is undone after what was put into it
+    chunk = list(lines.order_by("-number" if row.is_undone else "number")[:CHUNK])
+    kind, deadline = ImportKind(row.kind), time.monotonic() + TASK_SECONDS
+    people = {} if row.is_undone else people_of(kind, [line.cells for line in chunk])
+    with translation.override(user.interface_language or settings.LANGUAGE_CODE):
+        for line in chunk:
+            try:
+                if not _work(row, kind, user, line, people):
+                    break  # taken over, or to be undone now: `_write` writes nothing then
+            except TooMany as error:
+                return _later(row, min(timedelta(seconds=error.retry_after), LONGEST_PAUSE))
+            if time.monotonic() > deadline:
+                break
+    if lines.exists():
+        return _later(row, PAUSE)
+    return {"state": State.DONE, "finished_at": Now(), "last_error": ""}
+
+
+@transaction.atomic
+def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, people: Any) -> bool:
+    """One line and its outcome; False when this worker may not any more."""
+    if not _claimed(row).select_for_update().exists():
+        return False
+    if row.is_undone:
+        undo_line(kind, user, line.trace)
+        line.outcome = Outcome.UNDONE
+    else:
+        try:
+            with transaction.atomic():
+                trace = do_line(kind, user, line.cells, people)
+        except TooMany:
+            raise
+        except DomainError as error:
+            line.outcome, line.reason = Outcome.REFUSED, error.message
+        else:
+            line.outcome = Outcome.SAME if trace is None else Outcome.DONE
+            line.trace = trace or {}
+    line.save(update_fields=["outcome", "reason", "trace"])
+    return True
+
+
+def _claimed(row: Import) -> Any:
+    """The import, while it is what this worker has claimed."""
+    return Import.objects.filter(
+        pk=row.pk, state=State.PENDING, attempts=row.attempts, is_undone=row.is_undone
+    )
+
+
+def _later(row: Import, pause: timedelta) -> leases.Receipt:
+    """The rest after a pause; that is no failed attempt."""
+    return {"attempts": row.attempts - 1, "due_at": Now() + pause}
+
+
+def _write(row: Import, receipt: leases.Receipt) -> None:
+    _claimed(row).update(**receipt)
+
+
+def _busy() -> Conflict:
+    return Conflict(_("Another file is being imported: wait until it is done."))
+
+
+def _no_such_import() -> NotFound:
+    return NotFound(_("There is no such import."))

@@ -1,0 +1,111 @@
+"""Settings pages: import lists of other sites, see what was not done, undo it; download one's own."""
+
+import csv
+
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.errors import DomainError, NotFound
+from apps.events.leases import State
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    require_get_or_post,
+)
+from apps.privacy.archive import escape_formula
+from apps.privacy.models import Import, ImportKind
+from apps.privacy.moving.exports import file_lines
+from apps.privacy.moving.files import MAX_BYTES
+from apps.privacy.moving.imports import imports_of, refused_lines, request_import, undo_import
+from apps.web.account.personal_data import STOP_POLLING, imports_context, render_data
+from apps.web.forms.accounts import ImportForm, add_errors, render_settings
+
+SHOWN_LINES = 100  # on a page; the file has all
+
+
+@require_get_or_post
+@login_required
+def imports(request: AuthenticatedRequest) -> HttpResponseBase:
+    """Import a file; an htmx request gets the imports and their progress only."""
+    if request.htmx and request.method == "GET":
+        context = imports_context(request.user)
+        status = 200 if context["has_pending"] else STOP_POLLING
+        return render(request, "privacy/_imports.html", context, status=status)
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        file = form.cleaned_data["file"]
+        kind = ImportKind(form.cleaned_data["kind"])
+        try:
+            row = request_import(request.user, kind, file.name, file.read(MAX_BYTES + 1))
+        except DomainError as error:
+            add_errors(form, error)
+            return render_data(request, form, status=error.status)
+        return SeeOther(_report_url(row.pk))
+    return render_data(request, form)
+
+
+@require_safe
+@login_required
+def report(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
+    """How far an import is, and the first lines that were not done; an htmx request gets the progress only."""
+    row = _own(request, import_id)
+    if request.htmx:
+        status = 200 if row.state == State.PENDING else STOP_POLLING
+        return render(request, "privacy/_import.html", {"row": row}, status=status)
+    lines = refused_lines(request.user, import_id)
+    context = {"row": row, "lines": lines[:SHOWN_LINES], "is_cut": len(lines) > SHOWN_LINES}
+    return render_settings(request, "privacy/import.html", "export", context)
+
+
+@require_safe
+@login_required
+def report_file(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
+    """All lines that were not done, as a table."""
+    lines = refused_lines(request.user, import_id)
+    response = _file(f"import-{import_id}.csv")
+    table = csv.writer(response)
+    table.writerow([_("Line"), _("What it says"), _("Why it was not done")])
+    for line in lines:
+        table.writerow([line.number, escape_formula(str(line)), line.reason])
+    return response
+
+
+@require_POST
+@login_required
+def undo(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
+    return SeeOther(_report_url(undo_import(request.user, import_id).pk))
+
+
+@require_safe
+@login_required
+def list_file(request: AuthenticatedRequest, name: str) -> HttpResponseBase:
+    """One's follows, blocks, mutes, lists or bookmarks, as they can be imported here and elsewhere."""
+    response = StreamingHttpResponse(file_lines(request.user, name))
+    _be_file(response, name)
+    return response
+
+
+def _own(request: AuthenticatedRequest, import_id: int) -> Import:
+    for row in imports_of(request.user, import_id):
+        return row
+    raise NotFound(_("There is no such import."))
+
+
+def _report_url(import_id: int) -> str:
+    return reverse("import_report", args=[import_id])
+
+
+def _file(name: str) -> HttpResponse:
+    response = HttpResponse()
+    _be_file(response, name)
+    return response
+
+
+def _be_file(response: HttpResponseBase, name: str) -> None:
+    response.headers["Content-Type"] = "text/csv; charset=utf-8"
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["Cache-Control"] = "private, no-store"
