@@ -140,7 +140,7 @@ class Newcomer:
     def takes_the_data_along(self) -> None:
         self.tab.goto("/settings/export")
         self._press("Make an archive")
-        ready = self._main.get_by_role("link", name="Download")
+        ready = self._main.get_by_role("link", name="Download", exact=True)
         self._until("/settings/export", ready)
         with self.tab.expect_download() as download:
             ready.click()
