@@ -28,9 +28,14 @@ def load_all() -> None:
     engine = engines["django"]
     if settings.DEBUG or not isinstance(engine, DjangoTemplates):
         return
+    left_out = {
+        app.rpartition(".")[2] for app in settings.LEFT_OUT_APPS
+    }  # and with them their tags
     for folder in map(Path, engine.engine.dirs):
         for path in sorted(folder.rglob("*.*")):
-            engine.engine.get_template(path.relative_to(folder).as_posix())
+            name = path.relative_to(folder)
+            if name.parts[0] not in left_out:
+                engine.engine.get_template(name.as_posix())
 
 
 class Loader(FilesystemLoader):

@@ -34,9 +34,11 @@ from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.web import urls
 from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
 from apps.web.templatetags.settings_tags import settings_tabs
+from feedsite.templates import load_all
 from django.contrib import admin
 
 call_command("check", fail_level="ERROR")
+load_all()  # as `./run` does before it answers
 print("apps", *sorted(app.name for app in apps.get_app_configs() if app.name in {names!r}))
 print("tabs", *(tab.key for tab in (*with_tabs_of_everybody(own_tabs_of(None)), *menu_tabs())))
 schema = SchemaGenerator().get_schema(public=True)
