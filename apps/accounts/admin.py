@@ -190,7 +190,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return users
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers change accounts of staff: whoever sets the address can have a new password mailed to it."""
+        """Only superusers change accounts of staff: an address is enough to get a new password mailed."""
         is_ordinary = obj is None or not (obj.is_staff or obj.is_superuser)
         return self.has_intervene_permission(request) and (
             is_ordinary or staff_of(request).is_superuser

@@ -17,7 +17,7 @@ class FeedsConfig(AppConfig):
 
         if apps.is_installed("apps.syndication"):
             # before the page of a feed, whose name in the address may have a dot
-            PAGES.add("apps.feeds.for_readers")
+            PAGES.add("apps.feeds.syndication")
         PAGES.add("apps.feeds.pages")
         ENDPOINTS.add("apps.feeds.api")
         TABS.add(tabs.ALL)

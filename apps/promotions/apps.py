@@ -25,7 +25,7 @@ class PromotionsConfig(AppConfig):
         from apps.api.hooks import SHOWN, STATUS_FIELDS  # noqa: PLC0415 -- needs the models
         from apps.demo.hooks import SEEDING  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE  # noqa: PLC0415 -- needs the models
-        from apps.promotions.added import archive, shown  # noqa: PLC0415 -- needs the models
+        from apps.promotions.integrations import archive, impressions  # noqa: PLC0415 -- needs the models
         from apps.promotions.queries import (  # noqa: PLC0415 -- needs the models
             is_anything_promoted,
             promotions_for,
@@ -40,9 +40,9 @@ class PromotionsConfig(AppConfig):
 
         VIRTUAL_FOLLOWS.add(VirtualFollows("promotions_virtualfollow", virtual_followee_ids))
         PROMOTERS.add(promotions_for)
-        STATUS_FIELDS.add("apps.promotions.added.api.FIELD")
-        SHOWN.add(shown.count_shown)
-        PAGES.add("apps.promotions.added.pages")
+        STATUS_FIELDS.add("apps.promotions.integrations.api.FIELD")
+        SHOWN.add(impressions.count_shown)
+        PAGES.add("apps.promotions.integrations.pages")
         SETTINGS.add(SettingsTab("promotions", _("Promoted posts"), after="filters"))
         INSERTS.add(
             Insert("pitch", "promotions/_pitch.html", is_anything_promoted),
@@ -51,7 +51,7 @@ class PromotionsConfig(AppConfig):
             Insert("as_of", "promotions/_not_shown.html"),
         )
         ARCHIVE.add(*archive.PARTS)
-        SEEDING.add("apps.promotions.added.demo.make_promotions")
+        SEEDING.add("apps.promotions.integrations.demo.make_promotions")
         post_migrate.connect(_add_traits, sender=self)
 
 

@@ -135,7 +135,7 @@ ADDED = {
         "shown": ["count_shown"],
         "promoters": ["apps.promotions.queries"],
         "virtual_follows": ["promotions_virtualfollow"],
-        "seeding": ["apps.promotions.added.demo.make_promotions"],
+        "seeding": ["apps.promotions.integrations.demo.make_promotions"],
         "events": ["interests_changed", "campaign_begun", "campaign_stopped", "segments_changed"],
         "subscribers": [
             *(

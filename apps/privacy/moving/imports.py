@@ -91,6 +91,13 @@ def imports_of(user: User, import_id: int | None = None) -> list[Import]:
     return found
 
 
+def own_import(user: User, import_id: int) -> Import:
+    """One, with its `counts`. NotFound."""
+    for row in imports_of(user, import_id):
+        return row
+    raise _no_such_import()
+
+
 def refused_lines(user: User, import_id: int) -> list[ImportLine]:
     """What an import did not do, in the order of the file. NotFound."""
     if not Import.objects.filter(pk=import_id, user=user).exists():

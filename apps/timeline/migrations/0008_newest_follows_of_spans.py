@@ -1,4 +1,4 @@
-"""Of spans of before no follow is known: the next change of a follow adds all of them, or begins the span anew."""
+"""Of spans of before no follow is known: the next change of a follow adds all of them, or begins a new span."""
 
 from django.db import migrations, models
 

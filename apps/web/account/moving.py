@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.errors import DomainError, NotFound
+from apps.errors import DomainError
 from apps.events.leases import State
 from apps.http.requests import (
     AuthenticatedRequest,
@@ -17,10 +17,10 @@ from apps.http.requests import (
     require_get_or_post,
 )
 from apps.privacy.archive import escape_formula
-from apps.privacy.models import Import, ImportKind
+from apps.privacy.models import ImportKind
 from apps.privacy.moving.exports import file_lines
 from apps.privacy.moving.files import MAX_BYTES
-from apps.privacy.moving.imports import imports_of, refused_lines, request_import, undo_import
+from apps.privacy.moving.imports import own_import, refused_lines, request_import, undo_import
 from apps.web.account.personal_data import STOP_POLLING, imports_context, render_data
 from apps.web.forms.accounts import ImportForm, add_errors, render_settings
 
@@ -52,7 +52,7 @@ def imports(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 def report(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
     """How far an import is, and the first lines that were not done; an htmx request gets the progress only."""
-    row = _own(request, import_id)
+    row = own_import(request.user, import_id)
     if request.htmx:
         status = 200 if row.state == State.PENDING else STOP_POLLING
         return render(request, "privacy/_import.html", {"row": row}, status=status)
@@ -87,12 +87,6 @@ def list_file(request: AuthenticatedRequest, name: str) -> HttpResponseBase:
     response = StreamingHttpResponse(file_lines(request.user, name))
     _be_file(response, name)
     return response
-
-
-def _own(request: AuthenticatedRequest, import_id: int) -> Import:
-    for row in imports_of(request.user, import_id):
-        return row
-    raise NotFound(_("There is no such import."))
 
 
 def _report_url(import_id: int) -> str:

@@ -28,7 +28,7 @@ from apps.tags.actions import follow_tag
 from apps.tags.trends import trending_tags
 from apps.web.forms.accounts import IntroductionForm, TopicsForm, add_errors, render_form
 from apps.web.home_composer import home_composer_context
-from apps.web.people.beginning import begin_context
+from apps.web.people.people_to_follow import people_to_follow_context
 
 STEPS = ("welcome", "welcome_topics", "welcome_people", "welcome_post")
 TOPICS = 12  # that are offered
@@ -80,7 +80,9 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
     """Starter packs and suggestions, in the languages of the page before."""
     known = dict(WRITTEN)
     languages = [code for code in request.GET.getlist("read") if code in known]
-    return _step(request, 3, **begin_context(request.user, languages or [page_language()]))
+    return _step(
+        request, 3, **people_to_follow_context(request.user, languages or [page_language()])
+    )
 
 
 @require_POST

@@ -103,7 +103,7 @@ def _talk(
 @require_get_or_post
 @login_required
 def new(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Choose people, then write. Whoever has a conversation with exactly these people goes on in it."""
+    """Choose people, then write: in the conversation with exactly these people, if there is one."""
     data = request.POST if request.method == "POST" else request.GET
     people = _named(request.user, data.getlist("to"))
     form, pictures = MessageForm(), PictureFields()

@@ -34,7 +34,7 @@ from apps.web.feed import render_feed
 from apps.web.forms.accounts import SignUpForm
 from apps.web.forms.posts import HOME_COMPOSER
 from apps.web.home_composer import home_composer_context
-from apps.web.people.beginning import begin_context
+from apps.web.people.people_to_follow import people_to_follow_context
 from feedcache.ids import parse_id, second_of
 
 MAX_NEW_SHOWN = 40
@@ -71,7 +71,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
     # further posts are given to the script, which draws the line in them
     left_off = {} if request.htmx else _left_off(request.user, page, cursor)
     is_empty = not page.items and cursor == Cursor()
-    begin = begin_context(request.user, [page_language()]) if is_empty else {}
+    begin = people_to_follow_context(request.user, [page_language()]) if is_empty else {}
     return render_feed(
         request,
         "timeline/home.html",

@@ -11,7 +11,7 @@ OTHERS = 8  # how many are offered besides those in packs
 SHOWN_OF_PACK = 4  # the others are below a line that opens
 
 
-def begin_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:
+def people_to_follow_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:
     """Whom to follow first: starter packs, and others who are in none of them."""
     packs = starter_packs(viewer, languages)
     packed = {person.pk: person for pack in packs for person in pack.people}

@@ -16,8 +16,8 @@ from apps.http.requests import (
     require_get_or_post,
 )
 from apps.promotions.actions import opt_in, opt_out, set_traits
-from apps.promotions.added.forms import PromotionsForm
-from apps.promotions.added.shown import count_seen
+from apps.promotions.integrations.forms import PromotionsForm
+from apps.promotions.integrations.impressions import count_seen
 from apps.promotions.queries import (
     choosable_traits,
     is_opted_out,
