@@ -3,7 +3,7 @@
 A virtual follow brings the open posts of a promoted account to a reader who does not follow it. It is in no list, count
 or relation, nobody but its reader learns of it, and it never grants a restricted post.
 
-The site knows nothing of it but what `PromotionsConfig.ready` adds (`added`):
+The site knows nothing of it but what `PromotionsConfig.ready` adds (`integrations`):
 
 - the table of virtual follows: what a fan-out scans beside the followers, for open posts only
 - which posts this reader may see promoted now, and why, as a part of the first batch of a page; without a batch from

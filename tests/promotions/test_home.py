@@ -28,7 +28,7 @@ from apps.promotions.actions import (
     state_trait,
     withdraw_trait,
 )
-from apps.promotions.integrations import shown as counting
+from apps.promotions.integrations import impressions as counting
 from apps.promotions.integrations.impressions import count_seen, count_shown
 from apps.promotions.models import Campaign, CampaignCount, ReaderImpressions, VirtualFollow
 from apps.promotions.tasks import apply_time
