@@ -1,6 +1,6 @@
 """Times as text, in the reader's language and zone."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 
 from django.utils import timezone
@@ -15,6 +15,11 @@ def full_time(moment: datetime) -> str:
     # Translators: a Django date format.
     day = date_format(moment, pgettext("date format", "j F Y, H:i"))
     return f"{day} {timezone.localtime(moment):%Z}"
+
+
+def machine_time(moment: datetime) -> str:
+    """For the `datetime` of a <time> element: in UTC, of whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def age(moment: datetime, *, now: datetime, language: str | None) -> str:

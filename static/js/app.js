@@ -362,7 +362,7 @@ const ACTS = {
   },
   help: () => openHelp(),
 };
-const KEYS = JSON.parse(words.keys || "{}");
+const KEYS = Object.fromEntries(Array.from((words.keys ?? "").matchAll(/([^,]+) ([^,]+)/g), (one) => one.slice(1)));
 const SEQUENCE = 1500; // milliseconds between the keys of one
 let begun = "";
 let begunAt = 0;
@@ -486,7 +486,7 @@ function actInPlace(root) {
   }
 }
 
-/** As `to_base36` of feedcache/ids.py: second, author and sequence. */
+// As `to_base36` of feedcache/ids.py: second, author and sequence.
 function shortAddress(id) {
   const parts = [[id >> 32n, 6], [(id >> 4n) & 0xfffffffn, 6], [id & 15n, 2]];
   return `/p/${parts.map(([number, width]) => number.toString(36).toUpperCase().padStart(width, "0")).join("")}`;

@@ -8,6 +8,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.audit.explain import Mark, assembly, checklist, explain, post_id_in
+from apps.dates import machine_time
 from apps.engagement.actions import mark_post_read
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
@@ -280,7 +281,7 @@ def test_the_answer_begins_with_one_sentence(alice, carol, online, page_of):
     parts = [
         "Why is this on your home page?",
         "<b>It is on your home page, at the very top.</b> It was put on your page (",
-        f'<time datetime="{instant.isoformat()}" data-full>',
+        f'<time datetime="{machine_time(instant)}" data-full>',
         'because you follow <a href="/@alice">@alice</a>.',
         "hello there",
         "Have you muted its author? <b>No.</b>",

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 
-from apps.dates import age, full_time
+from apps.dates import age, full_time, machine_time
 
 register = template.Library()
 
@@ -51,13 +51,14 @@ def ago(moment: datetime) -> str:
 
 
 register.filter(full_time)
+register.filter(machine_time)
 
 
 @register.filter
 def moment(time: datetime) -> SafeString:
     """A <time> element, which app.js shows in the reader's time zone."""
     return format_html(
-        '<time datetime="{}" data-full>{}</time>', date_format(time, "c"), full_time(time)
+        '<time datetime="{}" data-full>{}</time>', machine_time(time), full_time(time)
     )
 
 
@@ -66,7 +67,7 @@ def short_moment(time: datetime) -> SafeString:
     """The same as on the cards of posts: its age, or its day, and the whole of it as the title."""
     return format_html(
         '<time class="when" datetime="{}" title="{}">{}</time>',
-        date_format(time, "c"), full_time(time), ago(time),
+        machine_time(time), full_time(time), ago(time),
     )  # fmt: skip
 
 

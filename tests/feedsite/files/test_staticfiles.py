@@ -1,4 +1,4 @@
-"""Style sheets get smaller on their way to readers, and mean the same."""
+"""Style sheets and scripts get smaller on their way to readers, and mean the same."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,10 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
-from feedsite.files.staticfiles import UncompressedStorage, minify
+from feedsite.files.staticfiles import UncompressedStorage, minify, minify_script
 
-SHEET = (Path(__file__).parents[3] / "static/css/app.css").read_text()
+STATIC = Path(__file__).parents[3] / "static"
+SHEET, SCRIPTS = (STATIC / "css/app.css").read_text(), STATIC / "js"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,19 @@ def test_minifying_twice_changes_nothing():
     assert minify(once) == once
     assert "/*" not in once
     assert re.sub(r"[\s;]", "", once) == re.sub(r"/\*.*?\*/|[\s;]", "", SHEET)
+
+
+def test_scripts_lose_comments_and_indentation():
+    script = "// one\nif (a) {\n  // two\n\n  b = 'https://c'; // three\n}\n"
+    assert minify_script(script) == "if (a) {\nb = 'https://c'; // three\n}\n"
+
+
+@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.js")), ids=lambda path: path.name)
+def test_no_string_of_a_script_spans_lines(script):
+    """Otherwise what looks like a comment or an indentation could be part of it."""
+    ticks = [line.count("`") % 2 for line in script.read_text().splitlines()]
+    assert not any(ticks)
+    assert "/*" not in script.read_text()
 
 
 def test_what_is_served_is_small_and_whole(tmp_path):
