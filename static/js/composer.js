@@ -1,4 +1,4 @@
-// The composer: counter, drafts, pictures, times. Without this file one form brings everything at once.
+// The composer: counter, drafts, times; uploads.js has its pictures. Without this file one form brings everything at once.
 
 const graphemes = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
 const LINE_ENDS = /\r\n|[\r\v\f\x85\u2028\u2029]/g;
@@ -8,11 +8,8 @@ const BLANK_LINE = /^(?:(?!\n)[\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}
 const ADDRESS = /(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}](?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]|[-_])*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}])?\.)*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}](?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]|-)*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}])?\.(?:(?:[Xx][Nn]--[A-Za-z0-9-]*[A-Za-z0-9]|[A-Za-z]{2,63})(?![\p{Script=Latin}0-9@]|_[A-Za-z0-9])|(?:(?![\x00-\x7F])[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]){2,63})|(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\p{Script=Latin}0-9@.]|_[A-Za-z0-9]))(?::[0-9]{1,5}(?![0-9]))?(?:(?=[\/?#])(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|(?:\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\))*\)|\[(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\]|\{(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\}))*(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[#$%&*+\-\/=_~\p{L}\p{M}\p{N}](?<!'s)|(?:\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\))*\)|\[(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\]|\{(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\})))?/gu;
 const EMPHASIS = "*_~";
 const ADDRESS_LENGTH = 23;
-const MOST_PICTURES = 4;
-const PHONES = /\.(heic|heif|avif)$/i; // whose type some browsers do not know
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
 const SAVE_AFTER = 500; // milliseconds without a key
-const LOOK_AFTER = 2000; // milliseconds, whether a video is ready
 
 // What people see: graphemes, an address counting 23. The server tidies and counts by the same rules (apps/texts.py,
 // apps/posts/content/text.py).
@@ -64,6 +61,8 @@ class Composer {
     Object.assign(this, { form, words, say });
     this.area = form.elements.body;
     this.button = form.querySelector(".end .btn");
+    this.now = this.button.textContent;
+    this.options = [...form.querySelectorAll(".option")];
     this.meter = form.querySelector("[data-meter]");
     this.uploads = form.querySelector(".uploads");
     this.nudge = form.querySelector(".nudge");
@@ -72,11 +71,11 @@ class Composer {
     this.restore();
     form.addEventListener("input", () => this.changed());
     form.addEventListener("keydown", (event) => this.pressed(event));
-    form.addEventListener("click", (event) => this.clicked(event));
     form.addEventListener("submit", (event) => this.submitted(event), true); // before htmx
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
-    for (const place of this.uploads.children) this.watch(place);
+    this.poll();
+    if (this.uploads.children.length) this.album();
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
@@ -87,6 +86,7 @@ class Composer {
   }
 
   changed() {
+    if (this.nudge && !this.undescribed().length) this.nudge.hidden = true;
     this.count();
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.form.isConnected && this.keep(), SAVE_AFTER);
@@ -98,7 +98,7 @@ class Composer {
       event.preventDefault();
       if (!this.button.disabled) this.form.requestSubmit(this.button);
     }
-    if (event.key === "Escape" && this.form.matches(".below")) this.close();
+    if (event.key === "Escape" && this.form.matches(".below") && !event.target.closest("dialog")) this.close();
   }
 
   close() {
@@ -108,26 +108,19 @@ class Composer {
     opener?.focus();
   }
 
-  clicked(event) {
-    const remove = event.target.closest("button[name=take_out]");
-    if (remove) {
-      event.preventDefault();
-      remove.closest(".upload").remove();
-      this.changed();
-      this.area.focus();
-    }
-    if (event.target.matches(".upload img")) point(event);
+  undescribed() {
+    return [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
   }
 
   submitted(event) {
-    const missing = [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
+    const missing = this.undescribed();
     const asks = "asks" in (this.nudge?.dataset ?? {}) && this.nudge.hidden;
     if (this.busy() || (missing.length && asks && event.submitter?.name !== "without_alt")) {
       event.preventDefault();
       event.stopImmediatePropagation();
       if (this.busy()) return;
       this.nudge.hidden = false;
-      missing[0].focus();
+      missing[0].closest(".upload").querySelector(".describe").focus();
       return;
     }
     this.keep(); // until the server says that it has it
@@ -152,10 +145,44 @@ class Composer {
     else this.area.removeAttribute("aria-invalid");
     const empty = used === 0 && !this.uploads.children.length;
     this.button.disabled = over || empty || this.busy();
+    this.button.textContent = this.form.elements.scheduled_at?.value ? this.button.dataset.later : this.now;
   }
 
   busy() {
     return this.uploading > 0 || this.uploads.querySelector("[data-processing]") !== null;
+  }
+
+  // --- polls: two options, and more when they are asked for ---
+
+  poll() {
+    const more = this.form.querySelector(".add-option");
+    if (!more) return;
+    more.addEventListener("click", () => {
+      const next = this.options.find((option) => option.hidden);
+      this.offer(this.options.indexOf(next) + 1);
+      next.querySelector("input").focus();
+    });
+    this.options.forEach((option, place) => option.querySelector("button").addEventListener("click", () => this.unask(place)));
+    this.offer();
+  }
+
+  // So many options, or those that have a text.
+  offer(many = this.options.findLastIndex((option) => option.querySelector("input").value) + 1) {
+    const shown = Math.max(2, many);
+    this.options.forEach((option, place) => {
+      option.hidden = place >= shown;
+      option.querySelector("button").hidden = shown === 2;
+    });
+    this.form.querySelector(".add-option").hidden = shown === this.options.length;
+  }
+
+  unask(place) {
+    const inputs = this.options.map((option) => option.querySelector("input"));
+    for (const [at, input] of inputs.entries()) if (at >= place) input.value = inputs[at + 1]?.value ?? "";
+    const shown = this.options.filter((option) => !option.hidden).length - 1;
+    this.offer(shown);
+    inputs[Math.min(place, shown - 1)].focus();
+    this.changed();
   }
 
   // --- drafts: kept in this browser until the server has the post ---
@@ -185,7 +212,8 @@ class Composer {
       field.value = said[field.name] ?? "";
       if (field.value && field !== this.area) field.closest("details").open = true;
     }
-    for (const number of said.pictures ?? []) this.fetchPicture(number);
+    if (this.options.length) this.offer();
+    if (said.pictures?.length) this.album().then((album) => album.fetch(said.pictures));
     const line = document.createElement("p");
     line.className = "restored";
     line.append(`${this.words.restored} `);
@@ -194,6 +222,7 @@ class Composer {
     button.textContent = this.words.discard;
     button.addEventListener("click", () => {
       for (const [field, value] of before) field.value = value;
+      if (this.options.length) this.offer();
       this.uploads.replaceChildren();
       store(this.key, null);
       line.remove();
@@ -204,15 +233,17 @@ class Composer {
     this.area.after(line);
   }
 
-  async fetchPicture(number) {
-    const answer = await fetch(`${this.form.dataset.upload}/${number}`);
-    if (!answer.ok) return;
-    this.uploads.insertAdjacentHTML("beforeend", await answer.text());
-    this.watch(this.uploads.lastElementChild);
-    this.count();
+  // --- pictures: chosen, pasted or dropped; what shows and sends them comes with the first one ---
+
+  album() {
+    const details = this.form.querySelector(".add-pictures");
+    this.opened ??= import(details.dataset.uploads).then(({ Album }) => new Album(this));
+    return this.opened;
   }
 
-  // --- pictures: chosen, pasted or dropped; sent at once ---
+  async add(files) {
+    (await this.album()).add(files);
+  }
 
   takePictures() {
     const details = this.form.querySelector(".add-pictures");
@@ -228,107 +259,25 @@ class Composer {
       event.preventDefault();
       picker.click();
     });
-    picker.addEventListener("change", () => {
-      this.add(picker.files);
+    picker.addEventListener("change", async () => {
+      await this.add([...picker.files]);
       picker.value = "";
     });
     details.after(picker);
     this.area.addEventListener("paste", (event) => {
       if (!event.clipboardData.files.length) return;
       event.preventDefault();
-      this.add(event.clipboardData.files);
+      this.add([...event.clipboardData.files]);
     });
     for (const name of ["dragover", "dragleave", "drop"]) {
       this.form.addEventListener(name, (event) => {
         if (!event.dataTransfer.types.includes("Files")) return;
         event.preventDefault();
         this.form.classList.toggle("over", name === "dragover");
-        if (name === "drop") this.add(event.dataTransfer.files);
+        if (name === "drop") this.add([...event.dataTransfer.files]);
       });
     }
   }
-
-  add(files) {
-    const room = MOST_PICTURES - this.uploads.children.length;
-    const details = this.form.querySelector(".add-pictures");
-    const played = details?.dataset.accept.includes("video/") ? /^(image|video|audio)\// : /^image\//;
-    const pictures = [...files].filter((file) => played.test(file.type) || PHONES.test(file.name));
-    for (const file of pictures.slice(0, room)) this.send(file);
-    if (details) details.open = true; // whether they are hidden is asked there
-  }
-
-  send(file) {
-    const place = document.createElement("div");
-    place.className = "upload";
-    const progress = document.createElement("progress");
-    progress.setAttribute("aria-label", this.words.uploading);
-    progress.max = 1;
-    place.append(preview(file), progress);
-    this.uploads.append(place);
-    this.uploading += 1;
-    this.count();
-    const body = new FormData();
-    body.append("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
-    body.append("file", file);
-    const request = new XMLHttpRequest(); // fetch says nothing of progress
-    request.open("POST", this.form.dataset.upload);
-    request.upload.addEventListener("progress", (event) => (progress.value = event.loaded / event.total));
-    request.addEventListener("loadend", () => {
-      this.uploading -= 1;
-      if (request.status === 200) {
-        place.insertAdjacentHTML("afterend", request.responseText);
-        place.nextElementSibling.querySelector("textarea").focus();
-        this.watch(place.nextElementSibling);
-      } else {
-        const plain = request.getResponseHeader("Content-Type")?.startsWith("text/plain");
-        this.say(plain ? request.responseText : this.words.failed);
-      }
-      place.remove();
-      this.changed();
-    });
-    request.send(body);
-  }
-
-  // Video and sound are prepared by a worker; what is written about them meanwhile stays.
-  watch(place) {
-    if (!place.matches("[data-processing]")) return;
-    setTimeout(async () => {
-      if (!place.isConnected) return;
-      const answer = await fetch(`${this.form.dataset.upload}/${place.dataset.picture}`).catch(() => null);
-      const holder = document.createElement("template");
-      holder.innerHTML = answer?.ok ? await answer.text() : "";
-      const found = holder.content.querySelector(".upload:not([data-processing])");
-      if (!found) return this.watch(place);
-      place.querySelector(".still").replaceWith(found.querySelector(".still"));
-      place.removeAttribute("data-processing");
-      this.count();
-    }, LOOK_AFTER);
-  }
-}
-
-// Drawn, not loaded: the policy of the page lets no picture in that is not the site's own.
-function preview(file) {
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 1;
-  createImageBitmap(file, { resizeWidth: 224 }).then(
-    (bitmap) => {
-      canvas.width = bitmap.width;
-      canvas.height = bitmap.height;
-      canvas.getContext("2d").drawImage(bitmap, 0, 0);
-    },
-    () => {}, // the server says what is wrong with it
-  );
-  return canvas;
-}
-
-// What must stay in sight: the point that was pressed.
-function point(event) {
-  const box = event.target.getBoundingClientRect();
-  const across = ((event.clientX - box.left) / box.width) * 2 - 1;
-  const up = 1 - ((event.clientY - box.top) / box.height) * 2;
-  const select = event.target.closest(".upload").querySelector("select");
-  const value = `${across.toFixed(2)},${up.toFixed(2)}`;
-  select.add(new Option(value, value, true, true));
 }
 
 function stored(key) {

@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from apps.posts.actions.uploads import upload_picture
-from apps.posts.models import Attachment, Post, ScheduledPost
+from apps.posts.models import Attachment, Poll, Post, ScheduledPost
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import publish
 from tests.support.pictures import picture
@@ -23,6 +23,13 @@ PASTE = """async ([area, base64]) => {
   const data = new DataTransfer();
   data.items.add(new File([bytes], "wall.png", { type: "image/png" }));
   area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+
+DROP = """async ([form, base64]) => {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([bytes], "wall.png", { type: "image/png" }));
+  form.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
 }"""
 
 
@@ -45,27 +52,79 @@ def test_one_form_without_scripts(reader, visit):
         expect(page.locator(".focused .content")).to_have_text("Look at this.")
 
 
+def _choose(page, *files):
+    with page.expect_file_chooser() as chooser:
+        page.locator(".add-pictures summary").click()
+    chooser.value.set_files(files)
+    expect(page.locator(".upload > img")).to_have_count(len(files))
+
+
+def _describe(page, place, text):
+    page.locator(".upload").nth(place).get_by_role("button", name="ALT").click()
+    page.locator("dialog[open]").get_by_role("textbox").fill(text)
+    page.get_by_role("button", name="Done").click()
+
+
 def test_pictures_are_uploaded_while_one_writes(reader, visit):
     with visit() as page:
         log_in(page, "reader")
         page.goto("/compose")
-        with page.expect_file_chooser() as chooser:
-            page.locator(".add-pictures summary").click()
-        chooser.value.set_files([FILE, FILE])
-        expect(page.locator(".upload img")).to_have_count(2)
+        _choose(page, FILE, FILE)
         page.get_by_role("button", name="Remove").first.click()
+        expect(page.get_by_role("button", name="Remove")).to_be_focused()
         page.get_by_label("What is happening?").fill("Look.")
         page.get_by_role("button", name="Post", exact=True).click()
-        expect(page.get_by_role("button", name="Post anyway")).to_be_visible()
+        nudge = page.get_by_role("button", name="Post anyway")
+        expect(nudge).to_be_visible()
+        badge = page.get_by_role("button", name="ALT")
+        expect(badge).to_be_focused()
+        badge.press("Enter")
         alt = page.get_by_label("Describe this for people who can't see it")
         expect(alt).to_be_focused()
         alt.fill("A red wall.")
-        page.locator(".upload img").click(position={"x": 5, "y": 5})
+        page.locator(".seen img").click(position={"x": 5, "y": 5})
+        page.keyboard.press("Escape")
+        expect(badge).to_be_focused()
+        expect(nudge).to_be_hidden()  # nothing is missing any more
         page.get_by_role("button", name="Post", exact=True).click()
         expect(page.get_by_role("img", name="A red wall.")).to_be_visible()
         row = Post.objects.get().attachments.get()
         assert row.focus_x < -0.5
         assert row.focus_y > 0.5
+
+
+def test_pictures_are_put_in_order_by_buttons_and_by_drag(reader, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        _choose(page, FILE, FILE, FILE)
+        for place, text in enumerate(["One.", "Two.", "Three."]):
+            _describe(page, place, text)
+        last = page.locator(".upload").nth(2)
+        last.get_by_role("button", name="Move it forward").press("Enter")
+        moved = page.locator(".upload").nth(1).get_by_role("button", name="Move it forward")
+        expect(moved).to_be_focused()
+        moved.press("Enter")
+        assert _order(page) == ["Three.", "One.", "Two."]
+        page.locator(".upload").nth(2).drag_to(page.locator(".upload").nth(0))
+        assert _order(page) == ["Two.", "Three.", "One."]
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.locator(".focused .media img")).to_have_count(3)
+        rows = Post.objects.get().attachments.order_by("position")
+        assert list(rows.values_list("alt", flat=True)) == ["Two.", "Three.", "One."]
+
+
+def _order(page):
+    return page.locator(".upload textarea").evaluate_all("(all) => all.map((one) => one.value)")
+
+
+def test_a_picture_is_dropped_onto_the_composer(reader, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        encoded = base64.b64encode(FILE["buffer"]).decode()
+        page.evaluate(DROP, [page.locator(".composer").element_handle(), encoded])
+        expect(page.locator(".upload > img")).to_have_count(1)
 
 
 def test_a_picture_is_pasted_and_posted_as_it_is(reader, visit):
@@ -75,7 +134,7 @@ def test_a_picture_is_pasted_and_posted_as_it_is(reader, visit):
         area = page.get_by_label("What is happening?")
         encoded = base64.b64encode(FILE["buffer"]).decode()
         page.evaluate(PASTE, [area.element_handle(), encoded])
-        expect(page.locator(".upload img")).to_have_count(1)
+        expect(page.locator(".upload > img")).to_have_count(1)
         page.get_by_role("button", name="Post", exact=True).click()
         page.get_by_role("button", name="Post anyway").click()
         expect(page.locator(".focused .media img")).to_be_visible()
@@ -143,6 +202,41 @@ def test_an_answer_in_place(author, reader, visit):
         expect(page.locator("#feed > .post").last).to_have_attribute("aria-posinset", "3")
 
 
+def test_a_poll_has_two_boxes_and_more_when_they_are_asked_for(reader, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        page.get_by_label("What is happening?").fill("Tea?")
+        page.locator("summary", has_text="Add a poll").click()
+        options = page.locator(".option input:visible")
+        expect(options).to_have_count(2)
+        expect(page.locator(".option").get_by_role("button", name="Remove")).to_have_count(0)
+        more = page.get_by_role("button", name="Add option")
+        more.click()
+        expect(page.get_by_label("Option 3")).to_be_focused()
+        more.click()
+        expect(more).to_be_hidden()
+        for number, text in enumerate(["Green", "Wrong", "Black", "White"], start=1):
+            page.get_by_label(f"Option {number}").fill(text)
+        page.locator(".option").nth(1).get_by_role("button", name="Remove").click()
+        expect(page.get_by_label("Option 2")).to_be_focused()
+        expect(options).to_have_count(3)
+        page.wait_for_function("localStorage.getItem('draft:new')?.includes('White')")
+        page.reload()
+        expect(options).to_have_count(3)  # as they were left
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("status")).to_contain_text("Posted.")
+        assert list(Poll.objects.get().options) == ["Green", "Black", "White"]
+
+
+@pytest.mark.parametrize(("what", "field"), [("poll", "Option 1"), ("time", "Publish at")])
+def test_home_leads_to_polls_and_times(reader, visit, what, field):
+    with visit(scripts=False) as page:
+        log_in(page, "reader")
+        page.locator(f'.composer [href$="with={what}"]').click()
+        expect(page.get_by_label(field)).to_be_visible()
+
+
 def test_later_on_the_clock_of_the_author(reader, visit):
     chosen = f"{timezone.now() + timedelta(days=30):%Y-%m-%dT18:30}"
     with visit() as page:
@@ -151,8 +245,15 @@ def test_later_on_the_clock_of_the_author(reader, visit):
         page.get_by_label("What is happening?").fill("Later.")
         page.locator("summary", has_text="Publish later").click()
         page.get_by_label("Publish at (your time)").fill(chosen)
-        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("button", name="Post", exact=True)).to_have_count(0)
+        page.get_by_label("Publish at (your time)").fill("")
+        expect(page.get_by_role("button", name="Post", exact=True)).to_be_enabled()
+        page.get_by_label("Publish at (your time)").fill(chosen)
+        page.get_by_role("button", name="Schedule").click()
         expect(page.get_by_role("status")).to_contain_text("It will be published on")
+        toast = page.locator(".toast > span")  # one text: its parts stand in a line
+        expect(toast.locator("time")).to_have_count(1)
+        assert toast.evaluate("(text) => getComputedStyle(text.querySelector('time')).display") == "inline"
         here = page.evaluate("(chosen) => new Date(chosen).toISOString()", chosen)
         assert ScheduledPost.objects.get().scheduled_at.strftime("%Y-%m-%dT%H:%M") == here[:16]
         expect(page.get_by_label("Publish at (your time)")).to_have_value(chosen)
@@ -162,8 +263,10 @@ def _add_picture(page, form, alt):
     with page.expect_file_chooser() as chooser:
         form.locator(".add-pictures summary").click()
     chooser.value.set_files([FILE])
-    expect(form.locator(".upload img")).to_have_count(1)
+    expect(form.locator(".upload > img")).to_have_count(1)
+    form.get_by_role("button", name="ALT").click()
     form.get_by_label("Describe this for people who can't see it").fill(alt)
+    form.get_by_role("button", name="Done").click()
 
 
 def test_a_picture_posted_on_the_home_page_stands_in_the_feed(reader, visit):

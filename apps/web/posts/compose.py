@@ -269,6 +269,7 @@ def composer(
         "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
         "note": note,
+        "opens": request.GET.get("with", ""),
         **composer_context(form, [DisplayedPicture.of(row) for row in pictures.rows]),
     }
     return render(request, TEMPLATES.get(inline, REPLY), context, status=status)
