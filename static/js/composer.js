@@ -72,6 +72,8 @@ class Composer {
     form.addEventListener("input", () => this.changed());
     form.addEventListener("keydown", (event) => this.pressed(event));
     form.addEventListener("submit", (event) => this.submitted(event), true); // before htmx
+    form.addEventListener("keep", () => this.keep());
+    form.addEventListener("fetch", () => this.renew()); // another composer had the same draft
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
     this.poll();
@@ -79,7 +81,7 @@ class Composer {
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
-    else if (form.matches(".page, .below, :has(.errorlist)")) {
+    else if (form.matches(".page, .below, .sheet-form, :has(.errorlist)")) {
       this.area.focus();
       this.area.setSelectionRange(this.area.value.length, this.area.value.length);
     }
@@ -124,6 +126,14 @@ class Composer {
       return;
     }
     this.keep(); // until the server says that it has it
+  }
+
+  renew() {
+    for (const field of this.fields()) field.value = field.defaultValue;
+    this.uploads.replaceChildren();
+    this.form.querySelector(".restored")?.remove();
+    this.restore();
+    this.changed();
   }
 
   // Back from the cache of the browser: a new post, a new key.
@@ -194,9 +204,11 @@ class Composer {
   keep() {
     clearTimeout(this.waiting);
     if (!this.key) return;
-    const said = Object.fromEntries(this.fields().map((field) => [field.name, field.value]));
+    const fields = this.fields();
+    const said = { ...stored(this.key), ...Object.fromEntries(fields.map((field) => [field.name, field.value])) }; // another composer may have more fields
     const pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
-    const written = this.fields().some((field) => field.value.trim() && field.value !== field.defaultValue);
+    const given = (name) => fields.find((field) => field.name === name)?.defaultValue ?? "";
+    const written = KEPT.some((name) => said[name]?.trim() && said[name] !== given(name));
     store(this.key, written || pictures.length ? JSON.stringify({ ...said, pictures }) : null);
   }
 

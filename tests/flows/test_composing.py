@@ -14,6 +14,7 @@ from apps.posts.models import Attachment, Poll, Post, ScheduledPost
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import publish
 from tests.support.pictures import picture
+from tests.support.waiting import wait_until
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 FILE = {"name": "wall.png", "mimeType": "image/png", "buffer": picture((600, 400))}
@@ -221,7 +222,7 @@ def test_a_poll_has_two_boxes_and_more_when_they_are_asked_for(reader, visit):
         page.locator(".option").nth(1).get_by_role("button", name="Remove").click()
         expect(page.get_by_label("Option 2")).to_be_focused()
         expect(options).to_have_count(3)
-        page.wait_for_function("localStorage.getItem('draft:new')?.includes('White')")
+        wait_until(lambda: "White" in str(_draft(page, "new")), "the draft is kept")
         page.reload()
         expect(options).to_have_count(3)  # as they were left
         page.get_by_role("button", name="Post", exact=True).click()
@@ -301,3 +302,108 @@ def test_a_picture_in_an_answer_in_place(author, reader, visit):
         expect(made.get_by_role("img", name="A red wall.")).to_be_visible()
         expect(form).to_have_count(0)
         expect(made).to_be_focused()
+
+
+def test_a_post_is_written_in_a_dialog_over_the_feed(author, reader, visit):
+    post = publish(author, "There before.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto(f"/@author/{post.pk}")
+        page.evaluate("window.here = true")
+        page.keyboard.press("n")
+        dialog = page.get_by_role("dialog", name="New post")
+        area = dialog.get_by_label("What is happening?")
+        expect(area).to_be_focused()
+        area.fill("Unfinished")
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        page.get_by_role("link", name="New post").first.click()
+        expect(area).to_have_value("Unfinished")  # Esc kept it
+        dialog.get_by_role("button", name="Close").click()
+        expect(page.get_by_role("link", name="New post").first).to_be_focused()
+        page.keyboard.press("n")
+        area.fill("Done.")
+        area.press("Control+Enter")
+        expect(dialog).to_have_count(0)
+        made = Post.objects.get(author=reader)
+        expect(page.get_by_role("status").get_by_role("link", name="View")).to_have_attribute("href", f"/@reader/{made.pk}")  # fmt: skip
+        assert _draft(page, "new") is None
+        assert page.evaluate("window.here === true")
+
+
+def test_what_is_begun_on_home_goes_on_in_the_dialog_and_back(reader, visit):
+    publish(reader, "There before.")
+    with visit(tolerated="422") as page:
+        log_in(page, "reader")
+        inline = page.locator("#composer textarea[name=body]")
+        inline.fill("Tea?")
+        page.locator("#composer").get_by_role("link", name="Add a poll").click()
+        dialog = page.get_by_role("dialog", name="New post")
+        area = dialog.get_by_label("What is happening?")
+        expect(area).to_have_value("Tea?")
+        area.fill("Tea, all?")
+        dialog.get_by_label("Option 1").fill("Yes")
+        dialog.get_by_role("button", name="Post", exact=True).click()
+        expect(dialog.get_by_text("A poll has 2 to 4 options.")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        expect(inline).to_have_value("Tea, all?")
+        page.locator("#composer").get_by_role("link", name="Add a poll").click()
+        expect(dialog.get_by_label("Option 1")).to_have_value("Yes")
+        dialog.get_by_label("Option 2").fill("No")
+        dialog.get_by_role("button", name="Post", exact=True).click()
+        expect(page.locator("#feed .content").first).to_have_text("Tea, all?")
+        expect(dialog).to_have_count(0)
+        expect(inline).to_have_value("")
+        expect(page.locator("#feed > .post").first).to_have_attribute("aria-posinset", "1")
+
+
+def test_the_button_of_reposts_offers_a_quote(author, reader, visit):
+    post = publish(author, "Tell them.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/@author")
+        button = page.locator(f"#p{post.pk} .act.boost")
+        menu = page.locator(".menu:popover-open")
+        button.click()
+        expect(menu.get_by_role("button", name="Repost")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(menu).to_have_count(0)
+        expect(button).to_be_focused()
+        button.press("Enter")
+        expect(menu.get_by_role("button", name="Repost")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(button).to_have_attribute("aria-pressed", "true")
+        wait_until(lambda: Post.objects.filter(source=post, kind="repost", deleted_at=None).exists(), "it is reposted")  # fmt: skip
+        button.click()
+        menu.get_by_role("button", name="Undo the repost").click()
+        expect(button).to_have_attribute("aria-pressed", "false")
+        button.click()
+        menu.get_by_role("link", name="Quote").click()
+        dialog = page.get_by_role("dialog", name="Quote")
+        dialog.get_by_label("What is happening?").fill("Read this.")
+        dialog.get_by_role("button", name="Post", exact=True).click()
+        expect(dialog).to_have_count(0)
+        wait_until(lambda: Post.objects.filter(source=post, kind="quote").exists(), "it is quoted")
+        page.locator(f"#p{post.pk}").focus()
+        page.keyboard.press("B")  # the key asks nothing
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(menu).to_have_count(0)
+
+
+def test_the_page_of_a_post_has_a_box_to_answer_it(author, reader, visit):
+    post = publish(author, "Answer me.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto(f"/@author/{post.pk}")
+        page.evaluate("window.here = true")
+        box = page.get_by_role("link", name="Write a reply")
+        box.click()
+        area = page.get_by_label("Your reply")
+        expect(area).to_be_focused()
+        expect(box).to_be_hidden()
+        area.fill("@author Here.")
+        page.get_by_role("button", name="Reply", exact=True).click()
+        expect(page.locator(f"#p{post.pk} + .post .content")).to_have_text("@author Here.")
+        expect(box).to_be_visible()
+        assert page.evaluate("window.here === true")

@@ -43,14 +43,20 @@ from apps.web.forms.posts import (
 from apps.web.templatetags.amounts import moment
 
 AnyPost = Post | ScheduledPost
-TEMPLATES = {"": "timeline/compose.html", HOME_COMPOSER: "timeline/_home_composer.html"}
+WRITING = "writing"  # the id of the composer in a dialog over a page, also for scripts
+HOME_PAGES = ("/", "/home")
+TEMPLATES = {
+    "": "timeline/compose.html",
+    HOME_COMPOSER: "timeline/_home_composer.html",
+    WRITING: "timeline/_writing_composer.html",
+}
 REPLY = "timeline/_reply.html"
 
 
 @require_safe
 @login_required
 def compose(request: AuthenticatedRequest) -> HttpResponse:
-    """A page with only the composer; for htmx the composer of a reply below its post."""
+    """A page with only the composer; for htmx a dialog, or the composer of a reply below its post."""
     initial = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     if request.GET.get("to"):
         initial["body"] = f"@{request.GET['to'][:100]} "
@@ -183,9 +189,16 @@ def _said_of(post: Post) -> str:
 
 
 def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -> HttpResponse:
-    """Insert the post in its page: at the top of home, else below the post it answers."""
+    """Insert the post in its page: at the top of home, or below the post it answers."""
     item = visible_item(request.user.pk, post.pk)
-    if _inline_id(request) == HOME_COMPOSER:
+    inline = _inline_id(request)
+    if inline == WRITING:
+        if request.htmx.current_url_abs_path not in HOME_PAGES:
+            detail |= {"link": item.url, "see": _("View")}
+            return trigger_client_event(HttpResponse(status=204), "posted", detail)
+        response = reswap(render(request, "timeline/_inserted.html", {"items": [item]}), "afterbegin")
+        return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="settle")
+    if inline == HOME_COMPOSER:
         form = form_of(request)
         form.fields["body"].widget.attrs["autofocus"] = True
         context = {"items": [item], "inline": HOME_COMPOSER, **composer_context(form)}
@@ -232,8 +245,8 @@ def form_of(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> Compose
 
 def _inline_id(request: AuthenticatedRequest) -> str:
     """Unique on a page that has several composers."""
-    if request.htmx.target == HOME_COMPOSER:
-        return HOME_COMPOSER
+    if request.htmx.target in (HOME_COMPOSER, WRITING):
+        return str(request.htmx.target)
     post_id = request.POST.get("reply_to") or request.GET.get("reply_to", "")
     return f"reply{post_id}" if post_id.isalnum() else "reply"
 
@@ -268,11 +281,25 @@ def composer(
         "hide_compose_button": True,
         "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
+        "draft_key": _draft_key(form),
         "note": note,
         "opens": request.GET.get("with", ""),
         **composer_context(form, [DisplayedPicture.of(row) for row in pictures.rows]),
     }
-    return render(request, TEMPLATES.get(inline, REPLY), context, status=status)
+    template = TEMPLATES.get(inline, REPLY)
+    if inline == WRITING and request.method == "GET":
+        template = "timeline/_writing.html"
+    return render(request, template, context, status=status)
+
+
+def _draft_key(form: ComposeForm) -> str:
+    """What a browser keeps a draft under; empty where it keeps none."""
+    if form["instead_of"].value():
+        return ""
+    for name in ("reply_to", "quote"):
+        if post_id := form[name].value():
+            return f"{name.removesuffix('_to')}:{post_id}"
+    return "new"
 
 
 def _missing_descriptions(pictures: PictureFields) -> str:
