@@ -112,8 +112,8 @@ document.addEventListener("click", async (event) => {
   if (!quote || button === plainly) return;
   event.preventDefault();
   event.stopPropagation();
-  const { choose } = await import(document.getElementById("reposting").dataset.script);
-  choose(button, quote, repost);
+  const { choose } = await import(words.reposting);
+  choose(button, quote, { words, repost });
 }, true);
 
 let plainly; // the button that does without asking

@@ -1,20 +1,20 @@
 // What the button of reposts offers: the repost, or taking it back, and a quote. Without this the button reposts, and the menu quotes.
 
-export function choose(button, quote, plain) {
-  const holder = document.getElementById("reposting").content.cloneNode(true);
-  const menu = holder.querySelector(".menu");
-  const [repost, link] = menu.children;
-  const [again, undo] = repost.querySelectorAll("span");
-  again.hidden = button.getAttribute("aria-pressed") === "true";
-  undo.hidden = !again.hidden;
-  link.href = quote.href;
-  repost.addEventListener("click", () => {
+export function choose(button, quote, { words, repost }) {
+  const menu = document.createElement("div");
+  const plain = document.createElement("button");
+  const link = quote.cloneNode(true);
+  menu.className = "menu";
+  menu.popover = "auto";
+  plain.type = "button";
+  plain.append(button.querySelector("svg").cloneNode(true), button.getAttribute("aria-pressed") === "true" ? words.undo : words.repost);
+  plain.addEventListener("click", () => {
     menu.hidePopover();
-    plain(button);
+    repost(button);
   });
-  link.addEventListener("click", () => menu.hidePopover());
   menu.addEventListener("toggle", ({ newState }) => newState === "closed" && menu.remove());
+  menu.append(plain, link);
   button.after(menu);
   menu.showPopover({ source: button });
-  repost.focus();
+  plain.focus();
 }
