@@ -7,7 +7,9 @@ export function choose(button, quote, { words, repost }) {
   menu.className = "menu";
   menu.popover = "auto";
   plain.type = "button";
-  plain.append(button.querySelector("svg").cloneNode(true), button.getAttribute("aria-pressed") === "true" ? words.undo : words.repost);
+  const icon = button.querySelector("svg").cloneNode(true);
+  icon.classList.add("i");
+  plain.append(icon, button.getAttribute("aria-pressed") === "true" ? words.undo : words.repost);
   plain.addEventListener("click", () => {
     menu.hidePopover();
     repost(button);

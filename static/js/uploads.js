@@ -7,6 +7,7 @@ const LOOK_AFTER = 2000; // milliseconds, whether a video is ready
 export class Album {
   constructor(composer) {
     Object.assign(this, { composer, form: composer.form, words: composer.words, box: composer.uploads });
+    this.queue = Promise.resolve(); // one at a time: a server gives nobody all that it has
     this.box.addEventListener("click", (event) => this.clicked(event));
     this.box.addEventListener("input", (event) => describe(event.target.closest(".upload")));
     this.box.addEventListener("dragstart", (event) => this.lift(event));
@@ -125,37 +126,38 @@ export class Album {
     this.composer.uploading += 1;
     this.arrange();
     this.composer.count();
+    this.queue = this.queue.then(() => this.bring(file, place, progress));
+  }
+
+  async bring(file, place, progress) {
     const body = new FormData();
     body.append("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
     body.append("file", file);
     const request = new XMLHttpRequest(); // fetch says nothing of progress
     request.open("POST", this.form.dataset.upload);
     request.upload.addEventListener("progress", (event) => (progress.value = event.loaded / event.total));
-    request.addEventListener("loadend", () => {
-      this.composer.uploading -= 1;
-      if (request.status === 200) {
-        place.insertAdjacentHTML("afterend", request.responseText);
-        this.dress(place.nextElementSibling);
-      } else {
-        const plain = request.getResponseHeader("Content-Type")?.startsWith("text/plain");
-        this.composer.say(plain ? request.responseText : this.words.failed);
-      }
-      place.remove();
-      this.changed();
+    await new Promise((done) => {
+      request.addEventListener("loadend", done);
+      request.send(body);
     });
-    request.send(body);
+    this.composer.uploading -= 1;
+    if (request.status === 200) {
+      place.insertAdjacentHTML("afterend", request.responseText);
+      this.dress(place.nextElementSibling);
+    } else {
+      const plain = request.getResponseHeader("Content-Type")?.startsWith("text/plain");
+      this.composer.say(plain ? request.responseText : this.words.failed);
+    }
+    place.remove();
+    this.changed();
   }
 
   // Those of a draft, in its order; one that is gone is left out.
   async fetch(numbers) {
-    const found = await Promise.all(
-      numbers.map(async (number) => {
-        const answer = await fetch(`${this.form.dataset.upload}/${number}`);
-        return answer.ok ? answer.text() : "";
-      }),
-    );
-    for (const html of found.filter(Boolean)) {
-      this.box.insertAdjacentHTML("beforeend", html);
+    for (const number of numbers) {
+      const answer = await fetch(`${this.form.dataset.upload}/${number}`);
+      if (!answer.ok) continue;
+      this.box.insertAdjacentHTML("beforeend", await answer.text());
       this.dress(this.box.lastElementChild);
     }
     this.arrange();
