@@ -9,7 +9,8 @@ const ADDRESS = /(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:(?:[^\x00
 const EMPHASIS = "*_~";
 const ADDRESS_LENGTH = 23;
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
-const SAVE_AFTER = 500; // milliseconds without a key
+const SAVE_AFTER = 500; // milliseconds without a key, in this browser
+const SEND_AFTER = 2500; // to the server
 
 // What people see: graphemes, an address counting 23. The server tidies and counts by the same rules (apps/texts.py,
 // apps/posts/content/text.py).
@@ -68,11 +69,19 @@ class Composer {
     this.nudge = form.querySelector(".nudge");
     this.key = form.dataset.draft && `draft:${form.dataset.draft}`;
     this.uploading = 0;
+    // what nobody wrote: of a form with an error, or of a saved draft, all is the author's
+    const fresh = !form.matches(":has(.errorlist, [name=saved])");
+    this.given = fresh ? Object.fromEntries(this.fields().map((field) => [field.name, field.defaultValue])) : {};
     this.restore();
     form.addEventListener("input", () => this.changed());
     form.addEventListener("keydown", (event) => this.pressed(event));
     form.addEventListener("submit", (event) => this.submitted(event), true); // before htmx
-    form.addEventListener("keep", () => this.keep());
+    form.addEventListener("leave", ({ detail }) => {
+      this.keep();
+      clearTimeout(this.sending);
+      if (detail.sends) this.send();
+      detail.sent = this.sent;
+    });
     form.addEventListener("fetch", () => this.renew()); // another composer had the same draft
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
@@ -92,6 +101,8 @@ class Composer {
     this.count();
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.form.isConnected && this.keep(), SAVE_AFTER);
+    clearTimeout(this.sending);
+    this.sending = setTimeout(() => this.send(), SEND_AFTER);
   }
 
   pressed(event) {
@@ -126,10 +137,16 @@ class Composer {
       return;
     }
     this.keep(); // until the server says that it has it
+    clearTimeout(this.sending);
+    if (!this.sent) return;
+    event.preventDefault(); // the post takes the place of the draft that is on its way
+    event.stopImmediatePropagation();
+    this.sent.then(() => this.form.requestSubmit(event.submitter));
   }
 
   renew() {
     for (const field of this.fields()) field.value = field.defaultValue;
+    this.form.elements.saved?.remove();
     this.uploads.replaceChildren();
     this.form.querySelector(".restored")?.remove();
     this.restore();
@@ -207,9 +224,37 @@ class Composer {
     const fields = this.fields();
     const said = { ...stored(this.key), ...Object.fromEntries(fields.map((field) => [field.name, field.value])) }; // another composer may have more fields
     const pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
-    const given = (name) => fields.find((field) => field.name === name)?.defaultValue ?? "";
-    const written = KEPT.some((name) => said[name]?.trim() && said[name] !== given(name));
-    store(this.key, written || pictures.length ? JSON.stringify({ ...said, pictures }) : null);
+    const written = KEPT.some((name) => said[name]?.trim() && said[name] !== this.given[name]);
+    this.written = written || pictures.length > 0;
+    store(this.key, this.written ? JSON.stringify({ ...said, pictures, saved: this.saved() }) : null);
+  }
+
+  // The server's number of the draft, which other devices of its author have too.
+  saved(number) {
+    const { saved } = this.form.elements;
+    if (number === undefined) return saved?.value;
+    if (saved) saved.value = number;
+    else this.form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "saved", value: number }));
+  }
+
+  send() {
+    if (!this.key || this.sent || !this.form.isConnected || !navigator.onLine) return;
+    this.keep();
+    const { written } = this;
+    const number = this.saved();
+    if (!written && !number) return;
+    const address = written ? "/drafts" : `/drafts/${number}/delete`;
+    const body = new FormData(this.form);
+    this.sent = fetch(address, { method: "POST", body, headers: { "HX-Request": "true" } }).then(
+      async (answer) => {
+        const text = written ? await answer.text() : "";
+        if (answer.status === 422 && !this.told) this.say((this.told = text));
+        if (answer.ok && /^\d*$/.test(text)) this.saved(text);
+        this.keep();
+      },
+      () => {}, // it is kept in this browser
+    );
+    this.sent.then(() => (this.sent = null));
   }
 
   restore() {
@@ -219,6 +264,7 @@ class Composer {
     if (!said || !fresh || said.body === given && !said.pictures?.length) return;
     // what was handed over stands below what was written before; an answer's draft names whom it answers already
     if (given && !this.form.elements.reply_to && !said.body.includes(given.trim())) said.body += `\n\n${given}`;
+    if (said.saved && !this.saved()) this.saved(said.saved);
     const before = this.fields().map((field) => [field, field.value]);
     for (const field of this.fields()) {
       field.value = said[field.name] ?? "";
@@ -238,6 +284,7 @@ class Composer {
       this.uploads.replaceChildren();
       store(this.key, null);
       line.remove();
+      this.send();
       this.count();
       this.area.focus();
     });

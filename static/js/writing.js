@@ -2,7 +2,7 @@
 
 export async function write(address, { words, say, compose }) {
   if (document.querySelector("dialog[open]")) return;
-  for (const form of document.querySelectorAll(".composer")) form.dispatchEvent(new Event("keep"));
+  await Promise.all([...document.querySelectorAll(".composer")].map((form) => leave(form, false)));
   const headers = { "HX-Request": "true", "HX-Target": "writing" };
   const answer = await fetch(address, { headers }).catch(() => null);
   if (!answer) return say(words.offline);
@@ -12,19 +12,27 @@ export async function write(address, { words, say, compose }) {
   dialog.innerHTML = await answer.text();
   const form = dialog.querySelector(".composer");
   if (!form) return location.assign(address); // its page says what is wrong
-  const key = form.dataset.draft;
+  const key = form.dataset.draft; // of others on the page
   dialog.addEventListener("click", (event) => event.target.closest("[data-close]") && dialog.close());
   dialog.addEventListener("posted", () => {
     dialog.dataset.posted = "";
     dialog.close();
   });
-  dialog.addEventListener("close", () => {
-    if (!("posted" in dialog.dataset)) dialog.querySelector(".composer").dispatchEvent(new Event("keep"));
+  dialog.addEventListener("close", async () => {
+    const kept = "posted" in dialog.dataset || leave(dialog.querySelector(".composer"), true);
     dialog.remove();
+    await kept;
     for (const other of document.querySelectorAll(`.composer[data-draft="${key}"]`)) other.dispatchEvent(new Event("fetch"));
   });
   document.body.append(dialog);
   htmx.process(dialog);
   dialog.showModal();
   await compose(dialog);
+}
+
+// What it says is kept, and its draft is where the server has it.
+function leave(form, sends) {
+  const detail = { sends };
+  form.dispatchEvent(new CustomEvent("leave", { detail }));
+  return detail.sent;
 }

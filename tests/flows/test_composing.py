@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from apps.posts.actions.uploads import upload_picture
-from apps.posts.models import Attachment, Poll, Post, ScheduledPost
+from apps.posts.models import Attachment, Poll, Post, SavedDraft, ScheduledPost
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import publish
 from tests.support.pictures import picture
@@ -254,7 +254,10 @@ def test_later_on_the_clock_of_the_author(reader, visit):
         expect(page.get_by_role("status")).to_contain_text("It will be published on")
         toast = page.locator(".toast > span")  # one text: its parts stand in a line
         expect(toast.locator("time")).to_have_count(1)
-        assert toast.evaluate("(text) => getComputedStyle(text.querySelector('time')).display") == "inline"
+        assert (
+            toast.evaluate("(text) => getComputedStyle(text.querySelector('time')).display")
+            == "inline"
+        )
         here = page.evaluate("(chosen) => new Date(chosen).toISOString()", chosen)
         assert ScheduledPost.objects.get().scheduled_at.strftime("%Y-%m-%dT%H:%M") == here[:16]
         expect(page.get_by_label("Publish at (your time)")).to_have_value(chosen)
@@ -326,7 +329,8 @@ def test_a_post_is_written_in_a_dialog_over_the_feed(author, reader, visit):
         area.press("Control+Enter")
         expect(dialog).to_have_count(0)
         made = Post.objects.get(author=reader)
-        expect(page.get_by_role("status").get_by_role("link", name="View")).to_have_attribute("href", f"/@reader/{made.pk}")  # fmt: skip
+        view = page.get_by_role("status").get_by_role("link", name="View")
+        expect(view).to_have_attribute("href", f"/@reader/{made.pk}")
         assert _draft(page, "new") is None
         assert page.evaluate("window.here === true")
 
@@ -374,10 +378,12 @@ def test_the_button_of_reposts_offers_a_quote(author, reader, visit):
         expect(menu.get_by_role("button", name="Repost")).to_be_focused()
         page.keyboard.press("Enter")
         expect(button).to_have_attribute("aria-pressed", "true")
-        wait_until(lambda: Post.objects.filter(source=post, kind="repost", deleted_at=None).exists(), "it is reposted")  # fmt: skip
+        reposts = Post.objects.filter(source=post, kind="repost", deleted_at=None)
+        wait_until(reposts.exists, "it is reposted")
+        expect(button).to_have_accessible_name("Repost, 1 repost")  # the server has answered
         button.click()
         menu.get_by_role("button", name="Undo the repost").click()
-        expect(button).to_have_attribute("aria-pressed", "false")
+        expect(button).to_have_accessible_name("Repost, 0 reposts")
         button.click()
         menu.get_by_role("link", name="Quote").click()
         dialog = page.get_by_role("dialog", name="Quote")
@@ -407,3 +413,44 @@ def test_the_page_of_a_post_has_a_box_to_answer_it(author, reader, visit):
         expect(page.locator(f"#p{post.pk} + .post .content")).to_have_text("@author Here.")
         expect(box).to_be_visible()
         assert page.evaluate("window.here === true")
+
+
+def test_a_draft_goes_with_its_author_to_another_browser(reader, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        page.get_by_label("What is happening?").fill("Begun here")
+        wait_until(SavedDraft.objects.exists, "the server has the draft")
+        page.get_by_label("What is happening?").fill("Begun here, and more")
+        wait_until(SavedDraft.objects.filter(fields__body="Begun here, and more").exists, "again")
+        assert SavedDraft.objects.count() == 1
+    with visit() as page:
+        log_in(page, "reader")
+        page.keyboard.press("n")
+        page.get_by_role("dialog").get_by_role("link", name="Drafts").click()
+        page.get_by_role("link", name="Begun here, and more").click()
+        area = page.get_by_role("dialog").get_by_label("What is happening?")
+        expect(area).to_have_value("Begun here, and more")
+        area.fill("Done there.")
+        page.get_by_role("dialog").get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        wait_until(Post.objects.filter(body="Done there.").exists, "it is published")
+        wait_until(lambda: not SavedDraft.objects.exists(), "its draft is gone")
+
+
+def test_a_post_is_deleted_and_written_again(reader, visit):
+    post = publish(reader, "Withh a mistake.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/@reader")
+        card = page.locator(f"#p{post.pk}")
+        card.get_by_role("button", name="More").click()
+        card.get_by_role("link", name="Delete and redraft").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete and redraft").click()
+        area = page.get_by_label("What is happening?")
+        expect(area).to_have_value("Withh a mistake.")
+        area.fill("Without.")
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.locator(".focused .content")).to_have_text("Without.")
+        assert [one.body for one in Post.objects.filter(deleted_at=None)] == ["Without."]
+        assert not SavedDraft.objects.exists()

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -22,7 +23,7 @@ from apps.posts.actions.drafts import (
     Draft,
     PollDraft,
 )
-from apps.posts.models import Visibility
+from apps.posts.models import Post, SavedDraft, Visibility
 from apps.web.forms.pictures import DisplayedPicture, file_names
 from apps.web.post_card import circle_label
 from feedcache.ids import parse_id
@@ -126,13 +127,14 @@ class MomentForm(forms.Form):
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post. `instead_of` is the id of a scheduled post that failed."""
+    """A new post. `instead_of` is the id of a scheduled post that failed, `saved` that of the draft."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
     instead_of = forms.IntegerField(required=False, min_value=1, max_value=MAX_BIGINT)
+    saved = forms.IntegerField(required=False, min_value=1, max_value=MAX_BIGINT)
     option_1, option_2, option_3, option_4 = (
         forms.CharField(
             required=False,
@@ -203,6 +205,15 @@ class ComposeForm(EditForm, MomentForm):
             }
         return initial
 
+    @classmethod
+    def initial_of_saved(cls, row: SavedDraft, circle_ids: Collection[int]) -> dict[str, Any]:
+        """As `initial_of`."""
+        initial: dict[str, Any] = {"reply_to": "", "quote": "", **row.fields, "saved": row.pk}
+        circle_id = circle_id_of(str(initial.get("visibility", "")))
+        if circle_id is not None and circle_id not in circle_ids:
+            initial["visibility"] = Visibility.MENTIONED.value
+        return initial
+
     @property
     def options(self) -> list[forms.BoundField]:
         return [self[name] for name in OPTIONS]
@@ -235,6 +246,44 @@ class ComposeForm(EditForm, MomentForm):
             return None
         seconds = int(data["poll_seconds"] or DEFAULT_POLL_SECONDS)
         return PollDraft(options, seconds, data["poll_multiple"], data["poll_hidden"])
+
+
+SAVED = (
+    "body", "content_warning", "language", "sensitive", "visibility", "reply_to", "quote", *OPTIONS,
+    "poll_seconds", "poll_multiple", "poll_hidden", "scheduled_at", "utc_offset",
+)  # fmt: skip
+"""The fields that a saved draft has."""
+
+
+def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
+    """Those of a form that have a value, as they were sent."""
+    return {name: data[name] for name in SAVED if data.get(name)}
+
+
+def fields_of_post(post: Post) -> dict[str, str | list[str]]:
+    """What the composer would have to say to publish a post once more."""
+    fields = {
+        "body": post.body,
+        "content_warning": post.content_warning,
+        "language": post.language,
+        "sensitive": "on" if post.sensitive else "",
+        "visibility": f"{CIRCLE_PREFIX}{post.circle_id}" if post.circle_id else post.visibility,
+        "reply_to": str(post.reply_to_id or ""),
+        "quote": str(post.source_id or ""),
+    }
+    if post.has_poll:
+        poll = post.poll
+        seconds = round((poll.expires_at - post.created_at).total_seconds())
+        nearest = min(
+            (value for value, _label in POLL_DURATIONS), key=lambda one: abs(one - seconds)
+        )
+        fields |= dict(zip(OPTIONS, poll.options, strict=False))
+        fields |= {
+            "poll_seconds": str(nearest),
+            "poll_multiple": "on" if poll.multiple else "",
+            "poll_hidden": "on" if poll.hide_totals else "",
+        }
+    return {name: value for name, value in fields.items() if value}
 
 
 def circle_id_of(text: str) -> int | None:

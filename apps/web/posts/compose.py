@@ -18,10 +18,11 @@ from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, n
 from apps.pagination import Cursor
 from apps.posts.actions.idempotency import Request, existing_result
 from apps.posts.actions.schedule import schedule_post
-from apps.posts.actions.uploads import uploaded_picture, withdraw_picture
+from apps.posts.actions.uploads import uploaded_picture, uploaded_pictures, withdraw_picture
 from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Attachment, Post, ScheduledPost, Visibility
 from apps.posts.queries import mentions_of
+from apps.posts.saved import delete_draft, saved_draft
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import ReplyRow, visible_item
@@ -31,6 +32,7 @@ from apps.web.forms.pictures import (
     PictureFields,
     PictureForm,
     UploadedPicture,
+    id_or_none,
     save_pictures,
 )
 from apps.web.forms.posts import (
@@ -43,6 +45,7 @@ from apps.web.forms.posts import (
 from apps.web.templatetags.amounts import moment
 
 AnyPost = Post | ScheduledPost
+LINKS = ("reply_to", "quote")
 WRITING = "writing"  # the id of the composer in a dialog over a page, also for scripts
 HOME_PAGES = ("/", "/home")
 TEMPLATES = {
@@ -57,6 +60,8 @@ REPLY = "timeline/_reply.html"
 @login_required
 def compose(request: AuthenticatedRequest) -> HttpResponse:
     """A page with only the composer; for htmx a dialog, or the composer of a reply below its post."""
+    if number := request.GET.get("saved"):
+        return _continue(request, number)
     initial = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     if request.GET.get("to"):
         initial["body"] = f"@{request.GET['to'][:100]} "
@@ -65,6 +70,29 @@ def compose(request: AuthenticatedRequest) -> HttpResponse:
     if parent := item_of(request, initial["reply_to"]):
         initial |= _initial_reply(parent, request.user.pk)
     return composer(request, form_of(request, initial=initial), PictureFields())
+
+
+def _continue(request: AuthenticatedRequest, number: str) -> HttpResponse:
+    """The composer with a saved draft."""
+    row = saved_draft(request.user, id_or_none(number))
+    circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
+    initial = ComposeForm.initial_of_saved(row, circle_ids)
+    pictures = PictureFields(uploaded_pictures(request.user, row.media_ids))
+    return composer_of_draft(request, initial, pictures)
+
+
+def composer_of_draft(
+    request: AuthenticatedRequest, initial: dict[str, Any], pictures: PictureFields
+) -> HttpResponse:
+    """The composer with what was written before. Links to posts that are gone are dropped."""
+    gone = [
+        name
+        for name in LINKS
+        if initial[name] and not item_of(request, initial[name], strict=False)
+    ]
+    form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
+    note = _("What this post was about is not there any more. It will stand on its own.")
+    return composer(request, form, pictures, note=note if gone else "")
 
 
 @require_POST
@@ -86,6 +114,8 @@ def publish(request: AuthenticatedRequest) -> HttpResponseBase:
             if _should_ask(request, pictures):
                 return composer(request, form, pictures, status=422, asks=True)
             post = _publish(request, form, picture_form, pictures)
+        if (number := form.cleaned_data["saved"]) is not None:
+            delete_draft(request.user, number)
     except DomainError as error:
         add_errors(form, error, FIELD_NAMES)
         pictures = pictures or save_pictures(request.user, picture_form)
@@ -196,7 +226,9 @@ def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -
         if request.htmx.current_url_abs_path not in HOME_PAGES:
             detail |= {"link": item.url, "see": _("View")}
             return trigger_client_event(HttpResponse(status=204), "posted", detail)
-        response = reswap(render(request, "timeline/_inserted.html", {"items": [item]}), "afterbegin")
+        response = reswap(
+            render(request, "timeline/_inserted.html", {"items": [item]}), "afterbegin"
+        )
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="settle")
     if inline == HOME_COMPOSER:
         form = form_of(request)
@@ -281,7 +313,7 @@ def composer(
         "hide_compose_button": True,
         "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
-        "draft_key": _draft_key(form),
+        "draft_key": request.POST.get("draft") or _draft_key(form),
         "note": note,
         "opens": request.GET.get("with", ""),
         **composer_context(form, [DisplayedPicture.of(row) for row in pictures.rows]),
@@ -296,6 +328,8 @@ def _draft_key(form: ComposeForm) -> str:
     """What a browser keeps a draft under; empty where it keeps none."""
     if form["instead_of"].value():
         return ""
+    if number := form["saved"].value():
+        return f"saved:{number}"
     for name in ("reply_to", "quote"):
         if post_id := form[name].value():
             return f"{name.removesuffix('_to')}:{post_id}"
