@@ -9,6 +9,7 @@ const ADDRESS = /(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:(?:[^\x00
 const EMPHASIS = "*_~";
 const ADDRESS_LENGTH = 23;
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
+const MOST_MORE = 9; // posts of a thread behind the first
 const SAVE_AFTER = 500; // milliseconds without a key, in this browser
 const SEND_AFTER = 2500; // to the server
 
@@ -64,6 +65,7 @@ class Composer {
     this.button = form.querySelector(".end .btn");
     this.now = this.button.textContent;
     this.options = [...form.querySelectorAll(".option")];
+    this.rest = form.querySelector(".rest");
     this.meter = form.querySelector("[data-meter]");
     this.uploads = form.querySelector(".uploads");
     this.nudge = form.querySelector(".nudge");
@@ -86,6 +88,7 @@ class Composer {
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
     this.poll();
+    this.thread();
     if (this.uploads.children.length) this.album();
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
@@ -121,6 +124,7 @@ class Composer {
     opener?.focus();
   }
 
+  // Of the pictures.
   undescribed() {
     return [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
   }
@@ -148,6 +152,7 @@ class Composer {
     for (const field of this.fields()) field.value = field.defaultValue;
     this.form.elements.saved?.remove();
     this.uploads.replaceChildren();
+    this.rest?.replaceChildren();
     this.form.querySelector(".restored")?.remove();
     this.restore();
     this.changed();
@@ -170,8 +175,16 @@ class Composer {
     this.meter.classList.toggle("over", over);
     if (over) this.area.setAttribute("aria-invalid", "true");
     else this.area.removeAttribute("aria-invalid");
+    const more = this.more();
+    for (const area of more) {
+      const left = most - length(area.value);
+      area.nextElementSibling.textContent = left;
+      area.toggleAttribute("aria-invalid", left < 0);
+    }
     const empty = used === 0 && !this.uploads.children.length;
-    this.button.disabled = over || empty || this.busy();
+    this.button.disabled = over || empty || more.some((area) => area.matches("[aria-invalid]")) || this.busy();
+    const add = this.form.querySelector(".add-post");
+    if (add) add.hidden = empty || more.length === MOST_MORE;
     this.button.textContent = this.form.elements.scheduled_at?.value ? this.button.dataset.later : this.now;
   }
 
@@ -212,6 +225,40 @@ class Composer {
     this.changed();
   }
 
+  // --- threads: more posts, each an answer to the one before ---
+
+  more() {
+    return [...(this.rest?.querySelectorAll("textarea") ?? [])];
+  }
+
+  thread() {
+    if (!this.rest) return;
+    const add = this.form.querySelector(".add-post");
+    add.type = "button";
+    add.addEventListener("click", () => {
+      const area = this.another("");
+      this.changed();
+      area.focus();
+    });
+    this.rest.addEventListener("click", (event) => {
+      const box = event.target.closest("button")?.closest(".more");
+      if (!box) return;
+      const before = box.previousElementSibling?.querySelector("textarea") ?? this.area;
+      box.remove();
+      this.changed();
+      before.focus();
+    });
+    for (const button of this.rest.querySelectorAll("button")) button.hidden = false;
+  }
+
+  another(text) {
+    this.rest.append(this.form.querySelector(".another").content.cloneNode(true));
+    const area = this.rest.lastElementChild.querySelector("textarea");
+    area.value = text;
+    area.parentElement.querySelector("button").hidden = false;
+    return area;
+  }
+
   // --- drafts: kept in this browser until the server has the post ---
 
   fields() {
@@ -223,10 +270,16 @@ class Composer {
     if (!this.key) return;
     const fields = this.fields();
     const said = { ...stored(this.key), ...Object.fromEntries(fields.map((field) => [field.name, field.value])) }; // another composer may have more fields
-    const pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
-    const written = KEPT.some((name) => said[name]?.trim() && said[name] !== this.given[name]);
-    this.written = written || pictures.length > 0;
-    store(this.key, this.written ? JSON.stringify({ ...said, pictures, saved: this.saved() }) : null);
+    said.pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
+    if (this.rest) said.more = this.more().map((area) => area.value);
+    said.saved = this.saved();
+    this.written = this.isWritten(said);
+    store(this.key, this.written ? JSON.stringify(said) : null);
+  }
+
+  isWritten(said) {
+    const texts = KEPT.filter((name) => said[name] !== this.given[name]).map((name) => said[name]);
+    return [...texts, ...(said.more ?? [])].some((text) => text?.trim()) || said.pictures?.length > 0;
   }
 
   // The server's number of the draft, which other devices of its author have too.
@@ -261,7 +314,7 @@ class Composer {
     const said = this.key && stored(this.key);
     const fresh = !this.form.querySelector(".errorlist, [data-picture]") && (this.nudge?.hidden ?? true);
     const given = this.area.defaultValue;
-    if (!said || !fresh || said.body === given && !said.pictures?.length) return;
+    if (!said || !fresh || !this.isWritten(said)) return;
     // what was handed over stands below what was written before; an answer's draft names whom it answers already
     if (given && !this.form.elements.reply_to && !said.body.includes(given.trim())) said.body += `\n\n${given}`;
     if (said.saved && !this.saved()) this.saved(said.saved);
@@ -271,6 +324,7 @@ class Composer {
       if (field.value && field !== this.area) field.closest("details").open = true;
     }
     if (this.options.length) this.offer();
+    if (this.rest) for (const text of said.more ?? []) this.another(text);
     if (said.pictures?.length) this.album().then((album) => album.fetch(said.pictures));
     const line = document.createElement("p");
     line.className = "restored";
@@ -282,6 +336,7 @@ class Composer {
       for (const [field, value] of before) field.value = value;
       if (this.options.length) this.offer();
       this.uploads.replaceChildren();
+      this.rest?.replaceChildren();
       store(this.key, null);
       line.remove();
       this.send();

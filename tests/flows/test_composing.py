@@ -454,3 +454,33 @@ def test_a_post_is_deleted_and_written_again(reader, visit):
         expect(page.locator(".focused .content")).to_have_text("Without.")
         assert [one.body for one in Post.objects.filter(deleted_at=None)] == ["Without."]
         assert not SavedDraft.objects.exists()
+
+
+def test_a_thread_is_written_in_one_go(reader, visit):
+    publish(reader, "There before.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.keyboard.press("n")
+        dialog = page.get_by_role("dialog", name="New post")
+        dialog.get_by_label("What is happening?").fill("One.")
+        add = dialog.get_by_role("button", name="Add another post")
+        add.click()
+        second = dialog.get_by_label("Another post").nth(0)
+        expect(second).to_be_focused()
+        second.fill("x" * 501)
+        post = dialog.get_by_role("button", name="Post", exact=True)
+        expect(post).to_be_disabled()
+        second.fill("Two.")
+        add.click()
+        dialog.get_by_label("Another post").nth(1).fill("Three.")
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        page.keyboard.press("n")
+        expect(dialog.get_by_label("Another post")).to_have_count(2)  # as they were left
+        add.click()
+        dialog.locator(".more").nth(2).get_by_role("button", name="Remove").click()
+        expect(dialog.get_by_label("Another post").nth(1)).to_be_focused()
+        post.click()
+        expect(page.get_by_role("status")).to_contain_text("3 posts are published.")
+        expect(page.locator("#feed .content").nth(0)).to_have_text("Three.")
+        expect(page.locator("#feed .content").nth(2)).to_have_text("One.")

@@ -379,6 +379,7 @@ ELSEWHERE: dict[str, str] = {
             "scheduled/<int:number>/retry",
             "scheduled/<int:number>/discard",
             "drafts/<int:number>/delete",
+            "posts/<post:post_id>/redraft",
             "api/v1/filters/<int:keyword_id>",
             "api/v2/filters/keywords/<int:keyword_id>",
             "api/v2/filters/statuses/<int:row_id>",

@@ -48,6 +48,7 @@ POLL_DURATIONS = [  # seconds
 DEFAULT_POLL_SECONDS = 86_400
 OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
 LOCAL_TIME = "%Y-%m-%dT%H:%M"  # the format of datetime-local inputs
+MAX_MORE = 9  # posts of a thread behind the first
 MAX_BIGINT = 2**63 - 1
 MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
 HOME_COMPOSER = "composer"  # the id of the composer on the home page, also for scripts
@@ -176,6 +177,19 @@ class ComposeForm(EditForm, MomentForm):
         choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
         self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
+    @property
+    def more(self) -> list[str]:
+        """The texts of a thread behind the first."""
+        if not self.is_bound:
+            return list(self.initial.get("more", ()))
+        return more_texts(self.data)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        if data.get("at") and self.more:
+            self.add_error("scheduled_at", _("A thread can't be published later."))
+        return data
+
     def clean_reply_to(self) -> int | None:
         return _post_id(self.cleaned_data["reply_to"])
 
@@ -257,7 +271,12 @@ SAVED = (
 
 def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
     """Those of a form that have a value, as they were sent."""
-    return {name: data[name] for name in SAVED if data.get(name)}
+    fields: dict[str, str | list[str]] = {name: data[name] for name in SAVED if data.get(name)}
+    return {**fields, "more": more} if (more := more_texts(data)) else fields
+
+
+def more_texts(data: QueryDict) -> list[str]:
+    return [text for text in data.getlist("more") if text.strip()][:MAX_MORE]
 
 
 def fields_of_post(post: Post) -> dict[str, str | list[str]]:
