@@ -241,7 +241,7 @@ class Composer {
       area.focus();
     });
     this.rest.addEventListener("click", (event) => {
-      const box = event.target.closest("button")?.closest(".more");
+      const box = event.target.closest("button")?.closest(".next-post");
       if (!box) return;
       const before = box.previousElementSibling?.querySelector("textarea") ?? this.area;
       box.remove();

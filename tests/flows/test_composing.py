@@ -478,7 +478,7 @@ def test_a_thread_is_written_in_one_go(reader, visit):
         page.keyboard.press("n")
         expect(dialog.get_by_label("Another post")).to_have_count(2)  # as they were left
         add.click()
-        dialog.locator(".more").nth(2).get_by_role("button", name="Remove").click()
+        dialog.locator(".next-post").nth(2).get_by_role("button", name="Remove").click()
         expect(dialog.get_by_label("Another post").nth(1)).to_be_focused()
         post.click()
         expect(page.get_by_role("status")).to_contain_text("3 posts are published.")
