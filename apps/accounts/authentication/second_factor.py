@@ -24,7 +24,8 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
-from apps.accounts.models import User, access_revoked
+from apps.accounts.models import User
+from apps.accounts.signals import access_revoked
 from apps.errors import Invalid, NotFound, TooMany
 
 RECOVERY_CODES = 10
