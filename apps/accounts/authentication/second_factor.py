@@ -32,7 +32,7 @@ RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # of 32: 60 bits
 MAX_PASSKEYS = 10
 # Every wrong code doubles the delay before the next attempt; 2^11 s are half an hour.
-MAX_FAILURES = 12
+LONGEST_WAIT_AFTER = 12  # wrong codes in a row
 _APP_CODE = re.compile("[0-9]{6}")
 
 logger = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
         device = model.objects.select_for_update().filter(user=user, **which).first()
         if device is None:
             return None
-        device.throttling_failure_count = min(device.throttling_failure_count, MAX_FAILURES)
+        device.throttling_failure_count = min(device.throttling_failure_count, LONGEST_WAIT_AFTER)
         allowed, why = device.verify_is_allowed()
         if not allowed:
             raise _too_soon(why["locked_until"] - timezone.now())
