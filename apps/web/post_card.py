@@ -173,12 +173,11 @@ def render_actions(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeS
 
 
 def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
-    counts, post = item.counts, item.post
     return CardItem(
-        post=post,
+        post=item.post,
         author=Appearance.of(item.author),
         # what no card shows makes no other card
-        counts=counts._replace(bookmarks=0, quotes=0, reads=counts.reads if item.flags.own else 0),
+        counts=item.counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
