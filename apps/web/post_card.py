@@ -29,6 +29,7 @@ MAX_CARDS = 4096  # of about 4 KB
 MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
+POLL = "timeline/_poll.html"
 
 
 def circle_label(name: str) -> str:
@@ -170,6 +171,10 @@ def render_actions(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeS
     """The row of buttons of a post, in the card with this anchor."""
     card = card_of(item, viewer)._replace(anchor=anchor or str(item.id))
     return _render(card, ACTIONS)
+
+
+def render_poll(item: FeedItem, viewer: Viewer) -> SafeString:
+    return _render(card_of(item, viewer), POLL)
 
 
 def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:

@@ -244,6 +244,8 @@ urlpatterns: list[URLPattern] = [
     path("@<str:handle>/block", relationships.block, name="block"),
     path("@<str:handle>/mute", relationships.mute, name="mute"),
     path("@<str:handle>/languages", relationships.languages, name="languages"),
+    path("@<str:handle>/groups", groups.of_person, name="groups_of_person"),
+    path("@<str:handle>/card", relationships.card, name="person_card"),
     *[
         path(f"@<str:handle>/{verb}", relationships.act, {"verb": verb}, name=verb)
         for verb in relationships.ACTS
