@@ -136,6 +136,7 @@ LISTS = {
     "/settings/mutes": "bore{n}",
     "/settings/import": "import{n}.csv",
     "/lists": "List {n}",
+    "/@fan1/groups": "List {n}",
     "/lists/{list}/edit": "fan{n}",
     "/settings/circles": "Joined {n}",
     "/settings/circles/{circle}": "fan{n}",
@@ -185,7 +186,9 @@ OTHERS = {
     "settings/security", "settings/security/app", "settings/security/app/code", "settings/security/app/remove",
     "settings/security/codes", "settings/security/passkeys", "settings/security/passkeys/<int:passkey_id>/remove",
     "settings/writing", "welcome", "welcome/post", "welcome/topics",
+    "accounts",  # at most five of one browser
     # one thing, a number, or always empty
+    "@<str:handle>/card",
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",
     "@<str:handle>/<post:post_id>/receipt", "api/v1/accounts", "api/v1/accounts/<int:account_id>",
     "api/v1/accounts/<int:account_id>/featured_tags", "api/v1/accounts/lookup", "api/v1/accounts/verify_credentials",

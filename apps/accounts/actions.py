@@ -32,10 +32,9 @@ from apps.accounts.models import (
     Theme,
     User,
     UserCounts,
-    access_revoked,
 )
 from apps.accounts.profile import clean_name, clean_profile
-from apps.accounts.signals import announce_visibility
+from apps.accounts.signals import access_revoked, announce_visibility
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.scopes import ALL, NAMES
@@ -64,7 +63,7 @@ def register(
 ) -> User:
     """Create an account; Invalid with a message for each field. TooMany for an e-mail address.
 
-    An address of another account is accepted: only its owner learns of it, by mail (`mail.sending`). Operators at the
+    An address of another account is accepted: only its owner learns of it, by mail (`email.sending`). Operators at the
     command line may use reserved handles and any password, and vouch for the address.
     """
     address = clean_email(email)

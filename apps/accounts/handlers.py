@@ -11,7 +11,8 @@ from apps.accounts.actions import revoke_tokens
 from apps.accounts.authentication.sessions import end_sessions, forget_login, remember_login
 from apps.accounts.cache import USER_COUNTS, forget_cards, forget_viewers, viewer_changed
 from apps.accounts.counts_store import put_missed
-from apps.accounts.models import AccessToken, User, UserCounts, access_revoked
+from apps.accounts.models import AccessToken, User, UserCounts
+from apps.accounts.signals import access_revoked
 from apps.events.actions import Payload, handles
 
 

@@ -11,19 +11,15 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import PermissionsMixin
 from django.core.validators import RegexValidator
 from django.db import models, transaction
-from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from apps import scopes
+from apps.accounts.signals import access_revoked
 from apps.events.leases import LeasedRow, State
 from apps.media.addresses import path_of
 from feedcache.ids import MAX_AUTHOR_ID
-
-# Sent with `user_id` in the transaction that revokes all access to an account. Receivers end
-# sessions, tokens and codes at once, without a worker. `of_sessions=False`: sessions stay.
-access_revoked = Signal()
 
 HANDLE_PATTERN = r"[a-z0-9_]{3,30}"
 # Handles that collide with an address of the site or impersonate its staff.
@@ -289,7 +285,7 @@ class UserCounts(models.Model):
     built from, and is a miss for readers who know a newer one.
     """
 
-    # Seconds since 1970 by PostgreSQL, of a row that was locked (`posts.actions.publish`).
+    # Seconds since 1970 by PostgreSQL, of a row that was locked (`posts.store`).
     locked_at = 0.0
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")

@@ -1,9 +1,13 @@
-"""Signals of accounts after the commit; what must not be lost is an event (`apps.events`)."""
+"""Signals of accounts: in the transaction of a change, or after its commit. What must not be lost is an event."""
 
 from django.db import transaction
 from django.dispatch import Signal
 
-visibility_changed = Signal()  # user_id: an account was suspended, restored or deleted by its owner
+# Sent with `user_id` in the transaction that revokes all access to an account. Receivers end sessions, tokens and codes
+# at once, without a worker. `of_sessions=False`: sessions stay.
+access_revoked = Signal()
+# Sent with `user_id` after the commit: an account was suspended, restored or deleted by its owner.
+visibility_changed = Signal()
 
 
 def announce_visibility(user_id: int) -> None:

@@ -186,7 +186,7 @@ def check_follows(audit_pass: AuditPass) -> None:
 
 
 def _finish_posts(audit_pass: AuditPass) -> None:
-    """What the journal of posts on several servers still holds (`apps.posts.actions.journal`)."""
+    """What the journal of posts on several servers still holds (`apps.posts.store`)."""
     oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
     for pending in PendingPost.objects.filter(created_at__lt=oldest).order_by("pk")[:INTERRUPTED]:
         if repairs.finish_post(pending):

@@ -16,7 +16,7 @@ from apps.events.actions import enqueue, record
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower, PendingFollow
-from apps.posts.actions import journal
+from apps.posts.actions import interrupted
 from apps.posts.models import PendingPost, Post
 from apps.posts.store import links_of
 from apps.posts.visibility import ADDRESSED
@@ -127,7 +127,7 @@ def finish_follow(pending: PendingFollow) -> bool:
 
 def finish_post(pending: PendingPost) -> bool:
     """Finish a change of a post that its journal says was interrupted, counts included; whether anything was left."""
-    differed = journal.finish_post(pending)
+    differed = interrupted.finish_post(pending)
     if differed:
         outbox.repair(pending.author_id)
         report = reconcile.Report()

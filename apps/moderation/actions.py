@@ -7,8 +7,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.cache import card_changed
-from apps.accounts.models import User, access_revoked
-from apps.accounts.signals import announce_visibility
+from apps.accounts.models import User
+from apps.accounts.signals import access_revoked, announce_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Invalid, NotAllowed, invalid
 from apps.moderation.house_rules import RULES

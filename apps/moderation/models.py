@@ -33,7 +33,7 @@ class Report(models.Model):
         _("category"), max_length=9, choices=Category.choices, default=Category.OTHER
     )
     comment = models.TextField(_("comment"), max_length=COMMENT_MAX_CHARACTERS, blank=True)
-    # keys of `rules.RULES`
+    # keys of `house_rules.RULES`
     rule_ids = ArrayField(
         models.PositiveSmallIntegerField(),
         verbose_name=_("rules"),

@@ -8,7 +8,7 @@ from django.utils import timezone
 from oauth2_provider.models import AccessToken
 
 from apps.accounts.cache import viewer_changed
-from apps.accounts.models import access_revoked
+from apps.accounts.signals import access_revoked
 from apps.oauth.actions import end_access
 from apps.oauth.models import Application
 

@@ -258,7 +258,7 @@ class Revision(models.Model):
 
 
 class PendingPost(models.Model):
-    """A post that is being written on another server (`actions.journal`); a row that stays was interrupted.
+    """A post that is being written on another server (`store`); a row that stays was interrupted.
 
     Without foreign keys: it is committed while the author's counts are locked.
     """

@@ -3,7 +3,7 @@
 A change is made in a transaction that holds the lock of its author's counts (`lock_author`), and after it those of the
 posts that it counts. On several servers postgres_fdw commits there first and here last, without a second phase: a row
 of the journal (`PendingPost`) is committed before such a change and deleted by the change itself, and the auditor
-finishes what is left (`actions.journal`).
+finishes what is left (`actions.interrupted`).
 """
 
 from collections.abc import Collection, Iterator

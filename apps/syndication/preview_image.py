@@ -21,8 +21,8 @@ from django.core.files.storage import storages
 from django.utils.translation import gettext as _
 from PIL import Image, ImageDraw, ImageFont
 
-from apps.accounts.profile import PALETTE
 from apps.errors import DomainError, Unavailable
+from apps.media.avatars import PALETTE
 from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630

@@ -29,6 +29,7 @@ MAX_CARDS = 4096  # of about 4 KB
 MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
+POLL = "timeline/_poll.html"
 
 
 def circle_label(name: str) -> str:
@@ -172,13 +173,16 @@ def render_actions(item: FeedItem, viewer: Viewer, *, anchor: str = "") -> SafeS
     return _render(card, ACTIONS)
 
 
+def render_poll(item: FeedItem, viewer: Viewer) -> SafeString:
+    return _render(card_of(item, viewer), POLL)
+
+
 def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
-    counts, post = item.counts, item.post
     return CardItem(
-        post=post,
+        post=item.post,
         author=Appearance.of(item.author),
         # what no card shows makes no other card
-        counts=counts._replace(bookmarks=0, quotes=0, reads=counts.reads if item.flags.own else 0),
+        counts=item.counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,

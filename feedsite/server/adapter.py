@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from feedsite.server.bodies import EMPTY_BODY, REFUSED, TOO_SLOW, Body, announced
+from feedsite.server.bodies import EMPTY_BODY, TOO_SLOW, UNREAD, Body, announced
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class RSGIAdapter:
         environ = self._base | _environ(scope, headers)
         loop = asyncio.get_running_loop()
         with io.BytesIO() if body is EMPTY_BODY else await _read(proto, body, environ) as stream:
-            if environ.get(REFUSED) == GONE:
+            if environ.get(UNREAD) == GONE:
                 return
             environ["wsgi.input"] = stream
             file_name = await loop.run_in_executor(self._threads, self._respond, environ, proto)
@@ -79,7 +79,7 @@ class RSGIAdapter:
 
     def _respond(self, environ: Environ, proto: Any) -> str | None:
         """Run the application and hand its response to the server; the name of a file to delete later."""
-        response = Response(unread=REFUSED in environ)
+        response = Response(unread=UNREAD in environ)
         try:
             content = self._application(environ, response.start)
             try:
@@ -169,7 +169,7 @@ async def _read(proto: Any, body: Body, environ: Environ) -> IO[bytes]:
         stream.close()
     else:
         reason = body.refused
-    environ[REFUSED] = reason
+    environ[UNREAD] = reason
     environ["CONTENT_LENGTH"] = "0"
     return io.BytesIO()
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from apps.errors import DomainError
 
-REFUSED = "feedsite.refused"  # key of the environment: the status
+UNREAD = "feedsite.unread_body"  # key of the environment: the status
 TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.REQUEST_TIMEOUT,
@@ -64,7 +64,7 @@ def announced(headers: Mapping[str, str]) -> Body:
 
 def error_of(request: HttpRequest) -> BodyRejected | None:
     """The reason the body was not read, or None."""
-    status = request.META.get(REFUSED)
+    status = request.META.get(UNREAD)
     if status is None:
         return None
     texts = {

@@ -134,6 +134,8 @@ document.addEventListener("posted", (event) => {
   answer?.focus();
 });
 
+document.addEventListener("told", ({ detail }) => say(detail.text));
+
 function forgetDraft(key) {
   try {
     if (key) localStorage.removeItem(`draft:${key}`);
@@ -235,6 +237,10 @@ document.addEventListener("htmx:load", (event) => {
   actInPlace(added);
   fillMenus(added);
   compose(added.matches(".composer") ? added.parentElement : added);
+  if (added.matches(".voting")) {
+    added.tabIndex = -1; // the button that had the focus is gone
+    added.focus();
+  }
 });
 
 document.addEventListener("htmx:afterSwap", (event) => {
@@ -334,7 +340,7 @@ if (feed?.dataset.read !== undefined) {
 // --- keyboard: j and k move, letters act on the post that has the focus ----------------------------------
 
 function articles() {
-  return feed ? [...feed.querySelectorAll(":scope > :is(.post, .news)")] : [];
+  return feed ? [...feed.querySelectorAll(":scope > :is(.post, .news):not([hidden])")] : [];
 }
 
 function current() {
@@ -392,6 +398,7 @@ const ACTS = {
     scrollTo({ top: 0 });
     articles()[0]?.focus({ preventScroll: true });
   },
+  undo: () => import(words.undoing).then(({ undoLatest }) => undoLatest()),
   help: () => openHelp(),
 };
 const KEYS = Object.fromEntries(Array.from((words.keys ?? "").matchAll(/([^,]+) ([^,]+)/g), (one) => one.slice(1)));
@@ -482,19 +489,29 @@ document.addEventListener("click", async (event) => {
     openHelp();
   }
   const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
-  const asking = event.target.closest("a[data-asks]");
-  if (asking && !elsewhere) {
-    event.preventDefault();
-    asking.closest("[popover]")?.hidePopover();
-    const { ask } = await import(words.asking);
-    ask(asking, { words, say, renumber });
-  }
   const picture = event.target.closest(".media a");
   if (picture && !elsewhere && picture.closest(".post, .section")) {
     event.preventDefault();
     const { open } = await import(words.lightbox);
     open(picture, words);
   }
+});
+
+// What can be taken back for a moment needs no question first.
+document.addEventListener("click", async (event) => {
+  const source = event.target.closest("[data-undo]");
+  if (!source || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  event.stopImmediatePropagation(); // nothing is sent by now
+  if (source.ariaDisabled === "true") return;
+  if (!navigator.onLine) return say(words.offline);
+  const { later } = await import(words.undoing);
+  later(source, { words, live, say, renumber });
+}, true);
+
+document.addEventListener("pointerover", async ({ target, pointerType }) => {
+  const link = pointerType === "mouse" && target.closest('main a[href^="/@"], aside a[href^="/@"]');
+  if (link && words.hovering) (await import(words.hovering)).rest(link);
 });
 
 // Cards have a link to the page with their menu: it gives way to the menu itself.

@@ -9,7 +9,7 @@ export function choose(button, quote, { words, repost }) {
   plain.type = "button";
   const icon = button.querySelector("svg").cloneNode(true);
   icon.classList.add("i");
-  plain.append(icon, button.getAttribute("aria-pressed") === "true" ? words.undo : words.repost);
+  plain.append(icon, button.getAttribute("aria-pressed") === "true" ? words.unrepost : words.repost);
   plain.addEventListener("click", () => {
     menu.hidePopover();
     repost(button);

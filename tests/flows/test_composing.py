@@ -446,7 +446,7 @@ def test_a_post_is_deleted_and_written_again(reader, visit):
         card = page.locator(f"#p{post.pk}")
         card.get_by_role("button", name="More").click()
         card.get_by_role("link", name="Delete and redraft").click()
-        page.get_by_role("dialog").get_by_role("button", name="Delete and redraft").click()
+        page.get_by_role("button", name="Delete and redraft").click()
         area = page.get_by_label("What is happening?")
         expect(area).to_have_value("Withh a mistake.")
         area.fill("Without.")

@@ -2,12 +2,19 @@
 a post from the home page, a deletion, more of a thread, the net that goes away.
 """
 
+from contextlib import contextmanager
+
 import pytest
 from playwright.sync_api import expect
 
+from apps.graph.actions import follow_user
+from apps.graph.models import Block, Mute
+from apps.graph.queries import exact_relations
+from apps.posts.actions.drafts import PollDraft
 from apps.posts.models import Post
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import delivered, publish
+from tests.support.waiting import wait_until
 
 pytestmark = [*needs_browser, pytest.mark.flows]
 
@@ -59,66 +66,146 @@ def test_what_is_refused_on_the_home_page_stays_in_its_place(reader, visit):
         expect(page.locator(".composer .errorlist")).to_have_text("Too many mentions or tags.")
         expect(area).to_be_focused()
         area.fill("Better.")
-        area.press("Control+Enter")
+        page.get_by_role("button", name="Post", exact=True).click()  # its keys come with a script
         expect(page.locator("#feed .content").first).to_have_text("Better.")
         expect(page.locator(".composer .errorlist")).to_have_count(0)
         assert _is_still_there(page)
 
 
-def test_after_a_deletion_the_next_post_has_the_focus(reader, visit):
+@pytest.fixture
+def moments(visit):
+    """A page of reader on /@reader or another one, whose clock is the test's own: `page.clock.run_for`."""
+
+    @contextmanager
+    def open_page(path, tolerated="nothing"):
+        with visit(tolerated=tolerated) as page:
+            log_in(page, "reader")
+            page.clock.install()
+            page.goto(path)
+            _mark(page)
+            yield page
+
+    return open_page
+
+
+def _choose(card, label):
+    card.get_by_role("button", name="More").click()
+    card.locator(".menu").get_by_text(label).click()
+    expect(card).to_be_hidden()
+
+
+def _said(page, text):
+    return page.get_by_role("status").filter(has_text=text).last
+
+
+ENDED = 8_100  # milliseconds: the moment for which a deed can be taken back is over
+
+
+def test_after_a_deletion_the_next_post_has_the_focus(reader, moments):
     posts = [publish(reader, f"Number {number}.") for number in range(3)]
-    with visit() as page:
-        log_in(page, "reader")
-        page.goto("/@reader")
-        _mark(page)
+    with moments("/@reader") as page:
         for post, focused in (
             (posts[1], f"#p{posts[0].pk}"),
             (posts[0], f"#p{posts[2].pk}"),
             (posts[2], "#main"),
         ):
             card = page.locator(f"#p{post.pk}")
-            card.get_by_role("button", name="More").click()
-            card.get_by_role("link", name="Delete").click()
-            dialog = page.get_by_role("dialog", name="Delete this post?")
-            expect(dialog).to_contain_text("Replies stay. This can't be undone.")
-            expect(dialog.get_by_role("link", name="Cancel")).to_be_focused()
-            dialog.get_by_role("button", name="Delete").click()
-            expect(card).to_have_count(0)
+            _choose(card, "Delete")
             expect(page.locator(focused)).to_be_focused()
-            expect(page.get_by_role("status").filter(has_text="Deleted.").last).to_be_visible()
+            expect(_said(page, "Deleting the post")).to_be_visible()
+            assert Post.objects.get(pk=post.pk).deleted_at is None
+            page.clock.run_for(ENDED)
+            expect(card).to_have_count(0)
+            expect(_said(page, "Deleted.")).to_be_visible()
+            page.clock.run_for(ENDED)  # the sentence is gone before the next one
         assert _is_still_there(page)
         assert not Post.objects.filter(deleted_at=None).exists()
 
 
-def test_a_deletion_that_is_called_off(reader, visit):
+@pytest.mark.parametrize("way", ["button", "key"])
+def test_a_deletion_that_is_taken_back(reader, moments, way):
     post = publish(reader, "Stays.")
-    with visit() as page:
-        log_in(page, "reader")
-        page.goto("/@reader")
+    with moments("/@reader") as page:
         card = page.locator(f"#p{post.pk}")
-        for way in ("Cancel", "Escape"):
-            card.get_by_role("button", name="More").click()
-            card.get_by_role("link", name="Delete").click()
-            expect(page.get_by_role("dialog")).to_be_visible()
-            if way == "Cancel":
-                page.get_by_role("dialog").get_by_role("link", name="Cancel").click()
-            else:
-                page.keyboard.press("Escape")
-            expect(page.get_by_role("dialog")).to_have_count(0)
-            expect(card.get_by_role("button", name="More")).to_be_focused()
+        _choose(card, "Delete")
+        if way == "key":
+            page.keyboard.press("u")
+        else:
+            page.get_by_role("button", name="Undo").click()
+        expect(card).to_be_visible()
+        expect(card).to_be_focused()
+        page.clock.run_for(3 * ENDED)
+        page.goto("/@reader")
+        expect(card).to_be_visible()
         assert Post.objects.filter(deleted_at=None).count() == 1
 
 
-def test_blocking_asks_in_place_and_leaves_nothing_of_them(author, reader, visit):
-    publish(author, "You won't see this again.")
-    with visit() as page:
-        log_in(page, "reader")
-        page.goto("/public")
-        page.locator(".post").get_by_role("button", name="More").click()
-        page.locator(".post").get_by_role("link", name="Block @author").click()
-        page.get_by_role("dialog").get_by_role("button", name="Block").click()
-        expect(page.get_by_role("status").filter(has_text="@author is blocked.")).to_be_visible()
-        expect(page.get_by_text("You won't see this again.")).to_have_count(0)
+def test_the_moment_is_as_long_again_for_who_looks_at_the_sentence(reader, moments):
+    post = publish(reader, "Stays.")
+    with moments("/@reader") as page:
+        _choose(page.locator(f"#p{post.pk}"), "Delete")
+        page.get_by_role("button", name="Undo").focus()
+        page.clock.run_for(3 * ENDED)
+        page.get_by_role("button", name="Undo").press("Enter")
+        expect(page.locator(f"#p{post.pk}")).to_be_visible()
+        assert Post.objects.get().deleted_at is None
+
+
+def test_who_leaves_the_page_has_meant_it(reader, moments):
+    post = publish(reader, "Goes.")
+    with moments("/@reader") as page:
+        _choose(page.locator(f"#p{post.pk}"), "Delete")
+        page.goto("/about")
+        wait_until(lambda: Post.objects.get().deleted_at, "the post is deleted")
+
+
+def test_what_fails_is_there_again(reader, moments):
+    post = publish(reader, "Stays.")
+    with moments("/@reader", tolerated="ERR_FAILED") as page:
+        page.route("**/delete*", lambda route: route.abort())
+        _choose(page.locator(f"#p{post.pk}"), "Delete")
+        page.clock.run_for(ENDED)
+        expect(_said(page, "That didn't work.")).to_be_visible()
+        expect(page.locator(f"#p{post.pk}")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("label", "said"), [("Block @author", "is blocked."), ("Mute @author", "is muted.")]
+)
+def test_blocking_and_muting_leave_nothing_of_them(author, reader, moments, label, said):
+    for number in range(2):
+        publish(author, f"You won't see this again, {number}.")
+    with moments("/public") as page:
+        _choose(page.locator(".post").first, label)
+        for _twice in range(2):
+            expect(page.locator(".post:visible")).to_have_count(0)
+            page.get_by_role("button", name="Undo").click()
+            expect(page.locator(".post:visible")).to_have_count(2)
+            _choose(page.locator(".post").first, label)
+        assert not Block.objects.exists()
+        assert not Mute.objects.exists()
+        page.clock.run_for(ENDED)
+        expect(_said(page, said)).to_be_visible()
+        expect(page.locator(".post")).to_have_count(0)
+        assert _is_still_there(page)
+
+
+def test_unfollowing_takes_a_moment(author, reader, moments):
+    follow_user(reader, author)
+    with moments("/@author") as page:
+        button = page.locator(".controls .btn[aria-pressed=true]")
+        for _twice in range(2):
+            button.click()
+            expect(button).to_have_attribute("aria-disabled", "true")
+            page.get_by_role("button", name="Undo").click()
+            expect(button).to_have_attribute("aria-disabled", "false")
+        button.click()
+        expect(button).to_have_attribute("aria-disabled", "true")
+        assert exact_relations(reader.pk, [author.pk]).following
+        page.clock.run_for(ENDED)
+        expect(page.locator(".controls .btn[aria-pressed=false]")).to_be_focused()
+        assert not exact_relations(reader.pk, [author.pk]).following
+        assert _is_still_there(page)
 
 
 def test_more_of_a_thread_comes_when_it_is_asked_for(author, reader, visit):
@@ -186,3 +273,20 @@ def test_a_device_that_cannot_share_is_offered_nothing(reader, visit):
         page.get_by_role("button", name="More").first.click()
         expect(page.get_by_role("link", name="Copy link")).to_be_visible()
         expect(page.get_by_role("link", name="Share…")).to_have_count(0)
+
+
+def test_a_vote_shows_its_result_where_one_is(author, reader, visit):
+    post = publish(
+        author, "Which?", poll=PollDraft(["Red", "Green"], 3600), content_warning="Colours"
+    )
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/public")
+        _mark(page)
+        card = page.locator(f"#p{post.pk}")
+        card.get_by_text("Colours").click()
+        card.get_by_label("Green").check()
+        card.get_by_role("button", name="Vote").click()
+        expect(card.get_by_text("100 %")).to_be_visible()  # behind the warning, which stays open
+        expect(card.locator(".voting")).to_be_focused()
+        assert _is_still_there(page)

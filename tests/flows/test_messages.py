@@ -1,11 +1,15 @@
 """Messages between two browsers: written, told, seen; with and without scripts."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 from apps.graph.actions import follow_user
 from apps.notifications.conversations.actions import begin, mark_read
+from apps.notifications.conversations.queries import conversations_page
 from apps.notifications.models import Conversation
+from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft
 from apps.posts.models import Post
 from tests.flows.browsing import log_in, needs_browser
@@ -92,3 +96,26 @@ def test_without_scripts(author, reader, said, visit):
         page.get_by_role("button", name="Send").click()
         expect(page.locator(".bubble.own")).to_have_count(2)
         assert Post.objects.filter(author=reader, body__startswith="@author ").count() == 2
+
+
+def test_leaving_can_be_taken_back_for_a_moment(reader, said, visit):
+    said("First.")
+    with visit() as page:
+        log_in(page, "reader")
+        page.clock.install()
+        talk = f"/conversations/{_talk(reader)}"
+        page.goto(talk)
+        for ends in (False, True):
+            page.get_by_role("button", name="More").click()
+            page.get_by_role("link", name="Leave").click()
+            undo = page.get_by_role("button", name="Undo")
+            expect(undo).to_be_visible()
+            if ends:
+                page.clock.run_for(8_100)
+                expect(page).to_have_url(re.compile("/conversations$"))
+                expect(page.get_by_role("status").filter(has_text="You have left")).to_be_visible()
+            else:
+                undo.click()
+                expect(undo).to_have_count(0)
+                assert len(conversations_page(reader, Cursor()).items) == 1
+        assert not conversations_page(reader, Cursor()).items

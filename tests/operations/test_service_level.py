@@ -1,6 +1,7 @@
 """What the running site counts of itself: requests, and calls of the stores."""
 
 from contextlib import ExitStack
+from http import HTTPStatus
 
 import pytest
 from django.db import OperationalError, ProgrammingError, connection, transaction
@@ -16,7 +17,8 @@ from feedcache.redis_clients import PendingCommands
 from feedcache.servers import totals
 from feedcache.servers.topology_listener import Listener
 from feedsite.middleware import timing
-from feedsite.middleware.load_shedding import REFUSED
+from feedsite.middleware.load_shedding import REFUSED, LoadSheddingMiddleware
+from feedsite.server import bodies
 from tests.support.faults import dead_redis, frozen
 from tests.support.services import running
 
@@ -135,6 +137,20 @@ def test_requests_are_counted_by_class_with_what_failed_and_what_was_refused():
     assert (found["rest"].number, found["rest"].failed, found["rest"].refused) == (3, 1, 1)
     assert found["core"].availability == pytest.approx(2 / 3)
     assert found["rest"].availability == pytest.approx(1 / 3)
+
+
+def test_a_body_that_is_not_taken_is_no_refusal_for_want_of_seats():
+    """Else whoever sends what is too large makes the site look unavailable."""
+
+    def view(request):
+        raise AssertionError("its body was not read")
+
+    request = RequestFactory().post("/posts")
+    request.META[bodies.UNREAD] = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    answered = timing.TimingMiddleware(LoadSheddingMiddleware(view))(request)
+    assert answered.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    (found,) = level().requests
+    assert (found.number, found.failed, found.refused) == (1, 0, 0)
 
 
 def test_a_request_over_a_second_is_slow(monkeypatch):

@@ -7,7 +7,7 @@ from apps.errors import Invalid, NotFound
 from apps.events.models import Event
 from apps.posts.actions.drafts import PictureChange, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post, unpin_post
-from apps.posts.actions.journal import finish_post
+from apps.posts.actions.interrupted import finish_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.cache import CACHED_POSTS

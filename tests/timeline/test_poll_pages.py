@@ -1,5 +1,7 @@
 """Polls and covered pictures on pages."""
 
+import json
+
 import pytest
 from django.core.files.base import ContentFile
 
@@ -11,6 +13,7 @@ from tests.support.factories import publish
 pytestmark = pytest.mark.django_db
 
 NASTY = PollDraft(["<script>alert(1)</script>", '" onclick="x'], 3600)
+HTMX = {"HX-Request": "true"}
 SEVERAL = PollDraft(["Red", "Green"], 3600, multiple=True)
 
 
@@ -35,6 +38,19 @@ def test_a_vote_behind_a_warning_leaves_its_result_open(alice, bob, page_of):
     browser.post(f"/posts/{post.pk}/vote", {"choices": ["0"], "next": path})
     assert '<details class="cw" open>' in browser.get(path).content.decode()
     assert '<details class="cw">' in page_of(alice).get(path).content.decode()
+
+
+def test_scripts_get_only_the_poll_with_its_result(alice, bob, page_of):
+    post, browser = publish(alice, "Which?", poll=SEVERAL), page_of(bob)
+    refused = browser.post(f"/posts/{post.pk}/vote", {"choices": ["9"]}, headers=HTMX)
+    assert refused.status_code == 422
+    assert 'name="choices"' in refused.text
+    assert json.loads(refused["HX-Trigger"])["told"]["text"]
+    poll = browser.post(f"/posts/{post.pk}/vote", {"choices": ["1"]}, headers=HTMX)
+    assert poll.status_code == 200
+    assert "100 %" in poll.text
+    assert "<article" not in poll.text
+    assert Vote.objects.get().choice == 1
 
 
 def test_a_refused_vote_says_why_on_the_page(alice, bob, page_of):

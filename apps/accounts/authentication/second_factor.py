@@ -24,14 +24,15 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
-from apps.accounts.models import User, access_revoked
+from apps.accounts.models import User
+from apps.accounts.signals import access_revoked
 from apps.errors import Invalid, NotFound, TooMany
 
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # of 32: 60 bits
 MAX_PASSKEYS = 10
 # Every wrong code doubles the delay before the next attempt; 2^11 s are half an hour.
-MAX_FAILURES = 12
+LONGEST_WAIT_AFTER = 12  # wrong codes in a row
 _APP_CODE = re.compile("[0-9]{6}")
 
 logger = logging.getLogger(__name__)
@@ -170,7 +171,7 @@ def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
         device = model.objects.select_for_update().filter(user=user, **which).first()
         if device is None:
             return None
-        device.throttling_failure_count = min(device.throttling_failure_count, MAX_FAILURES)
+        device.throttling_failure_count = min(device.throttling_failure_count, LONGEST_WAIT_AFTER)
         allowed, why = device.verify_is_allowed()
         if not allowed:
             raise _too_soon(why["locked_until"] - timezone.now())

@@ -372,7 +372,7 @@ def _extension(item: FeedItem) -> StatusExtensionJson:
             for name, emoji in ReactionName.choices
             if (count := getattr(counts, name))
         ],
-        "reads_count": counts.reads if flags.own else None,
+        "reads_count": item.shown.readers,
         "because": reasons(item),
         "group_key": item.group_key,
     }

@@ -34,7 +34,7 @@ from apps.graph.groups.actions import (
 from apps.graph.groups.queries import (
     circles_to_post_to,
     groups_of,
-    lists_with,
+    groups_with,
     members_page,
     own_group,
 )
@@ -126,7 +126,7 @@ def _people(request: Request, list_id: int) -> Response:
 def lists_with_account(request: Request, account_id: int) -> Response:
     """The viewer's lists that contain this account."""
     viewer, other = viewer_of(request), user_by_id(account_id)
-    return Response([list_json(user_list) for user_list in lists_with(viewer, other.pk)])
+    return Response([list_json(user_list) for user_list in groups_with(UserList, viewer, other.pk)])
 
 
 def _account_ids(request: Request) -> list[int]:

@@ -73,10 +73,9 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
     return page.with_items([users[row.member_id] for row in page.items if row.member_id in users])
 
 
-def lists_with(owner: User, member_id: int) -> list[UserList]:
-    """Those of an account's lists that have a member, oldest first."""
-    memberships = ListMember.objects.filter(group=OuterRef("pk"), member=member_id)
-    return list(UserList.of(owner).filter(Exists(memberships)).order_by("pk"))
+def groups_with(kind: type[G], owner: User, member_id: int) -> list[G]:
+    """Those of an account's lists or circles that have a member, in the order of `groups_of`."""
+    return list(kind.of(owner).filter(members__member=member_id).order_by(*kind.ORDER))
 
 
 def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -> frozenset[int]:

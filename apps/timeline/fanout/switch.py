@@ -1,6 +1,6 @@
 """Switch authors, or the site, between pushing and pulling while it runs: announce, then act.
 
-Which authors are pulled now is in `apps.timeline.policy`; `cost` chooses for those whose policy is `auto`.
+Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses for those whose policy is `auto`.
 
 To pull: (1) commit that readers pull the author; (2) announce the version to all readers; (3) only then end the pushes.
 Back: pushes begin at once; a backfill pushes the posts of the pull period, through the same ledger as any delivery;

@@ -113,6 +113,11 @@ class FeedItem:
         return poll is not None and (not poll.hide_totals or self.poll_is_over)
 
     @property
+    def readers(self) -> int | None:
+        """How many people opened it, which is told to its author alone."""
+        return self.counts.reads if self.flags.own else None
+
+    @property
     def url(self) -> str:
         return f"{self.author.url}/{self.post.id}"
 

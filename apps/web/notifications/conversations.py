@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from apps.http.requests import (
     AuthenticatedRequest,
@@ -74,4 +75,6 @@ def leave(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
         return render(request, "notifications/conversations/leave.html", context)
     actions.leave_conversation(request.user, number)
     messages.success(request, _("You have left the conversation."))
-    return SeeOther("/conversations")
+    return (
+        HttpResponseClientRedirect("/conversations") if request.htmx else SeeOther("/conversations")
+    )

@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_ids_named
-from apps.errors import Invalid, NotAllowed, NotFound
+from apps.errors import DomainError, Invalid, NotAllowed, NotFound
 from apps.graph.groups.actions import (
     add_members,
     change_group,
@@ -23,9 +24,15 @@ from apps.graph.groups.actions import (
     leave_circle,
     remove_members,
 )
-from apps.graph.groups.queries import groups_of, joined_circles, members_page, own_group
+from apps.graph.groups.queries import (
+    groups_of,
+    groups_with,
+    joined_circles,
+    members_page,
+    own_group,
+)
 from apps.graph.models import Circle, Group, UserList
-from apps.graph.queries import friends_count
+from apps.graph.queries import friends_count, relationships
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
 from apps.pagination import Cursor
 from apps.web.forms.accounts import add_errors, render_form
@@ -150,6 +157,48 @@ def leave(request: AuthenticatedRequest, group_id: int) -> HttpResponseBase:
     leave_circle(request.user, group_id)
     messages.success(request, _("You have left the circle."))
     return SeeOther(reverse(CIRCLES.index))
+
+
+@require_get_or_post
+@login_required
+def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
+    """Which of the viewer's lists and circles an account is in. Lists are of followees, circles of followers."""
+    other = user_by_handle(handle)
+    related = relationships(request.user.pk, [other.pk])[0]
+    possible = [LISTS] if related.following or related.requested else []
+    if related.followed_by:
+        possible.append(CIRCLES)
+    if request.method == "POST":
+        try:
+            for pages in possible:
+                _be_in(request, pages, other)
+        except DomainError as refusal:
+            messages.error(request, refusal.message)
+        else:
+            messages.success(request, _("Saved."))
+            return SeeOther(other.url)
+    boxes = {}
+    for pages in possible:
+        there = _ids_with(pages, request.user, other)
+        groups = groups_of(pages.kind, request.user)
+        boxes[f"{pages.name}s"] = [(group, group.pk in there) for group in groups]
+    context = {"person": other, **boxes, "hide_compose_button": True}
+    return render(request, "graph/groups/person.html", context)
+
+
+def _be_in(request: AuthenticatedRequest, pages: Pages, other: User) -> None:
+    """Put an account into those of the viewer's groups that are ticked, and take it out of the others."""
+    ticked = set(request.POST.getlist(pages.name))
+    there = _ids_with(pages, request.user, other)
+    for group in groups_of(pages.kind, request.user):
+        if str(group.pk) in ticked and group.pk not in there:
+            add_members(pages.kind, request.user, group.pk, [other.pk])
+        elif str(group.pk) not in ticked and group.pk in there:
+            remove_members(pages.kind, request.user, group.pk, [other.pk])
+
+
+def _ids_with(pages: Pages, owner: User, member: User) -> set[int]:
+    return {group.pk for group in groups_with(pages.kind, owner, member.pk)}
 
 
 def _form_of(pages: Pages, group: Group, data: Any = None) -> forms.Form:

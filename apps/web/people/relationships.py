@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -99,6 +99,14 @@ def people(request: SiteRequest, handle: str, tab: str) -> HttpResponseBase:
     return render(request, "graph/people.html", context)
 
 
+@require_safe
+def card(request: SiteRequest, handle: str) -> HttpResponseBase:
+    """A few words about an account, without a page around them: for a pointer that rests on its name."""
+    person = user_by_handle(handle)
+    context = {"person": person, **follow_buttons(viewer_id_of(request), [person])}
+    return render(request, "graph/card.html", context)
+
+
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
@@ -125,8 +133,7 @@ def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
             {"person": other, "back": back, "hide_compose_button": True},
         )
     block_user(request.user, other)
-    messages.success(request, _("@%(handle)s is blocked.") % {"handle": other.handle})
-    return SeeOther(back)
+    return _done(request, _("@%(handle)s is blocked.") % {"handle": other.handle}, back)
 
 
 def follow_buttons(viewer_id: int | None, people: Sequence[User]) -> dict[str, Any]:
@@ -179,10 +186,17 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         form = MuteForm(request.POST)
         if form.is_valid():
             mute_user(request.user, other, **form.terms())
-            messages.success(request, _("@%(handle)s is muted.") % {"handle": other.handle})
-            return SeeOther(back)
+            return _done(request, _("@%(handle)s is muted.") % {"handle": other.handle}, back)
     context = {"person": other, "back": back, "form": form, "hide_compose_button": True}
     return render_form(request, "graph/mute.html", context, form)
+
+
+def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
+    """For scripts only the sentence: they have taken the posts of the account from the page already."""
+    if request.htmx:
+        return HttpResponse(text, content_type="text/plain; charset=utf-8")
+    messages.success(request, text)
+    return SeeOther(back)
 
 
 @require_get_or_post

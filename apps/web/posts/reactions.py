@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
+from django.middleware.csrf import get_token
 from django.views.decorators.http import require_POST
+from django_htmx.http import trigger_client_event
 
 from apps.accounts.models import User
 from apps.engagement import actions
@@ -16,7 +18,7 @@ from apps.posts.actions.edit import pin_post, unpin_post
 from apps.posts.actions.mute_thread import mute_thread, unmute_thread
 from apps.timeline.publishing import repost, undo_repost
 from apps.timeline.thread import visible_item
-from apps.web.post_card import Viewer, render_actions
+from apps.web.post_card import Viewer, render_actions, render_poll
 
 _ANCHOR = re.compile(r"p([0-9]{1,19})")
 
@@ -34,12 +36,20 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 @require_POST
 @login_required
 def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    """An error becomes a message on the page that the reader returns to."""
+    """Vote, and go back to the post; an htmx request gets only the poll. An error becomes a message there."""
+    refused = ""
     try:
         actions.vote(request.user, post_id, _choices(request))
     except Invalid as error:
-        messages.error(request, error.message)
-    return SeeOther(next_url(request, visible_item(request.user.pk, post_id).url))
+        refused = error.message
+    item = visible_item(request.user.pk, post_id)
+    if request.htmx:
+        poll = render_poll(item, Viewer.of(request.user, get_token(request)))
+        response = HttpResponse(poll, status=422 if refused else 200)
+        return trigger_client_event(response, "told", {"text": refused}) if refused else response
+    if refused:
+        messages.error(request, refused)
+    return SeeOther(next_url(request, item.url))
 
 
 def _choices(request: AuthenticatedRequest) -> list[int]:

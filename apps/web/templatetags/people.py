@@ -15,10 +15,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
 
 from apps.accounts.models import User
-from apps.accounts.profile import PALETTE
 from apps.graph.familiar_followers import FamiliarNames
 from apps.graph.queries import Relationship
 from apps.languages import html_language, language_by_script
+from apps.media.avatars import PALETTE
 from apps.search.suggestions import people_for_card
 from apps.web.fragments import render_fragment
 from apps.web.post_card import Appearance

@@ -16,7 +16,7 @@ from apps.graph.groups.actions import (
     delete_group,
     remove_members,
 )
-from apps.graph.groups.queries import groups_of, lists_with, members_page, own_group
+from apps.graph.groups.queries import groups_of, groups_with, members_page, own_group
 from apps.graph.models import Circle, ListMember, UserList
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
@@ -98,7 +98,7 @@ def test_only_followed_people_all_or_none(bob, carol, dave, tea):
     add_members(UserList, bob, tea.pk, [dave.pk])
     add_members(UserList, bob, tea.pk, [dave.pk])
     assert people(tea) == ["dave", "alice"]
-    assert [one.pk for one in lists_with(bob, dave.pk)] == [tea.pk]
+    assert [one.pk for one in groups_with(UserList, bob, dave.pk)] == [tea.pk]
 
 
 def test_there_are_bounds(bob, alice, dave, tea, monkeypatch):
