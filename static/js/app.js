@@ -112,7 +112,7 @@ document.addEventListener("click", async (event) => {
   if (!quote || button === plainly) return;
   event.preventDefault();
   event.stopPropagation();
-  const { choose } = await import(words.reposting);
+  const { choose } = await import(words.writing);
   choose(button, quote, { words, repost });
 }, true);
 

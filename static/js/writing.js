@@ -1,4 +1,4 @@
-// New posts and quotes in a dialog over the page. Without this their address is a page of its own.
+// New posts and quotes in a dialog over the page, and the menu of reposts. Without this posts are written on a page of their own, and the button reposts.
 
 export async function write(address, { words, say, compose }) {
   if (document.querySelector("dialog[open]")) return;
@@ -35,4 +35,26 @@ function leave(form, sends) {
   const detail = { sends };
   form.dispatchEvent(new CustomEvent("leave", { detail }));
   return detail.sent;
+}
+
+// What the button of reposts offers: the repost, or taking it back, and a quote.
+export function choose(button, quote, { words, repost }) {
+  const menu = document.createElement("div");
+  const plain = document.createElement("button");
+  const link = quote.cloneNode(true);
+  menu.className = "menu";
+  menu.popover = "auto";
+  plain.type = "button";
+  const icon = button.querySelector("svg").cloneNode(true);
+  icon.classList.add("i");
+  plain.append(icon, button.getAttribute("aria-pressed") === "true" ? words.unrepost : words.repost);
+  plain.addEventListener("click", () => {
+    menu.hidePopover();
+    repost(button);
+  });
+  menu.addEventListener("toggle", ({ newState }) => newState === "closed" && menu.remove());
+  menu.append(plain, link);
+  button.after(menu);
+  menu.showPopover({ source: button });
+  plain.focus();
 }

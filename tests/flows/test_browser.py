@@ -58,12 +58,16 @@ def test_pressing_and_pressing_again(author, reader, visit, scripts, verb):
         button = page.locator("#feed").get_by_role("button", name=verb)
         expect(button).to_have_attribute("aria-pressed", "false")
         button.click()
+        if scripts and verb == "Repost":  # which asks
+            page.locator(".menu:popover-open").get_by_role("button", name="Repost").click()
         expect(page.locator(f'button[formaction$="/un{verb.lower()}"]')).to_have_attribute(
             "aria-pressed", "true"
         )
         page.reload()
         expect(button).to_have_attribute("aria-pressed", "true")
         button.click()
+        if scripts and verb == "Repost":
+            page.get_by_role("button", name="Undo the repost").click()
         expect(page.locator(f'button[formaction$="/{verb.lower()}"]')).to_have_attribute(
             "aria-pressed", "false"
         )
@@ -127,8 +131,7 @@ def test_the_keyboard(author, reader, visit):
         page.keyboard.press("b")
         page.wait_for_url("**/bookmarks")
         page.keyboard.press("n")
-        page.wait_for_url("**/compose")
-        expect(page.get_by_label("What is happening?")).to_be_focused()
+        expect(page.get_by_role("dialog").get_by_label("What is happening?")).to_be_focused()
 
 
 def test_the_composer_counts_and_keeps_a_draft(reader, visit):
