@@ -24,7 +24,7 @@ def save_draft(
     if len(orjson.dumps(fields)) > MAX_BYTES:
         raise invalid("status", _("The text is too long."), "too_long")
     with transaction.atomic():
-        row = SavedDraft.objects.select_for_update().filter(author=author, pk=number).first()
+        row = SavedDraft.objects.select_for_update().filter(author=author, pk=number or 0).first()
         if row is None:
             User.objects.select_for_update().get(pk=author.pk)  # serialises the limit
             if SavedDraft.objects.filter(author=author).count() >= MAX_DRAFTS:
@@ -48,7 +48,7 @@ def saved_drafts(author: User) -> list[SavedDraft]:
 
 def saved_draft(author: User, number: int | None) -> SavedDraft:
     """NotFound."""
-    row = SavedDraft.objects.filter(author=author, pk=number).first()
+    row = SavedDraft.objects.filter(author=author, pk=number or 0).first()
     if row is None:
         raise NotFound(_("There is no such draft."))
     return row
@@ -57,7 +57,7 @@ def saved_draft(author: User, number: int | None) -> SavedDraft:
 def delete_draft(author: User, number: int) -> None:
     """Delete a draft, if it is there; pictures that no post has got are held for another day."""
     with transaction.atomic():
-        row = SavedDraft.objects.select_for_update().filter(author=author, pk=number).first()
+        row = SavedDraft.objects.select_for_update().filter(author=author, pk=number or 0).first()
         if row is not None:
             _release(row)
             row.delete()

@@ -25,7 +25,9 @@ def waiting(owner, alt=""):
 
 
 def value(response, name):
-    return re.search(rf'name="{name}"[^>]*value="([^"]*)"', response.text)[1]
+    found = re.search(rf'name="{name}"[^>]*value="([^"]*)"', response.text)
+    assert found, name
+    return found[1]
 
 
 class TestSaving:
@@ -73,7 +75,7 @@ class TestSaving:
         assert (
             f'value="circle:{circle.pk}" selected' in browser.get(f"/compose?saved={row.pk}").text
         )
-        row = save_draft(alice, {"body": "Psst", "visibility": "circle:1"}, [])
+        row = save_draft(alice, {"body": "Psst", "visibility": f"circle:{circle.pk + 999}"}, [])
         page = browser.get(f"/compose?saved={row.pk}")
         assert '<option value="mentioned" selected>' in page.text
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from django import forms
@@ -182,7 +182,7 @@ class ComposeForm(EditForm, MomentForm):
         """The texts of a thread behind the first."""
         if not self.is_bound:
             return list(self.initial.get("more", ()))
-        return more_texts(self.data)
+        return more_texts(cast(QueryDict, self.data))
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
@@ -271,7 +271,7 @@ SAVED = (
 
 def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
     """Those of a form that have a value, as they were sent."""
-    fields: dict[str, str | list[str]] = {name: data[name] for name in SAVED if data.get(name)}
+    fields: dict[str, str | list[str]] = {name: str(data[name]) for name in SAVED if data.get(name)}
     return {**fields, "more": more} if (more := more_texts(data)) else fields
 
 
@@ -279,7 +279,7 @@ def more_texts(data: QueryDict) -> list[str]:
     return [text for text in data.getlist("more") if text.strip()][:MAX_MORE]
 
 
-def fields_of_post(post: Post) -> dict[str, str | list[str]]:
+def fields_of_post(post: Post) -> dict[str, str]:
     """What the composer would have to say to publish a post once more."""
     fields = {
         "body": post.body,
@@ -296,7 +296,7 @@ def fields_of_post(post: Post) -> dict[str, str | list[str]]:
         nearest = min(
             (value for value, _label in POLL_DURATIONS), key=lambda one: abs(one - seconds)
         )
-        fields |= dict(zip(OPTIONS, poll.options, strict=False))
+        fields |= {name: str(text) for name, text in zip(OPTIONS, poll.options, strict=False)}
         fields |= {
             "poll_seconds": str(nearest),
             "poll_multiple": "on" if poll.multiple else "",
