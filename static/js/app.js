@@ -79,7 +79,7 @@ async function compose(root) {
     document.head.append(sheet);
   }
   const { setUp } = await import(words.composer);
-  for (const form of forms) setUp(form, { words, say });
+  await Promise.all(forms.map((form) => setUp(form, { words, say })));
 }
 
 compose(document);

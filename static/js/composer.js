@@ -9,7 +9,6 @@ const ADDRESS = /(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:(?:[^\x00
 const EMPHASIS = "*_~";
 const ADDRESS_LENGTH = 23;
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
-const MOST_MORE = 9; // posts of a thread behind the first
 const SAVE_AFTER = 500; // milliseconds without a key, in this browser
 const SEND_AFTER = 2500; // to the server
 
@@ -36,11 +35,13 @@ export function length(text) {
   return characters.length + addresses * (ADDRESS_LENGTH - 1);
 }
 
-export function setUp(form, { words, say }) {
+export async function setUp(form, { words, say }) {
   if (form.dataset.ready) return;
   form.dataset.ready = "true";
   clock(form, words);
-  if (form.matches(".composer")) new Composer(form, words, say);
+  const longer = form.querySelector(".poll-field")?.dataset.script;
+  const parts = longer && (await import(longer));
+  if (form.matches(".composer")) new Composer(form, words, say, parts);
 }
 
 // A time is chosen on the author's clock; the server is told how far that is from its own.
@@ -59,13 +60,12 @@ function local(date) {
 }
 
 class Composer {
-  constructor(form, words, say) {
+  constructor(form, words, say, parts) {
     Object.assign(this, { form, words, say });
     this.area = form.elements.body;
     this.button = form.querySelector(".end .btn");
     this.now = this.button.textContent;
-    this.options = [...form.querySelectorAll(".option")];
-    this.rest = form.querySelector(".rest");
+    this.longer = parts && new parts.Longer(this, length);
     this.meter = form.querySelector("[data-meter]");
     this.uploads = form.querySelector(".uploads");
     this.nudge = form.querySelector(".nudge");
@@ -87,8 +87,6 @@ class Composer {
     form.addEventListener("fetch", () => this.renew()); // another composer had the same draft
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
-    this.poll();
-    this.thread();
     if (this.uploads.children.length) this.album();
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
@@ -152,7 +150,7 @@ class Composer {
     for (const field of this.fields()) field.value = field.defaultValue;
     this.form.elements.saved?.remove();
     this.uploads.replaceChildren();
-    this.rest?.replaceChildren();
+    this.longer?.fill([]);
     this.form.querySelector(".restored")?.remove();
     this.restore();
     this.changed();
@@ -175,88 +173,13 @@ class Composer {
     this.meter.classList.toggle("over", over);
     if (over) this.area.setAttribute("aria-invalid", "true");
     else this.area.removeAttribute("aria-invalid");
-    const more = this.more();
-    for (const area of more) {
-      const left = most - length(area.value);
-      area.nextElementSibling.textContent = left;
-      area.toggleAttribute("aria-invalid", left < 0);
-    }
     const empty = used === 0 && !this.uploads.children.length;
-    this.button.disabled = over || empty || more.some((area) => area.matches("[aria-invalid]")) || this.busy();
-    const add = this.form.querySelector(".add-post");
-    if (add) add.hidden = empty || more.length === MOST_MORE;
+    this.button.disabled = over || empty || this.longer?.count(most, empty) || this.busy();
     this.button.textContent = this.form.elements.scheduled_at?.value ? this.button.dataset.later : this.now;
   }
 
   busy() {
     return this.uploading > 0 || this.uploads.querySelector("[data-processing]") !== null;
-  }
-
-  // --- polls: two options, and more when they are asked for ---
-
-  poll() {
-    const more = this.form.querySelector(".add-option");
-    if (!more) return;
-    more.addEventListener("click", () => {
-      const next = this.options.find((option) => option.hidden);
-      this.offer(this.options.indexOf(next) + 1);
-      next.querySelector("input").focus();
-    });
-    this.options.forEach((option, place) => option.querySelector("button").addEventListener("click", () => this.unask(place)));
-    this.offer();
-  }
-
-  // So many options, or those that have a text.
-  offer(many = this.options.findLastIndex((option) => option.querySelector("input").value) + 1) {
-    const shown = Math.max(2, many);
-    this.options.forEach((option, place) => {
-      option.hidden = place >= shown;
-      option.querySelector("button").hidden = shown === 2;
-    });
-    this.form.querySelector(".add-option").hidden = shown === this.options.length;
-  }
-
-  unask(place) {
-    const inputs = this.options.map((option) => option.querySelector("input"));
-    for (const [at, input] of inputs.entries()) if (at >= place) input.value = inputs[at + 1]?.value ?? "";
-    const shown = this.options.filter((option) => !option.hidden).length - 1;
-    this.offer(shown);
-    inputs[Math.min(place, shown - 1)].focus();
-    this.changed();
-  }
-
-  // --- threads: more posts, each an answer to the one before ---
-
-  more() {
-    return [...(this.rest?.querySelectorAll("textarea") ?? [])];
-  }
-
-  thread() {
-    if (!this.rest) return;
-    const add = this.form.querySelector(".add-post");
-    add.type = "button";
-    add.addEventListener("click", () => {
-      const area = this.another("");
-      this.changed();
-      area.focus();
-    });
-    this.rest.addEventListener("click", (event) => {
-      const box = event.target.closest("button")?.closest(".next-post");
-      if (!box) return;
-      const before = box.previousElementSibling?.querySelector("textarea") ?? this.area;
-      box.remove();
-      this.changed();
-      before.focus();
-    });
-    for (const button of this.rest.querySelectorAll("button")) button.hidden = false;
-  }
-
-  another(text) {
-    this.rest.append(this.form.querySelector(".another").content.cloneNode(true));
-    const area = this.rest.lastElementChild.querySelector("textarea");
-    area.value = text;
-    area.parentElement.querySelector("button").hidden = false;
-    return area;
   }
 
   // --- drafts: kept in this browser until the server has the post ---
@@ -271,7 +194,7 @@ class Composer {
     const fields = this.fields();
     const said = { ...stored(this.key), ...Object.fromEntries(fields.map((field) => [field.name, field.value])) }; // another composer may have more fields
     said.pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
-    if (this.rest) said.more = this.more().map((area) => area.value);
+    if (this.longer) said.more = this.longer.more().map((area) => area.value);
     said.saved = this.saved();
     this.written = this.isWritten(said);
     store(this.key, this.written ? JSON.stringify(said) : null);
@@ -323,8 +246,7 @@ class Composer {
       field.value = said[field.name] ?? "";
       if (field.value && field !== this.area) field.closest("details").open = true;
     }
-    if (this.options.length) this.offer();
-    if (this.rest) for (const text of said.more ?? []) this.another(text);
+    this.longer?.fill(said.more);
     if (said.pictures?.length) this.album().then((album) => album.fetch(said.pictures));
     const line = document.createElement("p");
     line.className = "restored";
@@ -334,9 +256,8 @@ class Composer {
     button.textContent = this.words.discard;
     button.addEventListener("click", () => {
       for (const [field, value] of before) field.value = value;
-      if (this.options.length) this.offer();
+      this.longer?.fill([]);
       this.uploads.replaceChildren();
-      this.rest?.replaceChildren();
       store(this.key, null);
       line.remove();
       this.send();
