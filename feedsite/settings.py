@@ -41,6 +41,7 @@ POSSIBLE_APPS = [
     "apps.aggregate",
     "apps.console",
     "apps.feeds",
+    "apps.previews",
     "apps.promotions",
     "apps.ranking",
     "apps.second_level",
@@ -428,6 +429,8 @@ RATE_LIMITS = {
 POST_MAX_CHARACTERS = 500
 # A font file for preview images; without one Noto Sans CJK, if it is installed.
 CARD_FONT = env.str("CARD_FONT", "")
+# Pages that posts link to are fetched and shown as previews (apps.previews).
+LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 # Video and sound (`apps.media.video`).
 FFMPEG = env.str("FFMPEG", "")  # a name or a path; else the distribution's, else the one of a wheel
@@ -532,6 +535,8 @@ CELERY_TASK_ROUTES = {
     "apps.privacy.tasks.sweep": {"queue": "sweep"},
     "apps.posts.tasks.sweep_transcodes": {"queue": "sweep"},
     "apps.posts.tasks.transcode": {"queue": "media"},
+    "apps.previews.tasks.fetch": {"queue": "media"},
+    "apps.previews.tasks.sweep": {"queue": "sweep"},
     "apps.ranking.tasks.score_delivered": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_backfill": {"queue": "fanout_bulk"},
@@ -551,6 +556,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.posts.tasks.end_polls": 5,
     "apps.posts.tasks.maintain_counts": 5,
     "apps.posts.tasks.sweep_transcodes": 5,
+    "apps.previews.tasks.sweep": 5,
     "apps.privacy.tasks.sweep": 5,
     "apps.promotions.tasks.apply_time": 5,
     "apps.timeline.tasks.maintain_policies": 5,
@@ -578,6 +584,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.events.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
+    "apps.previews.tasks.purge": 3600,
     "apps.promotions.tasks.purge_impressions": 3600,
     "apps.ranking.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,

@@ -1,0 +1,16 @@
+"""The previews app. Optional."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class PreviewsConfig(AppConfig):
+    name = "apps.previews"
+    verbose_name = _("link previews")
+
+    def ready(self) -> None:
+        """Adds what cards show of the pages that posts link to."""
+        from apps.previews.queries import previews_of  # noqa: PLC0415 -- needs the models
+        from apps.timeline.pipeline.hooks import LINK_PREVIEWS  # noqa: PLC0415 -- needs the models
+
+        LINK_PREVIEWS.add(previews_of)
