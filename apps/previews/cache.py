@@ -5,6 +5,7 @@ A change is announced to all processes; a message that is lost leaves them a min
 
 import logging
 from collections.abc import Collection
+from datetime import UTC, datetime
 
 import orjson
 
@@ -65,6 +66,13 @@ def _nothing_yet() -> None:
     """Loads nothing: a look into the cache."""
 
 
+def _moment(at: datetime | None) -> str:
+    """As the API writes it."""
+    return (
+        at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else ""
+    )
+
+
 def _shown(row: Preview) -> LinkPreview:
     return LinkPreview(
         url=row.url,
@@ -72,7 +80,7 @@ def _shown(row: Preview) -> LinkPreview:
         description=row.description,
         site_name=row.site_name,
         author_name=row.author_name,
-        published=row.published_at.isoformat() if row.published_at else "",
+        published=_moment(row.published_at),
         image=path_of(row.picture) if row.picture else "",
         image_alt=row.picture_alt,
         width=row.width,

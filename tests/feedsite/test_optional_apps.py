@@ -29,7 +29,7 @@ from apps.audit.comparison.cached import caches
 from apps.audit.hooks import NOTES, SECTIONS
 from apps.timeline.fanout.hooks import DELIVERED, PUSHED
 from apps.timeline.sources.hooks import STORED_TIMELINES
-from apps.timeline.pipeline.hooks import PROMOTERS
+from apps.timeline.pipeline.hooks import LINK_PREVIEWS, PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.web import urls
 from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
@@ -64,6 +64,7 @@ print("settings", *settings_tabs())
 print("inserts", *(insert.place for insert in INSERTS))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
+print("link_previews", *(ask.__module__ for ask in LINK_PREVIEWS))
 print("virtual_follows", *(one.table for one in VIRTUAL_FOLLOWS))
 print("seeding", *SEEDING)
 print("events", *EVENTS)
@@ -87,6 +88,7 @@ ALL = (
     "apps.aggregate",
     "apps.console",
     "apps.feeds",
+    "apps.previews",
     "apps.promotions",
     "apps.ranking",
     "apps.second_level",
@@ -122,6 +124,14 @@ ADDED = {
         "archive": ["feeds.jsonl"],
         "erasure": ["feeds"],
         "admin": ["feeds.Feed"],
+    },
+    "apps.previews": {
+        "link_previews": ["apps.previews.queries"],
+        "subscribers": [
+            f"apps.previews.handlers.{name}" for name in ("ask_for_preview", "withdraw_preview")
+        ],
+        "periodic": ["apps.previews.tasks.sweep", "apps.previews.tasks.purge"],
+        "admin": ["previews.Preview"],
     },
     "apps.promotions": {
         "words": ["promot"],  # of the schema

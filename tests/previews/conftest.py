@@ -2,7 +2,15 @@
 
 import pytest
 
+from apps.previews.cache import LOCAL
 from tests.previews.sites import PRIVATE, PUBLIC, Site, answer, article
+
+
+@pytest.fixture(autouse=True)
+def _switched_on(settings):
+    """With nothing that a test before has met."""
+    settings.LINK_PREVIEWS = True
+    LOCAL.clear()
 
 
 @pytest.fixture

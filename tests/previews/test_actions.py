@@ -10,18 +10,12 @@ from django.utils import timezone
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.previews import actions
-from apps.previews.cache import LOCAL
 from apps.previews.models import Preview, PreviewedPost, PreviewHost
 from feedcache import stats
 from tests.previews.sites import answer, redirect
 from tests.support.factories import deliver, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
-
-
-@pytest.fixture(autouse=True)
-def _no_previews_of_before():
-    LOCAL.clear()
 
 
 @pytest.fixture
@@ -42,8 +36,10 @@ def address(site, path="/tea"):
 
 
 def outcomes():
-    counted = stats.drain()
-    return {outcome: number for (subject, outcome), number in counted.items() if subject == actions.COUNTED}  # fmt: skip
+    counted = stats.drain().items()
+    return {
+        outcome: number for (subject, outcome), number in counted if subject == actions.COUNTED
+    }
 
 
 def test_the_page_of_a_post_is_fetched_once_for_all_posts(site, fetched, alice, carol):
