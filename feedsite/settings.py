@@ -46,6 +46,7 @@ POSSIBLE_APPS = [
     "apps.ranking",
     "apps.second_level",
     "apps.syndication",
+    "apps.translation",
 ]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 env.refuse("TIMELINE_SECOND_LEVEL", "name apps.second_level in OPTIONAL_APPS, or leave it out.")
@@ -408,6 +409,7 @@ RATE_LIMITS = {
     "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # a device that the account knows
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
+    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # what the service is asked, per account
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
     "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
@@ -431,6 +433,9 @@ POST_MAX_CHARACTERS = 500
 CARD_FONT = env.str("CARD_FONT", "")
 # Pages that posts link to are fetched and shown as previews (apps.previews).
 LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
+# A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: nothing does.
+TRANSLATE_URL = env.str("TRANSLATE_URL", "")
+TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 # Video and sound (`apps.media.video`).
 FFMPEG = env.str("FFMPEG", "")  # a name or a path; else the distribution's, else the one of a wheel

@@ -19,7 +19,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
-from apps.api.hooks import SHOWN
+from apps.api.hooks import SHOWN, TRANSLATES
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
 from apps.privacy.archive import PARTS
@@ -64,6 +64,7 @@ print("settings", *settings_tabs())
 print("inserts", *(insert.place for insert in INSERTS))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
+print("translates", *(is_on.__module__ for is_on in TRANSLATES))
 print("link_previews", *(ask.__module__ for ask in LINK_PREVIEWS))
 print("virtual_follows", *(one.table for one in VIRTUAL_FOLLOWS))
 print("seeding", *SEEDING)
@@ -93,6 +94,7 @@ ALL = (
     "apps.ranking",
     "apps.second_level",
     "apps.syndication",
+    "apps.translation",
 )
 FORMS = ("atom", "rss", "json")
 FEEDS_FOR_READERS = [f"@<str:handle>/feeds/<str:slug>.{form}" for form in FORMS]
@@ -206,6 +208,15 @@ ADDED = {
         ],
         "forms": ["Atom", "RSS", "JSON"],
         "drawn": ["/card.png"],
+    },
+    "apps.translation": {
+        "translates": ["apps.translation.apps"],
+        "endpoints": [
+            "/api/v1/instance/translation_languages",
+            "/api/v1/statuses/{status_id}/translate",
+        ],
+        "pages": ["@<str:handle>/<post:post_id>/translation"],
+        "inserts": ["below_text"],
     },
 }
 

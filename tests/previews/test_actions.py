@@ -37,9 +37,7 @@ def address(site, path="/tea"):
 
 def outcomes():
     counted = stats.drain().items()
-    return {
-        outcome: number for (subject, outcome), number in counted if subject == actions.COUNTED
-    }
+    return {outcome: number for (subject, outcome), number in counted if subject == actions.COUNTED}
 
 
 def test_the_page_of_a_post_is_fetched_once_for_all_posts(site, fetched, alice, carol):
