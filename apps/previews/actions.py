@@ -58,6 +58,15 @@ RETURNING address, picture
 """
 
 
+NOTHING_SHOWN: dict[str, Any] = {
+    **dict.fromkeys(("url", "title", "description", "site_name", "author_name"), ""),
+    **dict.fromkeys(("picture", "picture_alt", "blurhash", "refusal"), ""),
+    "published_at": None,
+    "width": 0,
+    "height": 0,
+}
+
+
 class Busy(Exception):
     """Somebody asks this server just now, or did a moment ago."""
 
@@ -207,17 +216,10 @@ def _fetch(row: Preview, taken: set[str], network: Network) -> None:
 
 def _write(row: Preview, **values: Any) -> None:
     """Replace what is shown, unless the row was erased or taken over meanwhile."""
-    empty = {field: Preview._meta.get_field(field).get_default() for field in _SHOWN}
     claimed = Preview.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
     done = {"state": State.DONE, "finished_at": Now(), "last_error": ""}
-    is_written = claimed.update(**{**empty, **values, **done})
+    is_written = claimed.update(**{**NOTHING_SHOWN, **values, **done})
     _forget(row.address, row.picture if is_written else values.get("picture", ""))
-
-
-_SHOWN = (
-    "url", "title", "description", "site_name", "author_name", "published_at", "picture", "picture_alt",
-    "width", "height", "blurhash", "refusal",
-)  # fmt: skip
 
 
 def _forget(address: str, picture: str) -> None:

@@ -6,6 +6,7 @@ A change is announced to all processes; a message that is lost leaves them a min
 import logging
 from collections.abc import Collection
 from datetime import UTC, datetime
+from functools import partial
 
 import orjson
 
@@ -58,8 +59,13 @@ def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
     if missing := known.keys() - found.keys():
         for address, preview in PREVIEWS.get_many(missing, load).items():
             found[address] = preview
-            LOCAL.get(address, lambda preview=preview: preview)
+            LOCAL.get(address, partial(_known, preview))
     return found
+
+
+def _known(preview: LinkPreview) -> LinkPreview:
+    """Loads what has been loaded: an entry of the cache."""
+    return preview
 
 
 def _nothing_yet() -> None:

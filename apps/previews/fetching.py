@@ -161,11 +161,11 @@ def _ask(
     pool: httpcore.ConnectionPool, url: str, accepted: tuple[str, ...], max_bytes: int
 ) -> Answer | str:
     """The answer, or where it redirects to."""
-    headers = {
-        "User-Agent": f"feedsite/{settings.VERSION} (+{settings.SITE_URL}; link previews)",
-        "Accept": ", ".join(accepted),
-        "Accept-Encoding": "gzip",
-    }
+    headers = [
+        ("User-Agent", f"feedsite/{settings.VERSION} (+{settings.SITE_URL}; link previews)"),
+        ("Accept", ", ".join(accepted)),
+        ("Accept-Encoding", "gzip"),
+    ]
     try:
         with pool.stream("GET", url, headers=headers) as response:
             said = {

@@ -6,7 +6,9 @@ The input is HTML in UTF-8, the output a line of JSON with texts by name.
 import json
 import sys
 
-from bs4 import BeautifulSoup, SoupStrainer
+from bs4 import BeautifulSoup
+from bs4.element import Tag
+from bs4.filter import SoupStrainer
 
 from apps.media.pixels import serve
 
@@ -42,15 +44,20 @@ def _said(html: str) -> dict[str, str]:
     said: dict[str, str] = {}
     soup = BeautifulSoup(html, "html.parser", parse_only=SoupStrainer(["title", "meta", "link"]))
     for element in soup.find_all(["title", "meta", "link"]):
-        if element.name == "title":
-            name, value = "title", element.get_text()
-        elif element.name == "link":
-            name, value = " ".join(element.get_attribute_list("rel")), element.get("href")
-        else:
-            name, value = element.get("property") or element.get("name"), element.get("content")
+        name, value = _pair(element)
         if name and value:
-            said.setdefault(str(name).strip().lower(), str(value).strip())
+            said.setdefault(name.strip().lower(), value.strip())
     return said
+
+
+def _pair(element: Tag) -> tuple[str, str]:
+    """A name and its value; empty when it has none."""
+    if element.name == "title":
+        return "title", element.get_text()
+    if element.name == "link":
+        return " ".join(element.get_attribute_list("rel")), str(element.get("href", ""))
+    name = element.get("property") or element.get("name") or ""
+    return str(name), str(element.get("content", ""))
 
 
 def rehearse() -> None:

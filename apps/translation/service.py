@@ -105,7 +105,7 @@ def _ask(method: str, path: str, request: Mapping[str, Any] | None = None) -> An
 def _answer(method: str, path: str, request: Mapping[str, Any] | None) -> tuple[int, bytes]:
     timeout = dict.fromkeys(("connect", "read", "write", "pool"), SECONDS)
     content = orjson.dumps(request) if request is not None else b""
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
     url = f"{settings.TRANSLATE_URL.rstrip('/')}/{path}"
     with httpcore.stream(
         method, url, headers=headers, content=content, extensions={"timeout": timeout}

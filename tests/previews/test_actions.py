@@ -7,6 +7,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from apps.events.leases import claim
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.previews import actions
@@ -120,16 +121,16 @@ def test_a_preview_that_is_erased_while_it_is_fetched_leaves_no_picture(site, fe
         site.erase()
         page(handler)
 
-    stored = set(Path(default_storage.location).rglob("*.webp"))
+    stored = set(Path(default_storage.path("")).rglob("*.webp"))
     row = []
     site.erase = lambda: row.append("asked")
     site.pages["/tea"] = erased_meanwhile
     deliver()
-    [preview] = actions.leases.claim(Preview, limit=1)
+    [preview] = claim(Preview, limit=1)
     actions.erase([preview.pk])
     actions._run(preview, site.network())
     assert row == ["asked"]
-    assert set(Path(default_storage.location).rglob("*.webp")) == stored
+    assert set(Path(default_storage.path("")).rglob("*.webp")) == stored
 
 
 def test_a_page_that_is_refused_is_not_asked_again_for_a_day(site, fetched, alice, carol):
@@ -206,7 +207,7 @@ def test_a_host_behind_many_redirects_is_asked_by_one_at_a_time_too(site, fetche
 def test_at_most_two_pages_are_fetched_at_once(site, alice):
     for number in range(3):
         Preview.objects.create(key=str(number), address=f"http://n{number}.example:{site.port}/tea")
-    assert len(actions.leases.claim(Preview, limit=2)) == 2
+    assert len(claim(Preview, limit=2)) == 2
     assert actions.run_due(limit=10, network=site.network()) == 0
 
 

@@ -74,11 +74,16 @@ def test_a_public_page(site, settings):
     assert "Cookie" not in headers
 
 
+def at(*addresses):
+    """The internet, where every host has these addresses."""
+    return Network(resolve=lambda _host, _port: addresses)
+
+
 @pytest.mark.parametrize("kind", NOT_PUBLIC)
 @pytest.mark.parametrize("beside", [[], ["8.8.8.8"]], ids=["alone", "beside a public one"])
 def test_a_host_at_such_an_address_is_not_connected_to(kind, beside, connections):
     for address in NOT_PUBLIC[kind]:
-        network = Network(resolve=lambda _host, _port, found=address: [*beside, found])
+        network = at(*beside, address)
         with pytest.raises(Refused, match="not a public address"):
             get("http://example.com/", network)
     assert connections == []

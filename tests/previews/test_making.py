@@ -1,6 +1,7 @@
 """What a page says of itself, as readers see it."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -23,7 +24,7 @@ def test_everything_that_a_page_says(site):
     )
     assert (page.title, page.description) == ("Tea at the river", "Fog, two herons.")
     assert (page.site_name, page.author_name) == ("River News", "Mei Lin")
-    assert page.published_at.isoformat() == "2026-11-20T08:00:00+00:00"
+    assert page.published_at == datetime(2026, 11, 20, 8, tzinfo=UTC)
     assert page.picture_url == f"http://news.example:{site.port}/picture.png"
     assert page.picture_alt == "A boat."
 

@@ -2,8 +2,9 @@
 
 import json
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 LANGUAGES = [
     {"code": "de", "name": "German", "targets": ["de", "en", "zh-Hans"]},
@@ -17,7 +18,7 @@ class Service:
 
     def __init__(self):
         self.asked = []
-        self.answer = None
+        self.answer: Any = None
         self.goes_on = threading.Event()
         self.goes_on.set()
         service = self
@@ -33,7 +34,9 @@ class Service:
                 if service.answer is not None:
                     self.send(*service.answer)
                     return
-                answer = {"translatedText": [f"{body['target']}: {text}" for text in body["q"]]}
+                answer: dict[str, Any] = {
+                    "translatedText": [f"{body['target']}: {text}" for text in body["q"]]
+                }
                 if body["source"] == "auto":
                     answer["detectedLanguage"] = [{"language": "de", "confidence": 90}] * len(
                         body["q"]
@@ -41,6 +44,10 @@ class Service:
                 self.send(200, answer)
 
             def send(self, status, value):
+                with suppress(OSError):  # who asked has left
+                    self.write(status, value)
+
+            def write(self, status, value):
                 data = value if isinstance(value, bytes) else json.dumps(value).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
