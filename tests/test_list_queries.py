@@ -187,7 +187,7 @@ OTHERS = {
     "settings/writing", "welcome", "welcome/post", "welcome/topics",
     "accounts",  # at most five of one browser
     # one thing, a number, or always empty
-    "@<str:handle>/card",
+    "@<str:handle>/card", "@<str:handle>/<post:post_id>/translation", "api/v1/instance/translation_languages",
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",
     "@<str:handle>/<post:post_id>/receipt", "api/v1/accounts", "api/v1/accounts/<int:account_id>",
     "api/v1/accounts/<int:account_id>/featured_tags", "api/v1/accounts/lookup", "api/v1/accounts/verify_credentials",

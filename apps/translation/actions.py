@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.errors import Invalid, NotAllowed, Unavailable, invalid
+from apps.errors import Invalid, NotAllowed, NotFound, invalid
 from apps.languages import page_language
 from apps.posts.content.post import PostContent
 from apps.throttling import check_rate_limit
@@ -74,7 +74,7 @@ def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem
     """
     item = visible_item(viewer.pk, post_id).shown
     if not settings.TRANSLATE_URL:
-        raise Unavailable(_("This site translates nothing."))
+        raise NotFound(_("This site translates nothing."))
     if not item.post.is_open:
         raise NotAllowed(_("Only public posts are sent to the translation service."))
     target = _supported(language or page_language(), item.post.language)

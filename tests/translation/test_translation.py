@@ -59,7 +59,7 @@ def test_a_site_without_a_service_has_no_link(alice, bob, page_of, api_of):
     post = publish(alice, "Ohne Dienst.", language="de")
     assert LINK not in text_of(page_of(bob).get(f"/@alice/{post.pk}"))
     program = api_of(bob)
-    assert translate(program, post).status_code == 503
+    assert translate(program, post).status_code == 404
     assert program.get("/api/v2/instance").json()["configuration"]["translation"] == {"enabled": False}  # fmt: skip
     assert program.get("/api/v1/instance/translation_languages").json() == {}
 
