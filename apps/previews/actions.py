@@ -16,7 +16,6 @@ from django.utils import timezone
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import State
-from apps.media.addresses import new_name
 from apps.posts.cache import load_open
 from apps.previews.cache import forget
 from apps.previews.fetching import INTERNET, Network, Refused, Unreachable
@@ -28,6 +27,7 @@ from apps.previews.models import (
     PreviewedPost,
     PreviewHost,
     key_of,
+    new_picture_name,
 )
 from apps.previews.queries import link_of
 from apps.sql import purge, rows_of
@@ -205,7 +205,7 @@ def _fetch(row: Preview, taken: set[str], network: Network) -> None:
     }
     if picture:
         values |= {
-            "picture": default_storage.save(new_name(is_open=True), ContentFile(picture.data)),
+            "picture": default_storage.save(new_picture_name(), ContentFile(picture.data)),
             "picture_alt": page.picture_alt,
             "width": picture.width,
             "height": picture.height,

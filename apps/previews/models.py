@@ -1,6 +1,7 @@
 """Previews by address, the posts that name these addresses, and when a host may be asked again."""
 
 import hashlib
+import secrets
 from datetime import timedelta
 
 from django.db import models
@@ -9,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.events.leases import LeasedRow, State
 
+FOLDER = "previews/"
 KEY_CHARACTERS = 64
 TITLE_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS = 200, 300, 100
 HOST_CHARACTERS = 255
@@ -18,6 +20,11 @@ REFUSAL_CHARACTERS = 200
 def key_of(address: str) -> str:
     """Under which the preview of an address is found."""
     return hashlib.sha256(address.encode()).hexdigest()
+
+
+def new_picture_name() -> str:
+    """In the storage, and in the address of the picture: not to be guessed, never used again."""
+    return f"{FOLDER}{secrets.token_hex(16)}.webp"
 
 
 class Preview(LeasedRow):
@@ -50,7 +57,10 @@ class Preview(LeasedRow):
         indexes = [
             models.Index(
                 fields=["due_at"], condition=models.Q(state=State.PENDING), name="preview_due"
-            )
+            ),
+            models.Index(
+                fields=["picture"], condition=~models.Q(picture=""), name="preview_picture"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from django.conf import settings
 from apps.posts.content.post import PostContent
 from apps.posts.content.text import segments
 from apps.previews.cache import read
+from apps.previews.models import Preview
 from apps.timeline.pipeline.items import LinkPreview
 
 MAX_ADDRESS_CHARACTERS = 2000
@@ -25,6 +26,11 @@ def link_of(post: PostContent) -> str:
 def _first_address(body: str) -> str:
     address = next((segment.value for segment in segments(body) if segment.kind == "url"), "")
     return address if len(address) <= MAX_ADDRESS_CHARACTERS else ""
+
+
+def serves(picture: str) -> bool:
+    """Whether a file in the storage is the picture of a preview."""
+    return Preview.objects.exclude(picture="").filter(picture=picture).exists()
 
 
 def previews_of(posts: Iterable[PostContent]) -> dict[int, LinkPreview]:

@@ -22,6 +22,7 @@ from drf_spectacular.generators import SchemaGenerator
 from apps.api.hooks import SHOWN, TRANSLATES
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
+from apps.media.hooks import SERVED_FOLDERS
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
 from apps.web.templatetags.tabs import menu_tabs, own_tabs_of, with_tabs_of_everybody
@@ -64,6 +65,7 @@ print("settings", *settings_tabs())
 print("inserts", *(insert.place for insert in INSERTS))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
+print("served", *(folder.name for folder in SERVED_FOLDERS))
 print("translates", *(is_on.__module__ for is_on in TRANSLATES))
 print("link_previews", *(ask.__module__ for ask in LINK_PREVIEWS))
 print("virtual_follows", *(one.table for one in VIRTUAL_FOLLOWS))
@@ -129,6 +131,7 @@ ADDED = {
     },
     "apps.previews": {
         "link_previews": ["apps.previews.queries"],
+        "served": ["previews/"],
         "subscribers": [
             f"apps.previews.handlers.{name}" for name in ("ask_for_preview", "withdraw_preview")
         ],

@@ -7,12 +7,11 @@ from django.utils import timezone
 
 from apps.engagement.tasks import maintain_filters
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
-from apps.media.addresses import new_name
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.uploads import upload_picture
 from apps.previews import actions
 from apps.previews.cache import forget
-from apps.previews.models import Preview, key_of
+from apps.previews.models import Preview, key_of, new_picture_name
 from tests.support.factories import deliver, publish
 from tests.support.pictures import picture
 from tests.support.staff import browser_of, make_staff
@@ -50,6 +49,8 @@ def test_a_page_of_the_test_is_shown(site, alice, bob, page_of, api_of):
     assert f'<a class="link-card" href="{link}" rel="nofollow noopener noreferrer"' in page
     assert f'<img src="/media/{stored}" width="60" height="40" alt="A boat."' in page
     assert page.count("Tea at the river") == 1
+    served = page_of(None).get(f"/media/{stored}")
+    assert (served.status_code, served.headers["Content-Type"]) == (200, "image/webp")
     for address in ("/api/v1/timelines/home", f"/api/v1/statuses/{post.pk}"):
         status = program.get(address).json()
         card = (status[0] if isinstance(status, list) else status)["card"]
@@ -118,7 +119,7 @@ def test_the_card_is_folded_with_the_text(alice, bob, page_of):
 
 
 def test_a_sensitive_post_shows_no_picture_of_others(alice, page_of):
-    known(picture=new_name(is_open=True), width=640, height=360)
+    known(picture=new_picture_name(), width=640, height=360)
     post = publish(alice, TEA, sensitive=True)
     page = text_of(page_of(None).get(f"/@alice/{post.pk}"))
     card = page[page.index(CARD) : page.index("</a>", page.index(CARD))]
@@ -216,4 +217,5 @@ def test_staff_fetch_again_and_erase(site, alice, page_of):
         browser.post("/admin/previews/preview/", form | {"confirmed": "1"}, follow=True)
     )
     assert not Preview.objects.exists()
+    assert page_of(None).get(f"/media/{preview.picture}").status_code == 404
     assert CARD not in text_of(page_of(None).get(f"/@alice/{post.pk}"))
