@@ -51,6 +51,7 @@ def test_a_page_of_the_test_is_shown(site, alice, bob, page_of, api_of):
     assert page.count("Tea at the river") == 1
     served = page_of(None).get(f"/media/{stored}")
     assert (served.status_code, served.headers["Content-Type"]) == (200, "image/webp")
+    assert b"".join(served.streaming_content)[8:12] == b"WEBP"
     for address in ("/api/v1/timelines/home", f"/api/v1/statuses/{post.pk}"):
         status = program.get(address).json()
         card = (status[0] if isinstance(status, list) else status)["card"]
