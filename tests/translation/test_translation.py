@@ -156,10 +156,14 @@ def test_what_was_said_to_some_is_not_sent(libre, alice, bob, api_of, visibility
     assert libre.asked == []
 
 
-def test_who_may_not_see_a_post_does_not_learn_of_it(libre, alice, carol, api_of):
+def test_who_may_not_see_a_post_does_not_learn_of_it(libre, alice, carol, api_of, page_of):
     post = publish(alice, "Nur für euch.", language="de", visibility="followers")
     assert translate(api_of(carol), post, lang="en").status_code == 404
     assert translate(api_of(None), post, lang="en").status_code == 401
+    address = f"/@alice/{post.pk}/translation"
+    for query in ("", "?original=1"):
+        assert page_of(carol).get(f"{address}{query}", headers=HTMX).status_code == 404
+        assert page_of(None).get(f"{address}{query}").status_code == 302
 
 
 @pytest.mark.parametrize(
