@@ -6,7 +6,6 @@ another site from the same page (of X unless another one is named): nobody has t
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any
 
 import pytest
@@ -22,9 +21,10 @@ from apps.graph.models import Block, Mute, UserList
 from apps.graph.queries import exact_relations
 from apps.moderation.models import Report
 from apps.posts.actions.drafts import PollDraft
-from apps.posts.models import Post
+from apps.posts.models import Post, SavedDraft, ScheduledPost
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import deliver, make_user, publish
+from tests.support.pictures import picture
 from tests.support.waiting import wait_until
 
 pytestmark = [*needs_browser, pytest.mark.flows]
@@ -60,6 +60,10 @@ class Hand:
     def choose(self, field: str, value: str) -> None:
         self.presses += 2  # open it, choose
         self.at(field).first.select_option(value)
+
+    def press_file(self, field: str) -> None:
+        self.presses += 1
+        self.at(field).set_input_files(FILE)
 
     def menu(self, card: Locator, entry: str) -> None:
         """An entry of the menu of a card; without scripts the menu is on the page of the post."""
@@ -163,7 +167,7 @@ def answer(hand, world):
     hand.press(hand.card_of(post).locator(".act.reply"))
     box = hand.at(".composer.below" if hand.scripts else ".composer")
     hand.write(box.locator("textarea[name=body]"), "The answer.")
-    hand.press(box.locator(".end button"))
+    hand.press(box.locator(".end .btn:not(.ghost)"))
     wait_until(lambda: Post.objects.filter(reply_to=post.pk), "the answer is there")
 
 
@@ -269,6 +273,159 @@ def write_to_somebody(hand, world):
     else:
         hand.press("#box button:not([popovertarget])")
     expect(hand.at(".bubble.own").last).to_contain_text("Hello Mei.")
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+HOME_BOX = "form.composer.inline"
+FILE = {"name": "wall.png", "mimeType": "image/png", "buffer": picture((600, 400))}
+
+
+def said(text: str) -> Callable[[], Post | None]:
+    return lambda: Post.objects.filter(body=text, deleted_at=None).first()
+
+
+@task(2)
+def post_something(hand, world):
+    hand.write(f"{HOME_BOX} textarea[name=body]", "Hello everybody.")
+    hand.press(f"{HOME_BOX} .end .btn:not(.ghost)")
+    assert wait_until(said("Hello everybody."), "it is published")
+
+
+@task(2)
+def repost(hand, world):
+    post = a_post(hand, world.author, "Pass this on.")
+    hand.press(hand.card_of(post).locator(".act.boost"))
+    if hand.scripts:
+        hand.press(".menu:popover-open button")
+    wait_until(lambda: Post.objects.filter(source=post), "it is reposted")
+
+
+@task(3)
+def quote(hand, world):
+    post = a_post(hand, world.author, "Say something about this.")
+    if hand.scripts:
+        hand.press(hand.card_of(post).locator(".act.boost"))
+        hand.press(".menu:popover-open [href*='quote=']")
+    else:
+        hand.menu(hand.card_of(post), "[href*='quote=']")
+    box = hand.at("dialog .composer" if hand.scripts else ".composer")
+    hand.write(box.locator("textarea[name=body]"), "I say this.")
+    hand.press(box.locator(".end .btn:not(.ghost)"))
+    quoting = wait_until(said("I say this."), "it is published")
+    assert quoting.source_id == post.pk
+
+
+def writing(hand: Hand, opener: str) -> Locator:
+    """The dialog that a button of home opens; without scripts the page."""
+    hand.press(opener)
+    box = hand.at("dialog .composer" if hand.scripts else ".composer")
+    expect(box.locator("textarea[name=body]")).to_be_visible()
+    return box
+
+
+@task(6)  # poll, text, two choices, Post; of Mastodon
+def ask(hand, world):
+    box = writing(hand, f"{HOME_BOX} [href*='with=poll']")
+    hand.write(box.locator("textarea[name=body]"), "Tea or coffee?")
+    hand.write(box.locator("[name=option_1]"), "Tea")
+    hand.write(box.locator("[name=option_2]"), "Coffee")
+    hand.press(box.locator(".end .btn:not(.ghost)"))
+    asked = wait_until(said("Tea or coffee?"), "it is published")
+    assert asked.poll.options == ["Tea", "Coffee"]
+
+
+@task(5)  # clock, date and hour, confirm, Schedule: of X, from a box that has the text
+def publish_later(hand, world):
+    box = writing(hand, f"{HOME_BOX} [href*='with=time']")
+    hand.write(box.locator("textarea[name=body]"), "Good morning.")
+    hand.write(box.locator("[name=scheduled_at]"), "2099-01-01T09:00")
+    hand.press(box.locator(".end .btn:not(.ghost)"))
+    wait_until(lambda: ScheduledPost.objects.filter(author=world.reader), "it waits")
+
+
+@task(4)
+def warn(hand, world):
+    hand.press(f"{HOME_BOX} details:has([name=content_warning]) summary")
+    hand.write(f"{HOME_BOX} [name=content_warning]", "Spiders")
+    hand.write(f"{HOME_BOX} textarea[name=body]", "Eight legs.")
+    hand.press(f"{HOME_BOX} .end .btn:not(.ghost)")
+    assert wait_until(said("Eight legs."), "it is published").content_warning == "Spiders"
+
+
+@task(4)
+def post_to_followers(hand, world):
+    hand.write(f"{HOME_BOX} textarea[name=body]", "For followers.")
+    hand.choose(f"{HOME_BOX} [name=visibility]", "followers")
+    hand.press(f"{HOME_BOX} .end .btn:not(.ghost)")
+    assert wait_until(said("For followers."), "it is published").visibility == "followers"
+
+
+@task(6)  # picture, its ALT, Done, text, Post; of X
+def picture_with_description(hand, world):
+    hand.write(f"{HOME_BOX} textarea[name=body]", "Look.")
+    if hand.scripts:
+        with hand.page.expect_file_chooser() as chooser:
+            hand.press(f"{HOME_BOX} .add-pictures summary")
+        chooser.value.set_files([FILE])
+        hand.press(f"{HOME_BOX} .describe")
+        hand.write(".describing textarea", "A red wall.")
+        hand.press(".describing .done")
+    else:
+        hand.press(f"{HOME_BOX} .add-pictures summary")
+        hand.press_file(f"{HOME_BOX} [name=file_1]")
+        hand.write(f"{HOME_BOX} [name=file_1_alt]", "A red wall.")
+    hand.press(f"{HOME_BOX} .end .btn:not(.ghost)")
+    assert wait_until(said("Look."), "it is published").attachments.get().alt == "A red wall."
+
+
+@task(4)  # N, the next box, Post all
+def thread(hand, world):
+    box = writing(hand, ".col-nav .btn.wide")
+    hand.write(box.locator("textarea[name=body]"), "First of two.")
+    hand.press(box.locator("[name=add_another]"))
+    hand.write(hand.at(".composer textarea[name=more]"), "Second of two.")
+    hand.press(hand.at(".composer:has(textarea[name=more]) .end .btn:not(.ghost)"))
+    second = wait_until(said("Second of two."), "both are published")
+    assert second.reply_to_id == said("First of two.")().pk
+
+
+@task(3)
+def edit(hand, world):
+    post = a_post(hand, world.reader, "Teh.")
+    hand.menu(hand.card_of(post), "[href$='/edit']")
+    hand.write(".composer textarea[name=body]", "The.")
+    hand.press(".composer .end .btn:not(.ghost)")
+    wait_until(lambda: Post.objects.get(pk=post.pk).body == "The.", "it is edited")
+
+
+@task(4)  # of Mastodon: menu, delete and redraft, yes, Post
+def delete_and_redraft(hand, world):
+    post = a_post(hand, world.reader, "Agian.")
+    hand.menu(hand.card_of(post), "[href*='/redraft']")
+    hand.press(".confirm .btn.danger")
+    box = hand.at(".composer").last
+    expect(box.locator("textarea[name=body]")).to_have_value("Agian.")
+    assert Post.objects.get(pk=post.pk).deleted_at
+    hand.write(box.locator("textarea[name=body]"), "Again.")
+    hand.press(box.locator(".end .btn:not(.ghost)"))
+    assert wait_until(said("Again."), "it is published")
+
+
+@task(4)
+def find_a_draft(hand, world):
+    box = writing(hand, ".col-nav .btn.wide")
+    hand.write(box.locator("textarea[name=body]"), "Half a thou")
+    if hand.scripts:
+        hand.key("Escape")
+    else:
+        hand.press(box.locator("[formaction='/drafts']"))
+    wait_until(lambda: SavedDraft.objects.filter(author=world.reader), "it is kept")
+    hand.page.goto("/drafts")
+    expect(hand.at("main")).to_contain_text("Half a thou")
+    SavedDraft.objects.all().delete()
+    if hand.scripts:
+        hand.page.evaluate("localStorage.clear()")
 
 
 # --- one's own posts ------------------------------------------------------------------------------
