@@ -34,7 +34,7 @@ from apps.accounts.models import (
     UserCounts,
 )
 from apps.accounts.profile import clean_name, clean_profile
-from apps.accounts.signals import access_revoked, announce_visibility
+from apps.accounts.signals import access_revoked, announce_account_visibility
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.scopes import ALL, NAMES
@@ -262,7 +262,7 @@ def _anonymise(user: User) -> None:
     if user.email:
         Mail.objects.filter(address=user.email).delete()
     card_changed(user.pk)
-    announce_visibility(user.pk)
+    announce_account_visibility(user.pk)
 
 
 def _free_handle(user_id: int) -> str:

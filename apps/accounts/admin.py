@@ -21,7 +21,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers itself, and is taken out below
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from apps.accounts.authentication.second_factor import is_on
+from apps.accounts.authentication.second_factor import has_second_factor
 from apps.accounts.cache import card_changed
 from apps.accounts.email.confirmation import clean_email
 from apps.accounts.email.rescue import (
@@ -54,7 +54,7 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
     if not staff_of(request).is_staff:
         raise NotAllowed(_("Only staff may go here."))
     # may_act_as_staff refused: a code, or a new second factor, is needed first
-    page = CODE_URL if is_on(staff_of(request)) else SETUP_URL
+    page = CODE_URL if has_second_factor(staff_of(request)) else SETUP_URL
     return redirect_to_login(onward, page)
 
 
@@ -238,7 +238,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     @admin.display(description=gettext_lazy("second factor"), boolean=True)
     def second_factor(self, user: User) -> bool:
-        return is_on(user)
+        return has_second_factor(user)
 
     @admin.display(description=gettext_lazy("posts"), ordering="counts__posts")
     def posts(self, user: User) -> int:

@@ -29,8 +29,8 @@ def forget_on_logout(request: HttpRequest, user: User | None, **_more: Any) -> N
 
 
 @receiver(access_revoked)
-def end_own_access(user_id: int, *, of_sessions: bool = True, **_more: Any) -> None:
-    if of_sessions:
+def end_own_access(user_id: int, *, ends_sessions: bool = True, **_more: Any) -> None:
+    if ends_sessions:
         end_sessions(user_id)
     revoke_tokens(user_id)
 

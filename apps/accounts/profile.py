@@ -14,7 +14,7 @@ from apps.accounts.models import (
 )
 from apps.errors import Invalid
 from apps.media.avatars import avatar_file, header_file
-from apps.texts import carriable, is_visible, normalise
+from apps.texts import is_visible, normalise, without_control_characters
 
 # Embeddings and overrides of direction: in a line they go on into what the page says after it.
 _OVERRIDES = re.compile("[\u202a-\u202e]")
@@ -45,7 +45,7 @@ def clean_name(text: str) -> str:
 
 def single_line(text: str) -> str:
     """On one line, without characters that reorder or hide text; empty when nothing of it is visible."""
-    line = " ".join(_INVISIBLE.sub("", carriable(text)).split())
+    line = " ".join(_INVISIBLE.sub("", without_control_characters(text)).split())
     return line if is_visible(line) else ""
 
 

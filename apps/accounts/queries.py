@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, cached_viewer, load_cards
 from apps.accounts.models import AccessToken, User, UserCounts
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import NotFound
 from apps.sql import Columns, Row, rows_of
 from feedcache.read_through import Batch
@@ -60,7 +60,7 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
 
 def user_by_handle(handle: str) -> User:
     """The account of a handle in any case, with or without the @ and this site's host; NotFound."""
-    name = local_handle(handle).lower()
+    name = without_own_host(handle).lower()
     for row in rows_of(_BY_HANDLE, {"handle": name}):
         return account_of(row)
     raise NotFound(_("There is no account with this handle."))

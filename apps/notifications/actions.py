@@ -19,8 +19,8 @@ from apps.notifications.models import (
     NotificationPermission,
     NotificationPolicy,
     ReadMarker,
+    Treatment,
     UnwantedKind,
-    Verdict,
 )
 from apps.notifications.policy import CONDITIONS
 from apps.pagination import id_after
@@ -72,7 +72,7 @@ def change_policy(viewer: User, **verdicts: str) -> None:
     policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
     # Whether there is something to look at, or will be.
     holds = (
-        any(getattr(policy, name) != Verdict.ACCEPT for name in CONDITIONS)
+        any(getattr(policy, name) != Treatment.ACCEPT for name in CONDITIONS)
         or _held_back(viewer).exists()
     )
     UserCounts.objects.filter(pk=viewer.pk).update(holds_notifications=holds)

@@ -14,8 +14,8 @@ from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
 from apps.notifications.conversations.delivery import add_post, update_last_post
 from apps.notifications.kinds import NotificationKind
-from apps.notifications.models import Notification, UnwantedKind, Verdict
-from apps.notifications.policy import verdict_on
+from apps.notifications.models import Notification, Treatment, UnwantedKind
+from apps.notifications.policy import treatment_of
 from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post
 from apps.posts.queries import concerns_others, visible_posts, who_muted
@@ -254,9 +254,9 @@ def _notify(
     relations = exact_relations(user_id, [actor_id])
     if actor_id in relations.severed | silenced_ids(user_id, relations.muting):
         return
-    verdict = verdict_on(user_id, kind, actor_id, post_id, relations)
-    if verdict != Verdict.DROP:
-        _create(user_id, kind, actor_id, post_id, is_held_back=verdict == Verdict.FILTER)
+    verdict = treatment_of(user_id, kind, actor_id, post_id, relations)
+    if verdict != Treatment.DROP:
+        _create(user_id, kind, actor_id, post_id, is_held_back=verdict == Treatment.FILTER)
 
 
 def _create(

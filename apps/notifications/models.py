@@ -71,7 +71,7 @@ class UnwantedKind(models.Model):
         return f"{self.user_id}: no {self.kind}"
 
 
-class Verdict(models.TextChoices):
+class Treatment(models.TextChoices):
     """What a policy does with unsolicited notifications."""
 
     ACCEPT = "accept", _("accept")
@@ -79,8 +79,8 @@ class Verdict(models.TextChoices):
     DROP = "drop", _("hide")
 
 
-def verdict_field(name: "StrPromise") -> "models.CharField[str, str]":
-    return models.CharField(name, max_length=6, choices=Verdict.choices, default=Verdict.ACCEPT)
+def treatment_field(name: "StrPromise") -> "models.CharField[str, str]":
+    return models.CharField(name, max_length=6, choices=Treatment.choices, default=Treatment.ACCEPT)
 
 
 class NotificationPolicy(models.Model):
@@ -89,10 +89,10 @@ class NotificationPolicy(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    for_not_following = verdict_field(_("by people you don't follow"))
-    for_not_followers = verdict_field(_("by people who don't follow you"))
-    for_new_accounts = verdict_field(_("by new accounts"))
-    for_private_mentions = verdict_field(_("private mentions by people you don't follow"))
+    for_not_following = treatment_field(_("by people you don't follow"))
+    for_not_followers = treatment_field(_("by people who don't follow you"))
+    for_new_accounts = treatment_field(_("by new accounts"))
+    for_private_mentions = treatment_field(_("private mentions by people you don't follow"))
 
     class Meta:
         verbose_name, verbose_name_plural = _("notification policy"), _("notification policies")

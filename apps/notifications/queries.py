@@ -22,7 +22,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 
 MAX_UNREAD = 100
-MAX_FILTERED, FILTERED_BATCH = 1000, 200
+MAX_HELD_BACK, HELD_BACK_BATCH = 1000, 200
 
 # `unread_notifications` for the badge of every page.
 _UNREAD = f"""
@@ -149,7 +149,7 @@ def policy_of(viewer: User) -> NotificationPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredNotifications:
+class HeldBackNotifications:
     """The notifications by one account that a viewer's policy held back, newest first; at least one."""
 
     items: list[NotificationItem]
@@ -159,17 +159,17 @@ class FilteredNotifications:
         return self.items[0].actor
 
 
-def filtered_notifications(
+def held_back_notifications(
     viewer: User, *, actor_id: int | None = None
-) -> list[FilteredNotifications]:
+) -> list[HeldBackNotifications]:
     """The newest thousand notifications that are held back, by actor, newest first."""
     rows = notifications_of(viewer, actor_id=actor_id, include_filtered=True)
-    newest = list(rows.filter(is_held_back=True).order_by("-pk")[:MAX_FILTERED])
+    newest = list(rows.filter(is_held_back=True).order_by("-pk")[:MAX_HELD_BACK])
     by_actor: dict[int, list[NotificationItem]] = {}
-    for start in range(0, len(newest), FILTERED_BATCH):
-        for item in notification_items(viewer, newest[start : start + FILTERED_BATCH]):
+    for start in range(0, len(newest), HELD_BACK_BATCH):
+        for item in notification_items(viewer, newest[start : start + HELD_BACK_BATCH]):
             by_actor.setdefault(item.actor.pk, []).append(item)
-    return [FilteredNotifications(items) for items in by_actor.values()]
+    return [HeldBackNotifications(items) for items in by_actor.values()]
 
 
 def read_markers(viewer: User) -> dict[str, ReadMarker]:

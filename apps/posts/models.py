@@ -330,7 +330,7 @@ class ScheduledPost(LeasedRow):
     scheduled_at = models.DateTimeField(_("scheduled for"))
     draft = models.JSONField(_("draft"))
     post = models.ForeignKey(Post, models.SET_NULL, null=True, related_name="+", db_index=False)
-    is_for_later = True
+    is_scheduled_by_people = True
 
     class Meta:
         verbose_name, verbose_name_plural = _("scheduled post"), _("scheduled posts")

@@ -41,7 +41,10 @@ def refresh_pinned_post(payload: Payload) -> None:
 
 @handles("post_deleted")
 def mark_deleted_post(payload: Payload) -> None:
-    """Take a deleted post out of home caches, stop its deliveries, and delete its reposts, a batch at a time."""
+    """Mark a post as deleted for deliveries under way, take it off the square, and delete its reposts in batches.
+
+    Its id stays in home caches: every read skips it.
+    """
     mark_deleted(payload["post_id"])
     SQUARE.remove(EVERYBODY, [payload["post_id"]])
     repair_deleted(payload["post_id"])

@@ -28,7 +28,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Assembled, Batches, Reader, assemble
 from apps.timeline.pipeline.rulebook import Verdict, decide, passed
 from apps.timeline.pipeline.sampling import sample_home
-from apps.timeline.sources.candidates import Via
+from apps.timeline.sources.found import Via
 from apps.timeline.sources.home import candidates, queue_ranges
 from feedcache.ids import is_possible
 from feedcache.read_through import Batch

@@ -20,7 +20,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import MAX_ROUNDS, Reader, fill_page
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import sql
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 
 
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:

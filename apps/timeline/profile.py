@@ -34,7 +34,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Batches, Reader, fill_page
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import merge, outbox, sql
-from apps.timeline.sources.candidates import Candidates, Found, stored
+from apps.timeline.sources.found import Candidates, Found, stored
 from feedcache.read_through import Batch, Future
 from feedcache.structures.id_vector import IdVector
 

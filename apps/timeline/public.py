@@ -19,7 +19,7 @@ from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources import merge, square
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 
 MAX_NAMES = 4  # in each of `any_of`, `all_of` and `none_of`; the API ignores further ones
 

@@ -29,7 +29,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.pipeline.rulebook import NOT_MUTED, passed
 from apps.timeline.pipeline.word_filters import mark, without_filtered
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60  # of a page

@@ -24,7 +24,7 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from apps.accounts.authentication.second_factor import MAX_PASSKEYS, factor_added
+from apps.accounts.authentication.second_factor import MAX_PASSKEYS, after_factor_added
 from apps.accounts.models import User
 from apps.errors import Invalid
 
@@ -92,7 +92,7 @@ def finish_registration(
             passkey = Ceremony(request).register_complete(user, state, _read(answer))
             passkey.name = name
             passkey.save(update_fields=["name"])
-            return passkey, factor_added(user, "passkey")
+            return passkey, after_factor_added(user, "passkey")
     except IntegrityError:  # another account has it
         raise _invalid() from None
     except _WRONG:

@@ -17,11 +17,11 @@ from apps.api.entities.notification import (
     AccountIdsInput,
     GroupedNotificationsJson,
     MarkersJson,
-    MarksInput,
     NotificationJson,
     NotificationPolicyJson,
     NotificationRequestJson,
     PolicyInput,
+    ReadMarkersInput,
     RequestsMergedJson,
     UnreadCountJson,
     groups_json,
@@ -51,8 +51,8 @@ from apps.notifications.grouping import (
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import (
     MAX_UNREAD,
-    filtered_notifications,
     get_notification,
+    held_back_notifications,
     notifications_page,
     policy_of,
     read_markers,
@@ -152,7 +152,7 @@ def clear_notifications(request: Request) -> Response:
     method="POST",
     name="mark_read",
     tags=["timelines"],
-    request=MarksInput,
+    request=ReadMarkersInput,
     errors=[401, 422],
     description="A marker never goes back.",
 )
@@ -162,7 +162,7 @@ def markers(request: Request) -> Response:
     viewer = viewer_of(request)
     timelines = request.query_params.getlist("timeline[]") or ReadMarker.Timeline.values
     if request.method == "POST":
-        fields = validated(MarksInput(data=request.data))
+        fields = validated(ReadMarkersInput(data=request.data))
         timelines = list(fields)
         for timeline, marker in fields.items():
             last_read_id = id_in_body(marker["last_read_id"], "last_read_id")
@@ -301,7 +301,7 @@ def notification_policy(request: Request) -> Response:
     if request.method == "PATCH":
         fields = validated(PolicyInput(data=request.data))
         change_policy(viewer, **fields)
-    return Response(policy_json(policy_of(viewer), filtered_notifications(viewer)))
+    return Response(policy_json(policy_of(viewer), held_back_notifications(viewer)))
 
 
 @operation(
@@ -317,7 +317,7 @@ def notification_requests(request: Request) -> Response:
         request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE
     ).limit
     return Response(
-        [held_back_json(entry) for entry in filtered_notifications(viewer_of(request))[:limit]]
+        [held_back_json(entry) for entry in held_back_notifications(viewer_of(request))[:limit]]
     )
 
 
@@ -325,7 +325,7 @@ def notification_requests(request: Request) -> Response:
 @endpoint(GET="read:notifications")
 def notification_request(request: Request, account_id: int) -> Response:
     """What is held back of one account."""
-    for held in filtered_notifications(viewer_of(request), actor_id=account_id):
+    for held in held_back_notifications(viewer_of(request), actor_id=account_id):
         return Response(held_back_json(held))
     raise NotFound(_("Nothing of this account is held back."))
 

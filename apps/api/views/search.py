@@ -11,8 +11,8 @@ from apps.accounts.queries import user_by_id
 from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.account import AccountJson, SuggestionJson, account_json, suggestion_json
+from apps.api.entities.search import FeaturedTagJson, SearchJson, TagJson, TrendsLinkJson, tag_json
 from apps.api.entities.status import StatusJson, status_json
-from apps.api.entities.tag import FeaturedTagJson, SearchJson, TagJson, TrendsLinkJson, tag_json
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import (
     CURSOR_PARAMETERS,

@@ -16,7 +16,8 @@ from apps.accounts.admin import user_link
 from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
-from apps.timeline.fanout import dispatch, ledger
+from apps.timeline.fanout import dispatch
+from apps.timeline.fanout.progress import delivery_progress, discard_dead, with_receipts
 from apps.timeline.models import FanoutChunk, FanoutJob
 
 
@@ -26,30 +27,30 @@ class LedgerList(StaffList):
     work: ModuleType  # where `retry_dead` is
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return ledger.with_receipts(super().get_queryset(request))
+        return with_receipts(super().get_queryset(request))
 
     @admin.display(description=gettext_lazy("followers"))
     def expected(self, job: Any) -> int:
         """For how many readers it is: delivered, dormant and pending together."""
-        return ledger.delivery_progress(job).expected
+        return delivery_progress(job).expected
 
     @admin.display(description=gettext_lazy("delivered"))
     def delivered(self, job: Any) -> int:
-        return ledger.delivery_progress(job).delivered
+        return delivery_progress(job).delivered
 
     @admin.display(description=gettext_lazy("dormant"))
     def dormant(self, job: Any) -> int:
         """How many readers will rebuild when they return."""
-        return ledger.delivery_progress(job).dormant
+        return delivery_progress(job).dormant
 
     @admin.display(description=gettext_lazy("pending"))
     def pending(self, job: Any) -> int:
-        return ledger.delivery_progress(job).pending
+        return delivery_progress(job).pending
 
     @admin.display(description=gettext_lazy("given up"))
     def given_up(self, job: Any) -> int:
         """How many readers will not get it from the ledger, because staff gave up dead letters."""
-        return ledger.delivery_progress(job).lost
+        return delivery_progress(job).lost
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -175,7 +176,7 @@ class FanoutJobAdmin(LedgerList):
 
     @admin.display(description=gettext_lazy("speed"))
     def rate(self, job: Any) -> str:
-        progress = ledger.delivery_progress(job)
+        progress = delivery_progress(job)
         if progress.per_second is None:
             return "-"
         speed = _("%(number)s followers a second") % {"number": f"{progress.per_second:,.0f}"}
@@ -199,7 +200,7 @@ class FanoutJobAdmin(LedgerList):
         ) % {"count": len(jobs)}
         if jobs and (page := self.confirmation(request, jobs, question=question)):
             return page
-        number = ledger.discard_dead([job.pk for job in jobs])
+        number = discard_dead([job.pk for job in jobs])
         self.log_each(request, jobs, question)
         text = ngettext("%(count)d chunk discarded.", "%(count)d chunks discarded.", number)
         self.message_user(request, text % {"count": number})

@@ -2,7 +2,7 @@
 
 dispatch         deliver one post to a chunk of followers; the author's own pages
 split            how a follower list is cut into chunks
-ledger           the chunks of a delivery and what their receipts sum up to
+progress         what the receipts of a delivery add up to
 receipts         whom a chunk reached, in a chain that shows changes
 author_receipts  what authors are told of their deliveries
 lag              how far deliveries are behind

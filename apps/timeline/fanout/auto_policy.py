@@ -18,8 +18,9 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User, UserCounts
 from apps.events.leases import State
 from apps.posts.models import Post, PostCounts
-from apps.timeline.fanout import ledger, switch
+from apps.timeline.fanout import switch
 from apps.timeline.fanout.author_receipts import duration, exact
+from apps.timeline.fanout.progress import delivery_progress, with_receipts
 from apps.timeline.models import (
     AuthorPolicy,
     FanoutChunk,
@@ -108,8 +109,8 @@ def last_delivery(author: User | None = None) -> LastDelivery | None:
     if author is not None:
         jobs = jobs.filter(post__author=author)
     newest = jobs.prefetch_related("post").order_by("-pk")[:JOBS]
-    for job in ledger.with_receipts(newest):
-        progress = ledger.delivery_progress(job)
+    for job in with_receipts(newest):
+        progress = delivery_progress(job)
         if progress.pending or progress.lost or job.last_receipt is None:
             continue
         taken = max((job.last_receipt - job.post.created_at).total_seconds(), 0.0)

@@ -23,7 +23,7 @@ from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.posts.visibility import ADDRESSED, Audience, addressees, delivered_to
 from apps.timeline import policy
-from apps.timeline.fanout import ledger, receipts, split, switch
+from apps.timeline.fanout import receipts, split, switch
 from apps.timeline.fanout.hooks import DELIVERED, PUSHED
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources import square
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 NOW = timedelta()  # claim rows as soon as they are due
 BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
-NOTHING_OWED: leases.Receipt = {"expected": 0, "delivered": 0, "dormant": 0}
+NOTHING_OWED: leases.Outcome = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
 def start_job(post_id: int) -> None:
@@ -60,7 +60,7 @@ def _start(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
         leases.run(
             chunks,
             lambda chunk: _deliver_post(
-                post, chunk, job.mode, ledger.whole_list(post.author_id, chunk)
+                post, chunk, job.mode, split.whole_list(post.author_id, chunk)
             ),
             write=receipts.write,
         )
@@ -132,7 +132,7 @@ def retry_dead(job_ids: list[int]) -> int:
     return len(jobs) + len(dead)
 
 
-def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
+def _split_and_deliver(job: FanoutJob) -> leases.Outcome | None:
     """Deliver a post with few readers in this process."""
     post = _delivered().get(pk=job.pk)
     is_addressed = post.visibility in ADDRESSED
@@ -146,7 +146,7 @@ def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
     return {"parts": len(chunk_ids)} if is_addressed else None
 
 
-def _split(job: FanoutJob) -> leases.Receipt | None:
+def _split(job: FanoutJob) -> leases.Outcome | None:
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
         chunk_ids = split.add_chunk(job, len(addressees(post)))
@@ -163,7 +163,7 @@ def _enqueue_chunks(chunk_ids: Sequence[int], *, queue: str | None) -> None:
         enqueue("apps.timeline.tasks.deliver_chunk", chunk_id, queue=queue)
 
 
-def _deliver(chunk: FanoutChunk) -> leases.Receipt:
+def _deliver(chunk: FanoutChunk) -> leases.Outcome:
     post: Any = _delivered().annotate(mode=F("fanout__mode")).get(pk=chunk.job_id)
     readers = [] if post.deleted_at is not None else readers_of(post, chunk)
     return _deliver_post(post, chunk, post.mode, readers)
@@ -171,7 +171,7 @@ def _deliver(chunk: FanoutChunk) -> leases.Receipt:
 
 def _deliver_post(
     post: Post, chunk: FanoutChunk, mode: str, readers: Sequence[int] | Sequence[str]
-) -> leases.Receipt:
+) -> leases.Outcome:
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
     online = windows.deliver(readers, [post.pk])
     if not readers or online is None:  # or the post was deleted, perhaps meanwhile
@@ -200,7 +200,7 @@ def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
     """The readers of a chunk, of an addressed post its addressees."""
     if post.visibility in ADDRESSED:
         return sorted(addressees(post))
-    return ledger.reader_ids(post.author_id, chunk)
+    return split.reader_ids(post.author_id, chunk)
 
 
 def deliver_to_mentioned(post_id: int) -> None:

@@ -70,7 +70,7 @@ def seal_loaded(job_ids: list[int]) -> None:
         sql.execute(_SEAL_JOBS, {"jobs": job_ids})
 
 
-def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Receipt:
+def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcome:
     """Of a delivery to these readers, of whom it was put on the pages of those who are `online`."""
     return {
         "expected": len(readers),
@@ -80,7 +80,7 @@ def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Receip
     }
 
 
-def write(chunk: FanoutChunk, receipt: leases.Receipt) -> None:
+def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
     """Mark a chunk as done, with its receipt at the end of its job's chain: one statement. Idempotent."""
     values: dict[str, Any] = {
         "expected": 0,

@@ -1,11 +1,11 @@
-"""Splits follower lists into chunks: rows of the ledger, delivered by a task each.
+"""Splits follower lists into chunks, and reads the followers of a chunk. Chunks are rows, each delivered by a task.
 
 A scan is split a batch at a time, each batch in one transaction with the edge it has reached: constant memory, and when
 a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as
 soon as they exist, so the first are delivered while the last are not yet split.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from apps.events import leases
-from apps.graph.queries import follower_chunks
+from apps.graph.queries import all_follower_ids, follower_chunks, follower_ids_between
 from apps.sql import rows_of
-from apps.timeline.fanout.ledger import chunk_model
-from apps.timeline.models import FanoutChunk, FanoutJob, FollowerScan
+from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
 from apps.timeline.sources import virtual_follows
 from feedcache.ids import author_of
 
@@ -128,6 +127,28 @@ def _chunks(scan: FollowerScan, ranges: list[Range], **fields: Any) -> list[Any]
         model(job_id=scan.pk, first_edge=first, last_edge=last, expected=number, **fields)
         for first, last, number in ranges
     ]
+
+
+def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
+    """The readers of a chunk: ids in digits, as Redis takes them."""
+    between = virtual_follows.follower_ids_between if chunk.is_virtual else follower_ids_between
+    return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
+
+
+def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
+    """The readers of a chunk of `whole`, which has all followers: from Redis when its list is provably complete.
+
+    It is complete when it has as many members as were counted when the list was split, at a revision read after that.
+    """
+    cached = None
+    if not chunk.is_virtual:
+        cached = all_follower_ids(author_id, expected=chunk.expected)
+    return reader_ids(author_id, chunk) if cached is None else cached
+
+
+def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
+    meta: Any = scan._meta
+    return meta.get_field("chunks").related_model
 
 
 def restore_chunks(job: FanoutJob) -> list[int]:

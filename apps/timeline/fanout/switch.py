@@ -3,7 +3,8 @@
 Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses for those whose policy is `auto`.
 
 To pull: (1) commit that readers pull the author; (2) announce the version to all readers; (3) only then end the pushes.
-Back: pushes begin at once; a backfill pushes the posts of the pull period, through the same ledger as any delivery;
+What was pushed before stays in home caches; readers drop duplicates when they merge.
+Back: pushes begin at once; a backfill pushes the posts of the pull period, in chunks with receipts like any delivery;
 only then do readers stop pulling. So at any moment, wherever a switch is interrupted, readers pull every author with a
 post that home caches may lack, and `maintain` can continue from the rows alone.
 
@@ -27,7 +28,7 @@ from apps.events import leases
 from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.timeline import policy as policies
-from apps.timeline.fanout import ledger, split
+from apps.timeline.fanout import split
 from apps.timeline.models import (
     AuthorPolicy,
     Backfill,
@@ -230,12 +231,12 @@ def run_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | Non
 
 
 def _work_off(
-    model: type[R], work: Callable[[R], tuple[int, leases.Receipt]], **options: Any
+    model: type[R], work: Callable[[R], tuple[int, leases.Outcome]], **options: Any
 ) -> int:
     """As `leases.run_due`; then stop pulling the authors for whom this was the last chunk."""
     author_ids: set[int] = set()
 
-    def work_and_note_author(row: R) -> leases.Receipt:
+    def work_and_note_author(row: R) -> leases.Outcome:
         author_id, receipt = work(row)
         author_ids.add(author_id)
         return receipt
@@ -246,7 +247,7 @@ def _work_off(
     return claimed
 
 
-def _split_backfill(job: Backfill) -> tuple[int, leases.Receipt]:
+def _split_backfill(job: Backfill) -> tuple[int, leases.Outcome]:
     if job.post_ids:
         for batch in split.batches(job, job.author_id):
             for chunk_id in batch.chunk_ids:
@@ -254,9 +255,9 @@ def _split_backfill(job: Backfill) -> tuple[int, leases.Receipt]:
     return job.author_id, {}
 
 
-def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Receipt]:
+def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
     job, windows = chunk.job, HOME.of(policies.refresh().generation)
-    readers = ledger.reader_ids(job.author_id, chunk)
+    readers = split.reader_ids(job.author_id, chunk)
     delivered = dormant = 0
     for start in range(0, len(job.post_ids), POSTS_PER_CALL):
         posts = job.post_ids[start : start + POSTS_PER_CALL]

@@ -32,7 +32,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, assemble
 from apps.timeline.pipeline.rulebook import OF_FRIENDS
 from apps.timeline.sources import sql
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 
 MAX_DELETED = 100  # counted for a page
 

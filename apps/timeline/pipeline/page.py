@@ -41,7 +41,7 @@ from apps.timeline.pipeline.facts import CompleteFacts, ReaderFacts, no_more
 from apps.timeline.pipeline.hydrate import hydrate_for
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide, spaced
-from apps.timeline.sources.candidates import Candidates, Found, Via
+from apps.timeline.sources.found import Candidates, Found, Via
 from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import Batch, Future
 from feedcache.stats import stage

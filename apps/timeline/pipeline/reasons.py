@@ -65,7 +65,7 @@ class Reason(TextChoices):
         gettext_lazy("@%(who)s is in a list of yours whose posts you leave out of your home page."),
     )
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
-    UNSHARED = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
+    HIDDEN_REPOST = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
     LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")
     REPLY = (
         "reply",

@@ -17,7 +17,7 @@ from apps.pagination import Cursor
 from apps.posts.cache import load_open
 from apps.timeline import policy
 from apps.timeline.sources import merge, older, pulled_authors, sql
-from apps.timeline.sources.candidates import Candidates, Found, Via
+from apps.timeline.sources.found import Candidates, Found, Via
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
 from feedcache.read_through import Batch, Future
 from feedcache.structures.home_window import (

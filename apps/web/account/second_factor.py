@@ -30,7 +30,7 @@ from apps.http.requests import (
 from apps.http.verification import (
     PendingLogin,
     complete_login,
-    has_second_factor,
+    has_passed_second_factor,
     pass_second_factor,
     pending_login,
     record_failure,
@@ -184,7 +184,7 @@ def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
-    if not factors.is_on(request.user):
+    if not factors.has_second_factor(request.user):
         return redirect("settings_security")
     title, text = _("Make new recovery codes?"), _("The old ones stop working at once.")
 
@@ -245,7 +245,7 @@ def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
 
 def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> HttpResponseBase:
     """The answer after a factor was added, which this session thereby has passed."""
-    if not has_second_factor(request):
+    if not has_passed_second_factor(request):
         pass_second_factor(request, request.user, device)
     if codes:
         return _codes_page(request, codes)

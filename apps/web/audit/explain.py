@@ -189,7 +189,7 @@ _SAME = {Reason.FAILED: Reason.WAITING, Reason.LOST: Reason.WAITING}
 _LEFT_OUT = {
     Reason.MUTED: ngettext_lazy("%(count)d by a mute", "%(count)d by mutes", "count"),
     Reason.FILTERED: ngettext_lazy("%(count)d by a filter", "%(count)d by filters", "count"),
-    Reason.UNSHARED: ngettext_lazy(
+    Reason.HIDDEN_REPOST: ngettext_lazy(
         "%(count)d repost by somebody whose reposts you hide",
         "%(count)d reposts by people whose reposts you hide",
         "count",

@@ -23,7 +23,7 @@ from apps.accounts.models import (
     TextSize,
     Theme,
 )
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import DomainError
 from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
@@ -113,7 +113,7 @@ class HandlesField(forms.CharField):
 
     def clean(self, value: Any) -> list[str]:
         words = super().clean(value).replace(",", " ").replace("，", " ").split()
-        return list(dict.fromkeys(local_handle(word).lower() for word in words))
+        return list(dict.fromkeys(without_own_host(word).lower() for word in words))
 
 
 class SignUpForm(forms.Form):

@@ -37,9 +37,9 @@ from apps.notifications.announcements import current_announcement, current_annou
 from apps.notifications.kinds import TOLD, NotificationKind
 from apps.notifications.policy import CONDITIONS
 from apps.notifications.queries import (
-    FilteredNotifications,
+    HeldBackNotifications,
     NotificationItem,
-    filtered_notifications,
+    held_back_notifications,
     latest_notification_id,
     notifications_page,
     policy_of,
@@ -170,7 +170,7 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 def requests(request: AuthenticatedRequest) -> HttpResponse:
     """The accounts whose notifications are filtered, the newest first."""
-    return _held(request, filtered_notifications(request.user)[:MAX_HELD])
+    return _held(request, held_back_notifications(request.user)[:MAX_HELD])
 
 
 @require_safe
@@ -178,7 +178,7 @@ def requests(request: AuthenticatedRequest) -> HttpResponse:
 def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     """The filtered notifications of one account."""
     actor = user_by_handle(handle)
-    found = filtered_notifications(request.user, actor_id=actor.pk)
+    found = held_back_notifications(request.user, actor_id=actor.pk)
     if not found:
         raise NotFound(_("Nothing of this account is held back."))
     rows = grouped(found[0].items[:MAX_ROWS])
@@ -196,7 +196,7 @@ def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpRespons
 
 
 def _held(
-    request: AuthenticatedRequest, held: list[FilteredNotifications], **more: Any
+    request: AuthenticatedRequest, held: list[HeldBackNotifications], **more: Any
 ) -> HttpResponse:
     context = {"held": held, "here": "notifications", **more}
     return render(request, "notifications/requests.html", context)

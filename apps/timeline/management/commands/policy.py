@@ -10,7 +10,8 @@ from django.utils.translation import override
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.errors import DomainError
-from apps.timeline.fanout import auto_policy, ledger, switch
+from apps.timeline.fanout import auto_policy, switch
+from apps.timeline.fanout.progress import delivery_progress, with_receipts
 from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolicy
 from feedcache.connections import RedisError
 
@@ -78,8 +79,8 @@ class Command(BaseCommand):
         rows = AuthorPolicy.objects.select_related("author")
         for row in rows.order_by("author__handle"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
-        for job in ledger.with_receipts(Backfill.objects.select_related("author")):
-            left = ledger.delivery_progress(job).pending
+        for job in with_receipts(Backfill.objects.select_related("author")):
+            left = delivery_progress(job).pending
             if left:
                 self.stdout.write(
                     f"backfill of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left"
