@@ -24,14 +24,14 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 class LedgerList(StaffList):
     """The base of the lists of deliveries: the sums of the receipts, and the retry of dead chunks."""
 
-    work: ModuleType  # where `retry_dead` is
+    work: ModuleType  # the module with `retry_dead`
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return with_receipts(super().get_queryset(request))
 
     @admin.display(description=gettext_lazy("followers"))
     def expected(self, job: Any) -> int:
-        """For how many readers it is: delivered, dormant and pending together."""
+        """The number of readers that the post is for: delivered, dormant and pending together."""
         return delivery_progress(job).expected
 
     @admin.display(description=gettext_lazy("delivered"))
@@ -40,7 +40,7 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("dormant"))
     def dormant(self, job: Any) -> int:
-        """How many readers will rebuild when they return."""
+        """The number of readers whose home cache is rebuilt when they return."""
         return delivery_progress(job).dormant
 
     @admin.display(description=gettext_lazy("pending"))
@@ -49,7 +49,7 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("given up"))
     def given_up(self, job: Any) -> int:
-        """How many readers will not get it from the ledger, because staff gave up dead letters."""
+        """The number of readers to whom it is never delivered, because staff gave up dead letters."""
         return delivery_progress(job).lost
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
@@ -164,7 +164,7 @@ class FanoutJobAdmin(LedgerList):
 
     @admin.display(description=gettext_lazy("state"))
     def progress(self, job: Any) -> str:
-        """How many of the chunks are done, whether there are more to come, and whether some need help."""
+        """The number of chunks that are done, and whether more are to come or some have failed."""
         done, chunks, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
         parts = [_("%(done)d of %(all)d done") % {"done": done, "all": chunks}]
         if job.state == State.PENDING:

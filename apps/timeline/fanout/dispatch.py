@@ -1,12 +1,11 @@
 """Fan-out on write: deliver one post to its readers who are online.
 
-Follower lists are split into chunks (`split`), rows of the ledger; delivering a chunk is a few Redis scripts, sent
-together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same
-receipt.
+Follower lists are split into chunks, which are rows (`split`). Delivering a chunk is a few Redis scripts, sent
+together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same receipt.
 
-Open posts go to home windows, those of virtual followers too (`sources.virtual_follows`); restricted ones go to the
-inboxes of the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a circle) need
-no scan of the followers: their few readers are one chunk, looked up on delivery.
+Open posts go to the home windows of followers and of virtual followers (`sources.virtual_follows`); restricted posts go
+to the inboxes of the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a
+circle) need no scan of the followers: their few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -40,7 +39,7 @@ NOTHING_OWED: leases.Outcome = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
 def start_job(post_id: int) -> None:
-    """Record the delivery of a post in the ledger and start it. Idempotent."""
+    """Record the delivery of a post as a job and start it. Idempotent."""
     post = _delivered().filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
@@ -106,7 +105,7 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due chunks and deliver them; without `only`, splits and backfills first. The number of rows claimed."""
+    """Claim due chunks and deliver them; without `only`, splits and backfills first. Returns how many were claimed."""
     others = 0
     if only is None:
         others += run_splits(limit=limit, overdue=overdue)
@@ -123,7 +122,7 @@ def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta 
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of jobs five more tries, now; the number of rows."""
+    """Give dead chunks and dead splits of jobs five more tries, now; returns how many rows."""
     jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
     for job_id in jobs:
         enqueue("apps.timeline.tasks.split_job", job_id)
@@ -174,14 +173,16 @@ def _deliver_post(
 ) -> leases.Outcome:
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
     online = windows.deliver(readers, [post.pk])
-    if not readers or online is None:  # or the post was deleted, perhaps meanwhile
+    if not readers or online is None:  # the post may have been deleted meanwhile
         return NOTHING_OWED
     receipt = receipts.receipt_of(readers, online)
     if online:
         for follow_up in DELIVERED:
             follow_up(chunk.pk)
     if mode == Mode.PUSH and PUSHED:
-        with transaction.atomic():  # no receipt without what is written for readers who are away
+        with (
+            transaction.atomic()
+        ):  # the receipt commits together with what is written for readers who are away
             for write in PUSHED:
                 write(post, chunk)
             receipts.write(chunk, receipt)
@@ -197,7 +198,7 @@ def _home_cache_for(visibility: str, generation: int) -> HomeWindows:
 
 
 def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk, of an addressed post its addressees."""
+    """The readers of a chunk; for an addressed post, its addressees."""
     if post.visibility in ADDRESSED:
         return sorted(addressees(post))
     return split.reader_ids(post.author_id, chunk)
@@ -212,7 +213,7 @@ def deliver_to_mentioned(post_id: int) -> None:
 
 
 def own_timeline_writes(post: Post) -> QueueWrites:
-    """Put a new post into its author's own home cache and into the square. If Redis fails the job does it."""
+    """Put a new post into its author's own home cache and into the square. If Redis fails, the job does it later."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         windows = _home_cache_for(post.visibility, policy.generation())

@@ -1,8 +1,8 @@
 """Splits follower lists into chunks, and reads the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan is split a batch at a time, each batch in one transaction with the edge it has reached: constant memory, and when
-a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as
-soon as they exist, so the first are delivered while the last are not yet split.
+A scan is split a batch at a time. Each batch is one transaction, which also records the edge that was reached: memory
+is constant, and when a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list).
+Chunks are enqueued as soon as they exist, so the first are delivered before the last are split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
 from apps.timeline.sources import virtual_follows
 from feedcache.ids import author_of
 
-CHUNKS_PER_BATCH = 3  # the first are delivered while the rest is split
+CHUNKS_PER_BATCH = 3  # few, so that delivery begins while the rest is split
 
 _AUDIENCE = """
 SELECT followers, (SELECT count(*) FROM {virtual} edge WHERE account_id = %(author)s)
@@ -61,7 +61,7 @@ def batches(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Itera
 def next_batch(
     scan: FollowerScan, owner_id: int, *, max_chunks: int, is_open: bool = True
 ) -> ChunkBatch:
-    """Write the next chunks of a scan from where it has got to, and renew its lease."""
+    """Write the next chunks of a scan, from the edge that it has reached, and renew its lease."""
     model: Any = type(scan)
     with transaction.atomic():
         locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
@@ -94,7 +94,7 @@ def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
     """Split an unsaved scan of lists that fit into a chunk each, and mark it done; the caller saves and delivers them.
 
-    Empty for an account without followers; also, and then the scan stays pending, when a list turns out to be longer.
+    Empty for an account without followers. Also empty when a list turns out to be longer: then the scan stays pending.
     """
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
@@ -112,7 +112,7 @@ def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[An
 
 
 def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
-    """The id of the single chunk of a post to addressed readers; empty when there are none."""
+    """Add the single chunk of a post to addressed readers and return its id; empty when there are no readers."""
     if not expected:
         return []
     chunk, _created = chunk_model(scan).objects.get_or_create(
@@ -152,7 +152,7 @@ def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
 
 
 def restore_chunks(job: FanoutJob) -> list[int]:
-    """Make the chunks that a job lacks in the split part of its lists, a batch at a time; the ids of the new ones."""
+    """Make the chunks that are missing in the part of a job's lists that was split; returns the ids of the new ones."""
     made: list[FanoutChunk] = []
     lists = (
         (False, job.scanned_to, follower_chunks),

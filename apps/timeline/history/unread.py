@@ -57,7 +57,7 @@ class ReadPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of `str`; a plain post id counts as read just now. BadRequest for anything else."""
+        """The inverse of `str`. A plain post id means read just now. BadRequest for anything else."""
         match = _POSITION.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
         if match is None or int(match[1]) > MAX_ID:
             raise BadRequest(_("This is not a place in the feed: %(text)s.") % {"text": text[:40]})
@@ -81,7 +81,8 @@ def get_activity(
 ) -> Activity:
     """About `limit` unread items, newest first: all late arrivals, and the lowest items above the position.
 
-    Without a position the newest page. Continuing from `last_id` skips nothing. `promoted` as for `home_timeline`.
+    Without a position, it is the newest page. Continuing from `last_id` skips nothing. `promoted`: as in
+    `home_timeline`.
     BadRequest for a malformed position.
     """
     began_ms = round(time.time() * 1000)

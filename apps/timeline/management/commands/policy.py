@@ -1,4 +1,4 @@
-"""`manage policy`: how posts are delivered, of the site and of single authors, while everything runs."""
+"""`manage policy`: show and change the delivery policies of the site and of authors, while the site runs."""
 
 import getpass
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -35,7 +35,7 @@ SITE = "site"
 
 
 class Command(BaseCommand):
-    """The one script for the delivery policies."""
+    """Shows and changes the delivery policies."""
 
     help = "Show and change delivery policies. No post is lost or shown twice while they change."
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do one of them, or say in one line why not."""
+        """Run the subcommand; an error is one line."""
         verbs = {
             "show": self._show,
             "set": self._set,
