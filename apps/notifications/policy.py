@@ -1,6 +1,6 @@
-"""What the policy of its reader makes of a notification: decided once, when it is made, and kept with it.
+"""Applies the policy of its recipient to a notification, once, when it is made; the result is stored with it.
 
-So a policy holds back what comes after it, and never what was told already.
+So a policy affects later notifications only, and never those that were shown already.
 """
 
 from datetime import timedelta
@@ -22,7 +22,7 @@ CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for
 def treatment_of(
     user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None, to: ExactRelations
 ) -> Treatment:
-    """What becomes of a notification of `user_id`, by their relations `to` its actor: the strictest that applies."""
+    """How to treat a notification for `user_id`, given their relations `to` its actor: the strictest that applies."""
     policy = NotificationPolicy.objects.filter(user=user_id).first()
     chosen = {name for name in CONDITIONS if policy and getattr(policy, name) != Treatment.ACCEPT}
     if policy is None or not chosen or kind in EXEMPT_KINDS:

@@ -54,7 +54,7 @@ SELECT {_NUMBERS_OF_UNREAD}, (
 
 
 class Unread(NamedTuple):
-    """How much a viewer has not read, each at most 100; the names are those of templates."""
+    """The numbers of unread things, each at most 100. The fields have the names that templates use."""
 
     unread_notifications: int
     unread_messages: int
@@ -195,7 +195,7 @@ def _read_marker(viewer: User) -> QuerySet[ReadMarker]:
 def unread_count(
     viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
 ) -> int:
-    """How many notifications are above the read marker, at most 100; one query."""
+    """The number of notifications above the read marker, at most 100, in one query."""
     if kinds is None and actor_id is None:
         return len(rows_of(_UNREAD, {"viewer": viewer.pk}))
     marker = Coalesce(Subquery(_read_marker(viewer).values("last_read_id")), 0)
@@ -204,12 +204,12 @@ def unread_count(
 
 
 def unread_expression(viewer: User | None) -> str:
-    """The values of `Unread` in SQL about `%(viewer)s`, for a statement that a page asks anyhow; NULL for visitors."""
+    """An SQL expression for the values of `Unread` of `%(viewer)s`, for a page's own statement; NULL for visitors."""
     return _NUMBERS_OF_UNREAD if viewer else "NULL"
 
 
 def unread(viewer: User) -> Unread:
-    """One query."""
+    """The numbers of unread things, in one query."""
     statement = f"SELECT {_NUMBERS_OF_UNREAD}"
     [(numbers,)] = rows_of(statement, {"viewer": viewer.pk})
     return Unread(*numbers)
@@ -222,7 +222,7 @@ def home_read_id(viewer: User) -> int | None:
 
 
 def unread_and_home_read_id(viewer: User) -> tuple[Unread, int | None]:
-    """Both in one query."""
+    """`unread` and `home_read_id` in one query."""
     [(numbers, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk})
     return Unread(*numbers), read_id
 

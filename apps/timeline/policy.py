@@ -1,10 +1,10 @@
 """Which authors are pushed and which are pulled: the delivery policies in force, cached in every process.
 
-Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so merging for too long
-or too many authors does no harm, but the set must contain every author with a post that home caches lack. So a switch
-first announces itself and then acts (`fanout.switch`). Readers notice it by the version of the set: a small key beside
-the home caches, read at the same moment in the same round trip. A process that has another version, or does not find
-the key, loads the set from PostgreSQL before it uses what it has read.
+Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids: merging too many
+authors, or for too long, does no harm, but the set must contain every author with a post that home caches lack. So a
+switch first announces itself and then acts (`fanout.switch`). Readers notice it by the version of the set: a small key
+beside the home caches, read at the same moment in the same round trip. A process that has another version, or does not
+find the key, loads the set from PostgreSQL before it uses what it has read.
 """
 
 import logging

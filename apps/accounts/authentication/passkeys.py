@@ -74,7 +74,7 @@ def can_use_passkeys(request: HttpRequest) -> bool:
 
 
 def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
-    """The browser's options for a new passkey. Invalid when the account has enough."""
+    """The browser's options for a new passkey. Invalid if the account has as many as it may."""
     if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
         raise Invalid(_("At most %(count)d passkeys.") % {"count": MAX_PASSKEYS})
     options, state = Ceremony(request).register_begin(user)
@@ -85,7 +85,7 @@ def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
 def finish_registration(
     request: HttpRequest, user: User, *, name: str, answer: str
 ) -> tuple[Any, list[str]]:
-    """The passkey, and recovery codes with a first factor. Invalid for a wrong answer."""
+    """Save a passkey; returns it, and recovery codes if it is the first factor. Invalid for a wrong answer."""
     state = _challenge(request, ADDING, user)
     try:
         with transaction.atomic():

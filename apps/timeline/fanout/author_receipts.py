@@ -32,8 +32,8 @@ class AuthorReceipt:
     """The delivery of a post, in readers: `expected = reached + dormant + pending + failed`.
 
     `dormant` readers have no home cache; it is built, with the post, when they return. `mode` is empty while there is
-    no job. `curve`: pairs of seconds after publication and readers reached by then. `sent_to`: the handles of the people
-    whom a message is for; None for other posts.
+    no job. `curve`: pairs of seconds after publication and readers reached by then. `sent_to`: the handles of the
+    people whom a message is for; None for other posts.
     """
 
     post_id: int

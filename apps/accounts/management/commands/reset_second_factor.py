@@ -1,4 +1,4 @@
-"""`manage reset_second_factor`: for users who are locked out, staff in particular."""
+"""`manage reset_second_factor`: remove the second factor of users who are locked out, staff in particular."""
 
 from argparse import ArgumentParser
 from typing import Any
