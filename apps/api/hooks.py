@@ -19,11 +19,15 @@ class StatusField(NamedTuple):
 
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
-STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s: what shows statuses loads them
-SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()  # after a page for a viewer's program
+STATUS_FIELDS = Hook[
+    str
+]()  # dotted names of `StatusField`s, loaded only by processes that show statuses
+SHOWN = Hook[
+    Callable[[int, Sequence[FeedItem]], None]
+]()  # called after a viewer's program got a page
 
 
 @cache
 def status_fields() -> list[StatusField]:
-    """Those of all apps."""
+    """The status fields of all apps."""
     return [import_string(name) for name in STATUS_FIELDS]

@@ -14,7 +14,7 @@ VERDICTS = [
 
 
 class PolicyForm(forms.Form):
-    """What becomes of unsolicited notifications; fields left out stay as they are."""
+    """How to treat notifications by each kind of sender; fields left out are unchanged."""
 
     for_not_following = forms.ChoiceField(
         label=_("By people you don't follow"), choices=VERDICTS, required=False

@@ -63,7 +63,7 @@ def act(request: AuthenticatedRequest, number: int, verb: str) -> HttpResponseBa
 @require_get_or_post
 @login_required
 def leave(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Ask first: nothing but writing in it brings a conversation back that one has left."""
+    """Leave a conversation, after a question: only writing in it brings it back."""
     conversation = get_conversation(request.user, number)
     if request.method != "POST":
         context = {
