@@ -194,8 +194,8 @@ class FanoutJobAdmin(LedgerList):
         """Give up dead chunks for good, after a confirmation."""
         jobs = self.chosen(request, queryset)
         question = ngettext(
-            "Discard the dead letters of %(count)d delivery? These readers will not get it from the ledger.",
-            "Discard the dead letters of %(count)d deliveries? These readers will not get them from the ledger.",
+            "Discard the dead letters of %(count)d delivery? Its remaining readers will not get the post.",
+            "Discard the dead letters of %(count)d deliveries? Their remaining readers will not get the posts.",
             len(jobs),
         ) % {"count": len(jobs)}
         if jobs and (page := self.confirmation(request, jobs, question=question)):

@@ -38,8 +38,8 @@ class Reason(TextChoices):
     STORAGE = (
         "storage",
         gettext_lazy(
-            "You follow @%(who)s. It did not lie ready for you, so it was read from the database when you opened the "
-            "page."
+            "You follow @%(who)s. It was not on the page kept ready for you, so it was read from the database when you "
+            "opened it."
         ),
     )
     PROMOTED = (

@@ -177,7 +177,7 @@ LANGUAGE = Rule(
     Reason.LANGUAGE,
     is_unwanted_language,
     applies=lambda facts: bool(facts.languages),
-    question=lambda _item: _("Do you read its author in other languages only?"),
+    question=lambda _item: _("Do you read its author only in other languages?"),
     irrelevant=_why_language_does_not_matter,
 )
 REPLY = Rule(

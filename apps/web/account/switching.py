@@ -37,7 +37,7 @@ def add(request: AuthenticatedRequest) -> HttpResponseBase:
     """Put the present session aside, and let another account log in."""
     others = _others(request)
     if len(others) >= MAX_OTHERS:
-        text = _("There are as many accounts here as there can be. Log out of one first.")
+        text = _("This browser already has the maximum number of accounts. Log out of one first.")
         messages.error(request, text)
         return SeeOther("/accounts")
     response = SeeOther("/login")

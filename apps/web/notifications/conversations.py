@@ -29,7 +29,7 @@ ACTS = {
     "remove": actions.remove_conversation,
 }
 SAID = {
-    "mute": gettext_lazy("Muted. You are not told of what is written here."),
+    "mute": gettext_lazy("Muted. You get no notifications of new messages here."),
     "unmute": gettext_lazy("No longer muted."),
     "remove": gettext_lazy("Removed. What is said in it next brings it back."),
 }

@@ -99,7 +99,7 @@ def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
     initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}
     gone = [name for name in LINKS if initial[name] and not _exists(request, initial[name])]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
-    note = _("What this post was about is not there any more. It will stand on its own.")
+    note = _("The post that this one was about no longer exists. It will stand on its own.")
     pictures = PictureFields(uploaded_pictures(request.user, draft.media_ids))
     return composer(request, form, pictures, note=note if gone else "")
 
