@@ -235,7 +235,7 @@ def layer_of(
 
 
 def make(kind: Kind, data: bytes, ttl_seconds: int) -> Item:
-    """An item that expires after so many seconds."""
+    """An item that expires after `ttl_seconds`."""
     return Item(data, flags_of(kind, int(time.time()) + ttl_seconds))
 
 

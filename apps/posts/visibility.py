@@ -233,7 +233,7 @@ def addressees(post: Judged) -> set[int]:
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
-    """Those of these people on whose home pages a post belongs, for streams. There may be any number of people."""
+    """The people among these on whose home pages a post belongs, for streams. There may be any number of people."""
     related = exact_relations(post.author_id, people)
     own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:

@@ -66,7 +66,7 @@ def update_home_caches(payload: Payload) -> None:
 
 @handles("virtual_follow_changed")
 def update_promoted_posts(payload: Payload) -> None:
-    """The same for virtual follows of an account."""
+    """Add an account's posts to the home caches of new virtual followers, or remove those of former ones."""
     backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 

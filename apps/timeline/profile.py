@@ -137,7 +137,7 @@ def _pinned_ids(author: User) -> list[int]:
 
 
 def pinned_items(viewer: User | None, ids: Sequence[int]) -> list[FeedItem]:
-    """Those of the pinned posts with these ids that the viewer may see."""
+    """The pinned posts among these ids that the viewer may see."""
     items = hydrate(viewer.pk if viewer else None, ids).items if ids else []
     return apply_filters(viewer, FilterContext.ACCOUNT, items)
 

@@ -68,7 +68,7 @@ def add_post(post_id: int) -> None:
 
 
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
-    """Those of the users to whom an author is a stranger: for them the conversation is a request.
+    """The users among these to whom an author is a stranger: for them the conversation is a request.
 
     Users know an author whom they follow, to whom they have written, or of whom they want to be notified.
     """

@@ -32,7 +32,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 
 
 def friendship_changed(reader_id: int, author_id: int) -> None:
-    """The same for posts to friends, when the other side has followed or unfollowed the reader."""
+    """Add or remove an author's posts to friends, after the author has followed or unfollowed the reader."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if author_id not in exact_relations(reader_id, [author_id]).friends:
@@ -56,7 +56,7 @@ def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
 
 
 def _readers_of(account_id: int, reader_ids: Collection[int]) -> set[int]:
-    """Those of the readers who follow an account, virtually or not."""
+    """The readers among these who follow an account, virtually or not."""
     follows = exact_relations(account_id, reader_ids).followed_by
     return follows | virtual_follows.followers_among(account_id, reader_ids)
 
@@ -86,7 +86,7 @@ def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
 
 
 def circle_changed(reader_id: int, circle_id: int) -> None:
-    """The same for a reader's inbox and a circle, joined or left."""
+    """Add a circle's posts to a reader's inbox if the reader is a member now; else remove them."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if not circle_names(reader_id, [circle_id]):

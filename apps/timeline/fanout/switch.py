@@ -43,7 +43,7 @@ from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import written
 
 AUTHORS_BATCH_SIZE = 500  # switches continued per run
-NOW = timedelta()  # claim rows as soon as they are due
+NOW = timedelta()  # the `overdue` that claims rows as soon as they are due
 POSTS_PER_CALL = 100  # keeps a script with a full chunk of readers to some milliseconds
 R = TypeVar("R", bound=leases.LeasedRow)
 

@@ -322,7 +322,7 @@ def public_ids(
 
 
 def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
-    """The same by a scan of the pictures, so that posts without pictures cost nothing."""
+    """`public_ids` of posts with pictures, by a scan of the pictures: posts without pictures cost nothing."""
     rows = Attachment.objects.using(database).filter(
         post__gt=cursor.floor,
         post__lt=_newest(cursor),

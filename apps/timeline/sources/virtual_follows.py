@@ -78,7 +78,7 @@ def follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) ->
 
 
 def followers_among(account_id: int, user_ids: Collection[int]) -> set[int]:
-    """Those of these readers who follow an account virtually, from PostgreSQL."""
+    """The readers among these who follow an account virtually, from PostgreSQL."""
     if not VIRTUAL_FOLLOWS:
         return set()
     rows = rows_of(_AMONG.format(table=table()), {"account": account_id, "users": list(user_ids)})

@@ -163,7 +163,7 @@ def staff_view_of_account(view: View) -> View:
 
 @staff_view_of_account
 def home_of(request: AuthenticatedRequest, owner: User) -> HttpResponse:
-    """The same for another account, for staff; without the text of restricted posts."""
+    """The explained home page of another account, for staff, without the texts of restricted posts."""
     return _home_page(request, owner, {"owner": owner})
 
 
