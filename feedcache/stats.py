@@ -14,10 +14,8 @@ from contextvars import ContextVar
 
 HIT, MISS, NEGATIVE, GARBAGE, STALE = "hit", "miss", "negative", "garbage", "stale"
 ERROR = "error"  # a tier was skipped, or did not answer
-CALL, REQUESTS = (
-    "call:",
-    "requests:",
-)  # prefixes of the names of backends and of classes of interfaces
+CALL, REQUESTS = "call:", "requests:"  # prefixes of backends and of classes of interfaces
+OUTGOING = "outgoing:"  # prefix of what asks other sites
 CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
 SLOW, REFUSED = "slow", "refused"  # of requests
 

@@ -241,9 +241,8 @@ def close_account(user: User, *, password: str, origin: Origin | None = None) ->
 
 @transaction.atomic
 def _anonymise(user: User) -> None:
-    UserCounts.objects.select_for_update().get(
-        pk=user.pk
-    )  # every write of an author takes this lock
+    # every write of an author takes this lock
+    UserCounts.objects.select_for_update().get(pk=user.pk)
     FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
     _delete_files([user.avatar.name, user.header.name])
     now = timezone.now()

@@ -19,12 +19,11 @@ class StatusField(NamedTuple):
 
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
-STATUS_FIELDS = Hook[
-    str
-]()  # dotted names of `StatusField`s, loaded only by processes that show statuses
-SHOWN = Hook[
-    Callable[[int, Sequence[FeedItem]], None]
-]()  # called after a viewer's program got a page
+MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's below /api/v1/
+TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts are translated now
+STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, loaded only to show statuses
+# Called after a viewer's program got a page.
+SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
 
 
 @cache

@@ -84,9 +84,8 @@ def _put(container: Any, path: list[str], value: Any) -> None:
 
 
 def _child(container: Any, step: str, kind: type[Any], *, name: str) -> Any:
-    if isinstance(
-        container, list
-    ):  # a list of objects: a repeated name begins the next object (`a[][b]=1&a[][c]=2&a[][b]=3`)
+    # a list of objects: a repeated name begins the next object (`a[][b]=1&a[][c]=2&a[][b]=3`)
+    if isinstance(container, list):
         if (
             not container
             or not isinstance(container[-1], kind)

@@ -53,9 +53,8 @@ T = TypeVar("T")
 
 MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
-MAX_PAGE_IDS = (
-    2 * MAX_IDS
-)  # for a page of reposts of quotes: the reposted posts, and those that they quote
+# For a page of reposts of quotes: the reposted posts, and those that they quote
+MAX_PAGE_IDS = 2 * MAX_IDS
 # An array, because with a join or an OR the planner may scan all posts instead of looking up keys.
 _WITH_SOURCES = """ARRAY(
     SELECT unnest(%(ids)s::bigint[]) UNION ALL SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[])

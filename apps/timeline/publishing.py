@@ -49,9 +49,8 @@ def publish(
         counted=counted,
         more_writes=dispatch.own_timeline_writes,
     )
-    if (
-        published.content is None
-    ):  # the process that published it may have died before it updated the author's pages
+    # the process that published it may have died before it updated the author's pages
+    if published.content is None:
         write_together([dispatch.own_timeline_writes(published.post)])
     outbox.add(published)
     return published

@@ -190,9 +190,8 @@ class HomeWindows:
         for batch in batches:
             script = ScriptCall(PUSH, keys, [*head, ",".join(map(str, batch)), *members])
             [found] = execute(client, [script])
-            if (
-                found is None
-            ):  # deleted meanwhile; every read skips the ids that earlier batches have added
+            # deleted meanwhile; every read skips the ids that earlier batches have added
+            if found is None:
                 return None
             online.update(compress(batch, found))
         return online

@@ -252,8 +252,13 @@ ELSEWHERE: dict[str, str] = {
             "api/schema",
             "api/docs",
             "api/v1/custom_emojis",
+            "api/v1/instance/translation_languages",
         ),
         _PLAIN,
+    ),
+    **dict.fromkeys(
+        ("@<str:handle>/<post:post_id>/translation", "api/v1/statuses/<int:status_id>/translate"),
+        "asks a service; who may: tests/translation/test_translation.py",
     ),
     **dict.fromkeys(
         (

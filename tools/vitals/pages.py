@@ -162,6 +162,7 @@ ELSEWHERE = {
     "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once
+    "translation/page.html",  # where a service translates
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip
 

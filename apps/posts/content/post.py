@@ -264,9 +264,8 @@ class CachedPost:
 
 
 VERSION = 2  # of all byte forms of a post; a part of every key
-_FACTS = struct.Struct(
-    "<cQQ"
-)  # of a cached post: state, and the ids that its source quotes and answers
+# Of a cached post: state, and the ids that its source quotes and answers
+_FACTS = struct.Struct("<cQQ")
 MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
 MAX_MS = 253_402_300_799_999  # the end of the year 9999
 

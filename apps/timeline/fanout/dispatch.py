@@ -180,9 +180,8 @@ def _deliver_post(
         for follow_up in DELIVERED:
             follow_up(chunk.pk)
     if mode == Mode.PUSH and PUSHED:
-        with (
-            transaction.atomic()
-        ):  # the receipt commits together with what is written for readers who are away
+        # the receipt commits together with what is written for readers who are away
+        with transaction.atomic():
             for write in PUSHED:
                 write(post, chunk)
             receipts.write(chunk, receipt)

@@ -10,6 +10,5 @@ from apps.timeline.models import FanoutChunk
 # transaction of the chunk's receipt.
 PUSHED = Hook[Callable[[Post, FanoutChunk], None]]()
 
-DELIVERED = Hook[
-    Callable[[int], None]
-]()  # called with the id of a chunk with readers who are online; the call may be lost
+# Called with the id of a chunk with readers who are online; the call may be lost
+DELIVERED = Hook[Callable[[int], None]]()

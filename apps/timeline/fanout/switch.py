@@ -262,9 +262,8 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
     delivered = dormant = 0
     for start in range(0, len(job.post_ids), POSTS_PER_CALL):
         posts = job.post_ids[start : start + POSTS_PER_CALL]
-        counts = windows.push(
-            readers, posts, news=False
-        )  # readers who pulled the author have seen them
+        # readers who pulled the author have seen them
+        counts = windows.push(readers, posts, news=False)
         if any(counts):  # else all of these posts are deleted
             delivered, dormant = counts
     receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}

@@ -40,9 +40,8 @@ class ReaderFacts(NamedTuple):
     filters: Filters = NO_FILTERS
     relations: Relations = Relations()
     listed: Collection[int] = ()  # members of lists whose posts are left out of home
-    languages: Mapping[int, Collection[str]] = MappingProxyType(
-        {}
-    )  # chosen ones, by followed account
+    # chosen ones, by followed account
+    languages: Mapping[int, Collection[str]] = MappingProxyType({})
     tags: Collection[str] = ()  # followed ones
     promotion_of: PromotionOf = nothing_promoted
     followed_since: Mapping[int, float] = MappingProxyType({})  # Unix seconds, of recent follows

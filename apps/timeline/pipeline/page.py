@@ -141,9 +141,8 @@ def assemble(
         with stage("candidates"):
             found = candidates(position, count)
         hydrated = hydrate_for(context, found.ids, preloaded=found.contents, batch=second)
-        second = (
-            Batch()
-        )  # the rules have queued their reads in the first one, and queue them only once
+        # the rules have queued their reads in the first one, and queue them only once
+        second = Batch()
         with stage("rules"):
             facts = complete_facts(facts._replace(relations=hydrated.relations), hydrated.items)
             verdicts = decide(hydrated.items, facts, book)

@@ -72,9 +72,8 @@ def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list
         token = windows.begin(reader_id)
         if token is None:
             return _wait_for_other(windows, reader_id)
-        if windows.read(
-            reader_id, newest=None, oldest=0, count=1
-        ):  # another builder has just finished
+        # another builder has just finished
+        if windows.read(reader_id, newest=None, oldest=0, count=1):
             windows.abandon(reader_id, token)
             return True
         try:

@@ -177,9 +177,8 @@ def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
     """Posts by the members of a list whom its owner still follows, by one bounded scan each."""
-    answered = [
-        "author.id, %(reader)s"
-    ]  # replies to the author and to the owner of the list are shown
+    # replies to the author and to the owner of the list are shown
+    answered = ["author.id, %(reader)s"]
     if policy == RepliesPolicy.LIST:
         answered.append("SELECT member_id FROM graph_listmember WHERE group_id = %(list)s")
     if policy == RepliesPolicy.FOLLOWED:

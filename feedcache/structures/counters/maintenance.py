@@ -296,9 +296,8 @@ def _wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row 
         return []
     time.sleep(GRACE_SECONDS)
     records = service.store.records(suspects)
-    now = service.source.rows(
-        suspects
-    )  # read after Redis, whose counts must have been committed by now
+    # read after Redis, whose counts must have been committed by now
+    now = service.source.rows(suspects)
     found = []
     for id_, record in records.items():
         row = suspects[id_]
