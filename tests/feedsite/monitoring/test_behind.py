@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 from django.db.models import F
 from django.utils import timezone
-from tests.timeline.fanout.test_ledger import crowd
 
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post
@@ -33,6 +32,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from feedsite.monitoring import health
 from tests.support.factories import deliver, publish
 from tests.support.faults import dead_memcached, dead_redis
+from tests.timeline.fanout.test_progress import crowd
 
 pytestmark = pytest.mark.django_db
 HOME_API = "/api/v1/timelines/home"
