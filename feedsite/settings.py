@@ -768,7 +768,7 @@ SPECTACULAR_SETTINGS = {
         ],
         "MediaTypeEnum": ["image", "video", "audio"],
         "NotificationTypeEnum": "apps.api.entities.notification.TYPE_NAMES",
-        "VerdictEnum": ["accept", "filter", "drop"],
+        "TreatmentEnum": ["accept", "filter", "drop"],
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],
         "WritableVisibilityEnum": ["public", "unlisted", "private", "friends", "direct", "circle"],
     },

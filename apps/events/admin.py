@@ -1,4 +1,4 @@
-"""The base class of staff pages, and the page of the event outbox: pending and failed events, retry, discard."""
+"""The base class of staff pages, and the staff page of the event outbox: pending and failed events, retry, discard."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -29,14 +29,14 @@ admin.site.index_title = gettext_lazy("Administration")
 
 
 class AtLeast(int):
-    """The number at which counting stopped; displayed as "10000+"."""
+    """The number at which counting stopped; it is displayed as "10000+"."""
 
     def __str__(self) -> str:
         return f"{int(self)}+"
 
 
 class BoundedPaginator(Paginator):
-    """Counts at most 10,000 rows: beyond that, people search."""
+    """A paginator that counts at most 10,000 rows. People search instead of paging further."""
 
     @cached_property
     def count(self) -> int:
@@ -61,7 +61,7 @@ class StaffList(admin.ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Django's own delete would leave counts and timelines behind."""
+        """Never: Django's own delete would not update counts and timelines."""
         return False
 
     def has_discard_permission(self, request: HttpRequest) -> bool:
@@ -89,7 +89,7 @@ class StaffList(admin.ModelAdmin):
         question: str,
         ask_reason: bool = False,
     ) -> TemplateResponse | None:
-        """The page that asks before an action; None once it is confirmed, so that the action goes on."""
+        """The page that asks for confirmation of an action; None if it is confirmed, so that the action goes on."""
         reason = reason_of(request)
         confirmed = "confirmed" in request.POST
         if confirmed and (reason or not ask_reason):
@@ -119,7 +119,7 @@ class StaffList(admin.ModelAdmin):
         *,
         note: str = "",
     ) -> int:
-        """Call `act` for each row and report refusals; how many succeeded. `note` goes into their history."""
+        """Call `act` for each row, report refusals, and return how many succeeded. `note` goes into their history."""
         done = 0
         for row in rows:
             try:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cache import card_changed
 from apps.accounts.models import User
-from apps.accounts.signals import access_revoked, announce_visibility
+from apps.accounts.signals import access_revoked, announce_account_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Invalid, NotAllowed, invalid
 from apps.moderation.house_rules import RULES
@@ -88,7 +88,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
     user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
     _save_suspension(user)
     access_revoked.send(User, user_id=user.pk)
-    announce_visibility(user.pk)
+    announce_account_visibility(user.pk)
     log_action(by, user, f"Suspended: {reason}")
 
 
@@ -102,7 +102,7 @@ def restore_user(user: User, *, by: User, reason: str) -> None:
         raise NotAllowed(_("Its owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
     _save_suspension(user)
-    announce_visibility(user.pk)
+    announce_account_visibility(user.pk)
     log_action(by, user, f"Restored: {reason}")
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps import replicas
 from apps.accounts.models import HANDLE_PATTERN, User
 from apps.accounts.queries import user_ids_by_handle, users_by_id
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import Invalid, NotFound
 from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page
@@ -21,7 +21,7 @@ from apps.sql import TimeLimit, TooSlow
 from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 from apps.timeline.thread import visible_item
 from feedcache.ids import MAX_ID, parse_id
 
@@ -190,4 +190,4 @@ def _with_handle(handle: str, ids: list[int]) -> list[int]:
 
 def _strip_address(text: str) -> str:
     """The search term without a leading @, the site's host, and the address part of a profile's URL."""
-    return local_handle(text.strip().removeprefix(f"{settings.SITE_URL}/")).strip()
+    return without_own_host(text.strip().removeprefix(f"{settings.SITE_URL}/")).strip()

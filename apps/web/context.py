@@ -18,9 +18,9 @@ from feedcache.connections import has_open_breaker
 def site(request: HttpRequest) -> dict[str, Any]:
     """The site, the viewer, the theme, and the state of this page.
 
-    `is_partial`: parts are missing; `behind`: deliveries to it are late by so many seconds;
-    `is_slow`: a cache server is down; `return_url`: where the
-    page's forms lead back to; `me`: how the viewer looks, for fragments.
+    `is_partial`: parts are missing; `behind`: by how many seconds deliveries to the page are late; `is_slow`: a cache
+    server is down; `return_url`: the address to which the page's forms return; `me`: the viewer's appearance, for
+    fragments.
     """
     viewer = viewer_of(request)
     return {

@@ -66,7 +66,7 @@ urlpatterns: list[URLPattern] = [
     # the busiest first: Django tries them in order
     path("", home.front, name="front"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    # before addresses that end in a name, which may have a dot: @alice.atom is a feed
+    # before addresses that end in a name, because names may have a dot: @alice.atom is a feed
     *urlpatterns_of(PAGES),
     # documents for programs
     path("oembed", oembed.oembed, name="oembed"),

@@ -6,7 +6,6 @@ another site from the same page (of X unless another one is named): nobody has t
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any
 
 import pytest

@@ -51,7 +51,7 @@ class CredentialApplicationJson(ApplicationJson):
 
 
 def registration_json(application: Application, secret: str) -> CredentialApplicationJson:
-    """A new application with its secret, which is shown only here."""
+    """A new application with its secret. No other response contains the secret."""
     return {
         **application_json(application),
         "client_id": application.client_id,
@@ -72,7 +72,7 @@ class TokenJson(TypedDict):
 
 
 def token_json(token: str, issued: AccessToken) -> TokenJson:
-    """A token that was just issued, which is shown only here."""
+    """A token that was just issued. No other response contains it."""
     return {
         "access_token": token,
         "token_type": "Bearer",
@@ -90,21 +90,21 @@ class GrantErrorJson(TypedDict):
 
 
 class SignUpFieldErrorJson(TypedDict):
-    """What is wrong with a field."""
+    """An error in a field."""
 
     error: str
     description: str
 
 
 class SignUpErrorJson(TypedDict):
-    """What is wrong with a new account, field by field."""
+    """The errors in the fields of a new account."""
 
     error: str
     details: NotRequired[dict[str, list[SignUpFieldErrorJson]]]
 
 
 class OAuthServerJson(TypedDict):
-    """How to ask for tokens: RFC 8414."""
+    """The metadata of the authorization server (RFC 8414)."""
 
     issuer: Uri
     service_documentation: Uri

@@ -49,7 +49,7 @@ def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
 
 
 def _save(request: AuthenticatedRequest, form: FilterForm, old: Filter | None) -> bool:
-    """False when the change is invalid; the form then shows why."""
+    """Save a filter; False if the change is invalid, and then the form shows why."""
     try:
         change = form.to_change(old)
         if old is None:

@@ -20,13 +20,13 @@ LOCAL_TIME = "%Y-%m-%dT%H:%M:%S"  # the format of datetime-local inputs
 @require_safe
 @login_required
 def as_of(request: AuthenticatedRequest) -> HttpResponse:
-    """The form, and with `as_of` a page."""
+    """The form to choose a moment; with `as_of`, also the page of that moment."""
     return _past_page(request, request.user, {})
 
 
 @staff_view_of_account
 def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
-    """The same for another account, for staff; without the text of restricted posts."""
+    """The past home page of another account, for staff, without the texts of restricted posts."""
     return _past_page(request, owner, {"owner": owner})
 
 

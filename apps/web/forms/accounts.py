@@ -1,4 +1,4 @@
-"""Forms of accounts, and what all forms of pages share."""
+"""Forms of accounts, and functions and fields for the forms of all pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from apps.accounts.models import (
     TextSize,
     Theme,
 )
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import DomainError
 from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
@@ -113,7 +113,7 @@ class HandlesField(forms.CharField):
 
     def clean(self, value: Any) -> list[str]:
         words = super().clean(value).replace(",", " ").replace("，", " ").split()
-        return list(dict.fromkeys(local_handle(word).lower() for word in words))
+        return list(dict.fromkeys(without_own_host(word).lower() for word in words))
 
 
 class SignUpForm(forms.Form):
@@ -162,7 +162,7 @@ class PasskeyForm(forms.Form):
 
 
 class IntroductionForm(forms.Form):
-    """What others see first of an account."""
+    """The parts of a profile that others see first."""
 
     PICTURES: tuple[str, ...] = ("avatar",)
 
@@ -179,7 +179,7 @@ class IntroductionForm(forms.Form):
     avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        """Join each picture with the box it is cropped to."""
+        """Combine each picture with the box to which it is cropped."""
         data = {**self.cleaned_data}
         for name in self.PICTURES:
             if data.get(name):
@@ -319,10 +319,10 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class ResetForm(PasswordResetForm):
-    """Only the worker looks up the address, so the response cannot tell whether it is known."""
+    """Asks for a link to a new password. The worker looks up the address, so the response cannot reveal accounts."""
 
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
-        """Enqueue the mail. Raises TooMany for an address, whether an account has it or not."""
+        """Enqueue the mail. Raises TooMany per address, whether an account has the address or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
@@ -344,7 +344,7 @@ class TokenForm(forms.Form):
 
 
 class QuickAppearanceForm(forms.Form):
-    """A button in the footer sends either a language or a theme."""
+    """A button of the footer, which sends either a language or a theme."""
 
     language = forms.ChoiceField(choices=settings.LANGUAGES, required=False)
     theme = forms.ChoiceField(choices=Theme.choices, required=False)

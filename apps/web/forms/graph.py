@@ -51,7 +51,7 @@ class PrivacyForm(forms.Form):
 
 
 class LanguagesForm(forms.Form):
-    """No language chosen means all."""
+    """Languages of a follow. Choosing none means all."""
 
     languages = forms.MultipleChoiceField(
         label=_("On my home page, their posts in"),
@@ -61,7 +61,7 @@ class LanguagesForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, chosen: Sequence[str]) -> None:
-        """Programs may have chosen other languages than the form offers."""
+        """Offer the `chosen` languages, too: programs may have chosen others than the form has."""
         super().__init__(data, initial={"languages": list(chosen)})
         known = {code for code, _name in WRITTEN}
         more = [(code, code) for code in chosen if code not in known]
@@ -89,7 +89,7 @@ class MuteForm(forms.Form):
     )
 
     def terms(self) -> dict[str, Any]:
-        """Arguments of `mute_user`."""
+        """The arguments for `mute_user`."""
         data = self.cleaned_data
         return {
             "seconds": data["seconds"] or None,

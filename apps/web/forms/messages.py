@@ -13,7 +13,7 @@ FIELD_NAMES = {"status": "body", "allowed_mentions": "body"}
 
 
 class MessageForm(forms.Form):
-    """A message. `seen` is the id of the newest message on the page: it is answered, and has the people it is for."""
+    """A message. `seen` is the id of the newest message on the page: the new one answers it, and is for its people."""
 
     body = forms.CharField(
         required=False,
@@ -26,7 +26,7 @@ class MessageForm(forms.Form):
     idempotency_key = forms.CharField(required=False, max_length=200)
 
     def draft(self) -> Draft:
-        """Without its people and pictures."""
+        """The draft of the message, without people and pictures."""
         data: dict[str, Any] = self.cleaned_data
         return Draft(
             data["body"], language=guess_language(data["body"]), sensitive=data["sensitive"]

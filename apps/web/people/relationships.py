@@ -101,7 +101,7 @@ def people(request: SiteRequest, handle: str, tab: str) -> HttpResponseBase:
 
 @require_safe
 def card(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """A few words about an account, without a page around them: for a pointer that rests on its name."""
+    """A card about an account, without a page around it, for a pointer that rests on the account's name."""
     person = user_by_handle(handle)
     context = {"person": person, **follow_buttons(viewer_id_of(request), [person])}
     return render(request, "graph/card.html", context)
@@ -110,7 +110,7 @@ def card(request: SiteRequest, handle: str) -> HttpResponseBase:
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Follow, unmute and the like; for htmx only the button."""
+    """Follow, unmute and so on. An htmx request gets only the button."""
     other = user_by_handle(handle)
     ACTS[verb](request.user, other)
     if request.htmx:
@@ -194,7 +194,7 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
 
 
 def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
-    """For scripts only the sentence: they have taken the posts of the account from the page already."""
+    """The response after a change. Scripts get only the sentence: they have removed the account's posts themselves."""
     if request.htmx:
         return HttpResponse(text, content_type="text/plain; charset=utf-8")
     messages.success(request, text)
@@ -204,7 +204,7 @@ def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Which languages the viewer reads of an account that they follow or have asked to follow."""
+    """Choose the languages in which the viewer reads an account that they follow or have asked to follow."""
     other = user_by_handle(handle)
     relationship = relationships(request.user.pk, [other.pk])[0]
     if not (relationship.following or relationship.requested):

@@ -93,7 +93,7 @@ def composer_of_draft(
         if initial[name] and not item_of(request, initial[name], strict=False)
     ]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
-    note = _("What this post was about is not there any more. It will stand on its own.")
+    note = _("The post that this one was about no longer exists. It will stand on its own.")
     return composer(request, form, pictures, note=note if gone else "")
 
 

@@ -28,13 +28,13 @@ def own_tabs_of(viewer: User | None) -> tuple[Tab, ...]:
 
 @register.simple_tag
 def with_tabs_of_everybody(own: Iterable[Tab]) -> list[Tab]:
-    """All tabs of a viewer in their order; inside the fragment, so that they are put together once."""
+    """All tabs of a viewer in their order. Called inside the fragment, so that they are combined once."""
     return _in_order(own, in_menu=False)
 
 
 @register.simple_tag
 def menu_tabs() -> list[Tab]:
-    """What is in the menu at the end of the tabs."""
+    """The entries of the menu at the end of the tabs."""
     return _in_order((), in_menu=True)
 
 

@@ -43,7 +43,7 @@ def tag_page(request: SiteRequest, name: str) -> HttpResponse:
 @require_safe
 @login_required
 def tags(request: AuthenticatedRequest) -> HttpResponse:
-    """The tags that the viewer follows, and those that trend."""
+    """The tags that the viewer follows, and trending tags."""
     trending = trending_tags(maximum=MAX_TRENDING)
     context = {
         "here": "explore",
