@@ -29,6 +29,8 @@ SECRET_KEY = env.str("SECRET_KEY")
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # Ed25519, 32 bytes in base64: signs the receipts of pages that readers download. Empty: they are not signed.
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
+# P-256, 32 bytes in base64url: signs messages to people's devices. Empty: nothing is sent to any.
+VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
 DEBUG = env.bool("DEBUG", False)
 DEMO = env.bool("DEMO", False)  # home has a tour
 # Off for tests and `./run`: feedsite.checks refuses what is only good enough for them.
@@ -42,6 +44,7 @@ POSSIBLE_APPS = [
     "apps.console",
     "apps.feeds",
     "apps.promotions",
+    "apps.push",
     "apps.ranking",
     "apps.second_level",
     "apps.syndication",
@@ -461,6 +464,7 @@ CELERY_TASK_ANNOTATIONS = {
         "apps.events.tasks.sweep",
         "apps.privacy.tasks.erase",
         "apps.privacy.tasks.move_in",
+        "apps.push.tasks.send",
         "apps.timeline.tasks.publish_due",
         "apps.timeline.tasks.split_backfill",
         "apps.timeline.tasks.split_job",
@@ -530,6 +534,7 @@ CELERY_TASK_ROUTES = {
     "apps.timeline.tasks.publish_due": {"queue": "sweep"},
     "apps.timeline.tasks.sweep": {"queue": "sweep"},
     "apps.privacy.tasks.sweep": {"queue": "sweep"},
+    "apps.push.tasks.sweep": {"queue": "sweep"},
     "apps.posts.tasks.sweep_transcodes": {"queue": "sweep"},
     "apps.posts.tasks.transcode": {"queue": "media"},
     "apps.ranking.tasks.score_delivered": {"queue": "fanout_bulk"},
@@ -553,6 +558,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.posts.tasks.sweep_transcodes": 5,
     "apps.privacy.tasks.sweep": 5,
     "apps.promotions.tasks.apply_time": 5,
+    "apps.push.tasks.sweep": 5,
     "apps.timeline.tasks.maintain_policies": 5,
     "apps.audit.tasks.audit": 10,
     "apps.posts.tasks.write_back_reads": 10,
@@ -579,6 +585,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
     "apps.promotions.tasks.purge_impressions": 3600,
+    "apps.push.tasks.purge": 3600,
     "apps.ranking.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
 }
@@ -626,6 +633,10 @@ EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a hanging ma
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
+
+# --- web push: by the services of the browsers' makers ---------------------------------------------
+PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)  # of each step of a request to one
+PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # workers that slow services can occupy
 
 # --- second factor --------------------------------------------------------------------------------
 # Staff have their permissions only in sessions verified by one.
@@ -764,6 +775,7 @@ SPECTACULAR_SETTINGS = {
 
 # --- programs that act for people -----------------------------------------------------------------
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth2_provider.AccessToken"  # migrations refer to it
 OAUTH2_PROVIDER = {
     "OIDC_ISS_ENDPOINT": SITE_URL,  # the issuer, as in the discovery document
     "OAUTH2_BACKEND_CLASS": "apps.oauth.provider.Core",

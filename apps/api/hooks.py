@@ -19,8 +19,15 @@ class StatusField(NamedTuple):
 
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
+MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's, below /api/v1/
+VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s: what shows statuses loads them
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()  # after a page for a viewer's program
+
+
+def vapid_key() -> str:
+    """Empty without web push."""
+    return next((key() for key in VAPID_KEY), "")
 
 
 @cache

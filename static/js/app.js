@@ -156,6 +156,9 @@ if (bell && "EventSource" in window) {
   setTimeout(async () => (await import(words.news)).listen({ bell, pill }), LISTEN_AFTER);
 }
 
+// What the device does while no page is open, where the site has it.
+if (words.device) setTimeout(async () => (await import(words.device)).begin(words), LISTEN_AFTER);
+
 // Who listens need not ask.
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (!pill?.dataset.listening || event.target !== pill) return;

@@ -1,0 +1,1 @@
+"""How figures of caches are written."""
