@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -87,8 +87,10 @@ def purge() -> None:
     """Delete rows that are done, and subscriptions whose token has ended or whose access went while the app was left out."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
-    for access in ("login", "personal_token", "program_token"):
-        ended |= Q(**{f"{access}_id__isnull": False, f"{access}__pk": None})
+    for name in ("login", "personal_token", "program_token"):
+        access = Subscription._meta.get_field(name).related_model._default_manager
+        is_there = Exists(access.filter(pk=OuterRef(f"{name}_id")))
+        ended |= Q(**{f"{name}__isnull": False}) & ~is_there
     sql.purge(Subscription.objects.filter(ended).order_by("pk"))
 
 
