@@ -50,18 +50,11 @@ class Preferences(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
     silent_kinds = _kinds()  # told on the site only
-    policy = models.CharField(
-        _("whose"), max_length=8, choices=Policy.choices, default=Policy.ALL
-    )
-    texts = models.CharField(_("texts"), max_length=4, choices=Texts.choices, default=Texts.ALL)
-    quiet_from = models.TimeField(_("quiet from"), null=True, blank=True)
-    quiet_until = models.TimeField(_("quiet until"), null=True, blank=True)
-    time_zone = models.CharField(
-        _("time zone"), max_length=ZONE_MAX_CHARACTERS, blank=True, default=""
-    )
-
-    class Meta:
-        verbose_name = verbose_name_plural = _("push preferences")
+    policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
+    texts = models.CharField(max_length=4, choices=Texts.choices, default=Texts.ALL)
+    quiet_from = models.TimeField(null=True, blank=True)
+    quiet_until = models.TimeField(null=True, blank=True)
+    time_zone = models.CharField(max_length=ZONE_MAX_CHARACTERS, blank=True, default="")
 
     def __str__(self) -> str:
         return str(self.user_id)
@@ -85,7 +78,7 @@ class Subscription(models.Model):
     login = _access(Login)
     personal_token = _access(AccessToken)
     program_token = _access(ProgramToken)
-    endpoint = models.CharField(_("address"), max_length=ENDPOINT_MAX_CHARACTERS)
+    endpoint = models.CharField(max_length=ENDPOINT_MAX_CHARACTERS)
     p256dh = models.CharField(max_length=100)  # public key of the device, base64url
     auth = models.CharField(max_length=32)  # secret of the device, base64url
     is_standard = models.BooleanField(default=True)  # RFC 8291; else its fourth draft
@@ -93,10 +86,9 @@ class Subscription(models.Model):
     policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
     sealed_token = models.TextField(blank=True, default="")
     language = models.CharField(max_length=10, blank=True, default="")  # of who has chosen none
-    created_at = models.DateTimeField(_("since"), default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("push subscription"), _("push subscriptions")
         constraints = [
             models.CheckConstraint(
                 condition=Q(login__isnull=False, personal_token=None, program_token=None)
@@ -119,7 +111,6 @@ class Delivery(LeasedRow):
     retry_after = timedelta(minutes=1)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("push message"), _("push messages")
         constraints = [
             models.UniqueConstraint("subscription", "notification_id", name="push_delivery_once")
         ]

@@ -7,13 +7,8 @@ from apps.push import sending
 from apps.push.actions import subscribe_device
 from apps.push.models import Subscription
 from tests.support.factories import deliver, log_in
-from tests.support.push_service import VAPID_PRIVATE_KEY, Device, push_service, trust
+from tests.support.push_service import Device, push_service, trust
 from tools.scale.certificates import make_certificates
-
-
-@pytest.fixture(autouse=True)
-def _signed(settings):
-    settings.VAPID_PRIVATE_KEY = VAPID_PRIVATE_KEY
 
 
 @pytest.fixture(scope="session")

@@ -26,8 +26,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tools.scale.certificates import Certificates
 
-VAPID_PRIVATE_KEY = "dGVzdHMgb25seTogMzIgYnl0ZXMgb2YgYSBrZXkgISE"
-
 
 def encoded(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()

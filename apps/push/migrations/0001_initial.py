@@ -24,22 +24,18 @@ class Migration(migrations.Migration):
             fields=[
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
                 ('silent_kinds', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=8), blank=True, default=list, size=None)),
-                ('policy', models.CharField(choices=[('all', "Everybody's"), ('followed', 'Those of people you follow'), ('follower', 'Those of your followers'), ('none', "Nobody's")], default='all', max_length=8, verbose_name='whose')),
-                ('texts', models.CharField(choices=[('all', 'Of every post'), ('open', 'Only of posts that everybody may read'), ('none', 'Of none')], default='all', max_length=4, verbose_name='texts')),
-                ('quiet_from', models.TimeField(blank=True, null=True, verbose_name='quiet from')),
-                ('quiet_until', models.TimeField(blank=True, null=True, verbose_name='quiet until')),
-                ('time_zone', models.CharField(blank=True, default='', max_length=40, verbose_name='time zone')),
+                ('policy', models.CharField(choices=[('all', "Everybody's"), ('followed', 'Those of people you follow'), ('follower', 'Those of your followers'), ('none', "Nobody's")], default='all', max_length=8)),
+                ('texts', models.CharField(choices=[('all', 'Of every post'), ('open', 'Only of posts that everybody may read'), ('none', 'Of none')], default='all', max_length=4)),
+                ('quiet_from', models.TimeField(blank=True, null=True)),
+                ('quiet_until', models.TimeField(blank=True, null=True)),
+                ('time_zone', models.CharField(blank=True, default='', max_length=40)),
             ],
-            options={
-                'verbose_name': 'push preferences',
-                'verbose_name_plural': 'push preferences',
-            },
         ),
         migrations.CreateModel(
             name='Subscription',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('endpoint', models.CharField(max_length=2000, verbose_name='address')),
+                ('endpoint', models.CharField(max_length=2000)),
                 ('p256dh', models.CharField(max_length=100)),
                 ('auth', models.CharField(max_length=32)),
                 ('is_standard', models.BooleanField(default=True)),
@@ -47,16 +43,12 @@ class Migration(migrations.Migration):
                 ('policy', models.CharField(choices=[('all', "Everybody's"), ('followed', 'Those of people you follow'), ('follower', 'Those of your followers'), ('none', "Nobody's")], default='all', max_length=8)),
                 ('sealed_token', models.TextField(blank=True, default='')),
                 ('language', models.CharField(blank=True, default='', max_length=10)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='since')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('login', models.OneToOneField(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.login')),
                 ('personal_token', models.OneToOneField(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.accesstoken')),
                 ('program_token', models.OneToOneField(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'verbose_name': 'push subscription',
-                'verbose_name_plural': 'push subscriptions',
-            },
         ),
         migrations.CreateModel(
             name='Delivery',
@@ -72,10 +64,6 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(null=True)),
                 ('subscription', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='push.subscription')),
             ],
-            options={
-                'verbose_name': 'push message',
-                'verbose_name_plural': 'push messages',
-            },
         ),
         migrations.AddConstraint(
             model_name='subscription',
