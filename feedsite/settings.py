@@ -42,6 +42,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 POSSIBLE_APPS = [
     "apps.aggregate",
     "apps.console",
+    "apps.digest",
     "apps.feeds",
     "apps.promotions",
     "apps.push",
@@ -460,6 +461,7 @@ CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 20, "time_limit": 25}
     for name in (
         "apps.accounts.tasks.send_mail",
+        "apps.digest.tasks.send",
         "apps.events.tasks.dispatch",
         "apps.events.tasks.sweep",
         "apps.privacy.tasks.erase",
@@ -529,6 +531,7 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 # (docs/decisions/0017).
 CELERY_TASK_ROUTES = {
     "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
+    "apps.digest.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
     "apps.events.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.publish_due": {"queue": "sweep"},
@@ -567,6 +570,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.search.tasks.index_older_people": 10,
     "apps.engagement.tasks.maintain_filters": 15,
     "apps.audit.tasks.reconcile_counts": 30,
+    "apps.digest.tasks.sweep": 30,
     "apps.promotions.tasks.sweep_segments": 60,
     "apps.second_level.tasks.purge": 60,
     "apps.timeline.tasks.maintain_replicas": 60,
@@ -581,6 +585,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.privacy.tasks.purge": 1800,
     "apps.accounts.tasks.purge_mail": 3600,
     "apps.accounts.tasks.purge_sessions": 3600,
+    "apps.digest.tasks.make": 3600,
     "apps.events.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,

@@ -26,8 +26,8 @@ class PushConfig(AppConfig):
         CREATED.add(queue)
         INSERTS.add(
             Insert("words", "push/_words.html"),
-            Insert("notification_settings", "push/_devices.html", lambda: bool(public_key())),
-            Insert("privacy", "push/_privacy.html"),
+            Insert("device_settings", "push/_devices.html", lambda: bool(public_key())),
+            Insert("device_privacy", "push/_privacy.html"),
         )
         ARCHIVE.add(privacy.ARCHIVE)
         ERASURE.add(privacy.push_devices)

@@ -53,13 +53,13 @@ def offline(request: HttpRequest) -> HttpResponse:
 @require_get_or_post
 @login_required
 def preferences(request: AuthenticatedRequest) -> HttpResponseBase:
-    """What is told on devices; the form is on the page of notifications, too."""
+    """What is told on devices, and when."""
     initial = initial_of(preferences_of(request.user))
     form = PreferencesForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         choose(request.user, **form.wishes())
         messages.success(request, _("Saved."))
-        return SeeOther(f"{reverse('settings_notifications')}#devices")
+        return SeeOther(request.path)
     return render_settings(request, "push/settings.html", "notifications", {"form": form}, form)
 
 

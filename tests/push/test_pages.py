@@ -80,7 +80,7 @@ def test_wishes_are_saved_and_shown(alice, page_of):
     row = Preferences.objects.get(user=alice)
     assert not {"follow", "mention"} & set(row.silent_kinds)
     assert {"like", "poll"} < set(row.silent_kinds)
-    page = browser.get(PAGE).text
+    page = browser.get(FORM).text
     for value in ("22:00", "07:30", "Asia/Shanghai"):
         assert f'value="{value}"' in page
     assert re.search(r'value="followed"\s+selected', page)

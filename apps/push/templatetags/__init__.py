@@ -1,1 +1,1 @@
-"""How figures of caches are written."""
+"""Tags of the settings of devices."""

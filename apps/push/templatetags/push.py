@@ -6,15 +6,14 @@ from django import template
 from django.template import Context
 
 from apps.push.encryption import public_key
-from apps.push.forms import PreferencesForm, initial_of
-from apps.push.queries import name_of, preferences_of, subscriptions_of
+from apps.push.queries import name_of, subscriptions_of
 
 register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
 def push_settings(context: Context) -> dict[str, Any]:
-    """The devices and programs of the viewer, the one of this session, and the form of what they are told."""
+    """The devices and programs of the viewer, and the one of this session."""
     viewer, session_key = context["viewer"], context["request"].session.session_key
     rows = list(subscriptions_of(viewer))
     here = [row for row in rows if row.login_id is not None and row.login.session_key == session_key]
@@ -22,5 +21,4 @@ def push_settings(context: Context) -> dict[str, Any]:
         "key": public_key(),
         "devices": [(row, name_of(row), row in here) for row in rows],
         "endpoint": here[0].endpoint if here else "",
-        "form": PreferencesForm(initial=initial_of(preferences_of(viewer))),
     }
