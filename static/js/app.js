@@ -157,7 +157,7 @@ if (bell && "EventSource" in window) {
 }
 
 // What the device does while no page is open, where the site has it.
-if (words.device) setTimeout(async () => (await import(words.device)).begin(words), LISTEN_AFTER);
+if (words.device && bell) setTimeout(async () => (await import(words.device)).begin(), LISTEN_AFTER);
 
 // Who listens need not ask.
 document.addEventListener("htmx:beforeRequest", (event) => {

@@ -1,7 +1,8 @@
 // What an open page does for the device: the worker that stays when the page is closed, and the number on the icon.
 
-export async function begin({ member }) {
+export async function begin() {
   if (!("serviceWorker" in navigator)) return;
+  const member = document.querySelector(".col-nav a[href^='/@']")?.pathname;
   await navigator.serviceWorker.register("/sw.js");
   const registration = await navigator.serviceWorker.ready;
   registration.active.postMessage({ member });

@@ -5,6 +5,7 @@ const PAGES = "pages"; // the page without a network, and the home page of who i
 const FILES = "files"; // what these two need
 const HOME = "/";
 const OFFLINE = "/offline";
+const MEMBER = "/member"; // whose home page it is: no page
 const HASHED = /\.[0-9a-f]{12}\.\w+$/; // never another file under the same name
 const ENTRANCES = /^\/(login|logout)(\/|$)/; // of another account, or of nobody
 
@@ -88,13 +89,14 @@ async function withNotice(home, away) {
 // An open page says whose it is: the home page of somebody else goes.
 async function meet(member) {
   const pages = await caches.open(PAGES);
-  const home = await pages.match(HOME);
-  if (home && !(await home.text()).includes(`data-member="${member}"`)) await pages.delete(HOME);
+  const known = await pages.match(MEMBER);
+  if (known && (await known.text()) !== member) await forget();
+  await pages.put(MEMBER, new Response(member));
 }
 
 async function forget() {
   const pages = await caches.open(PAGES);
-  await pages.delete(HOME);
+  await Promise.all([HOME, MEMBER].map((address) => pages.delete(address)));
   for (const shown of await registration.getNotifications()) shown.close();
   await navigator.clearAppBadge?.();
 }

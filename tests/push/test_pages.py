@@ -125,6 +125,5 @@ def test_the_page_without_a_network_is_in_the_language_of_the_device(client, lan
     assert "data-kept" in page
 
 
-def test_pages_of_members_say_whose_they_are(alice, page_of):
-    assert 'data-member="alice"' in page_of(alice).get("/").text
-    assert "data-member" not in page_of(None).get("/public").text
+def test_pages_name_the_script_of_devices(alice, page_of):
+    assert 'data-device="/static/js/device.js"' in page_of(alice).get("/").text
