@@ -423,6 +423,7 @@ strip.className = "end-of-list";
 strip.textContent = words.offline;
 
 function reach() {
+  if (document.querySelector("[data-kept]")) return navigator.onLine && location.reload(); // it says so itself
   if (navigator.onLine) strip.remove();
   else document.getElementById("main")?.prepend(strip);
 }

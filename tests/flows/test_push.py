@@ -184,10 +184,13 @@ def test_without_a_network_home_is_readable_and_other_pages_say_so(author, reade
         )
         assert page.evaluate("getComputedStyle(document.querySelector('.shell')).display") == "grid"
         assert page.locator(".post .avatar").first.is_visible()
+        expect(page.get_by_text("You're offline.")).to_have_count(1)
         page.goto("/public")
         expect(page.get_by_role("heading", name="You're offline")).to_be_visible()
-        page.get_by_role("link", name="Go to the home page that is kept here").click()
+        page.get_by_role("link", name="Read your last home page").click()
         expect(page.locator("#feed")).to_contain_text("Worth keeping.")
+        page.context.set_offline(False)
+        expect(page.locator("[data-kept]")).to_have_count(0)
 
 
 def test_nothing_of_a_member_is_kept_after_logging_out(reader, visit):
