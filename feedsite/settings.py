@@ -770,6 +770,8 @@ SPECTACULAR_SETTINGS = {
             "count",
             "cached",
         ],
+        "PolicyEnum": ["push", "online", "pull", "auto", "site"],
+        "PushPolicyEnum": ["all", "followed", "follower", "none"],
         "MediaTypeEnum": ["image", "video", "audio"],
         "NotificationTypeEnum": "apps.api.entities.notification.TYPE_NAMES",
         "VerdictEnum": ["accept", "filter", "drop"],
@@ -780,7 +782,8 @@ SPECTACULAR_SETTINGS = {
 
 # --- programs that act for people -----------------------------------------------------------------
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
-OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth2_provider.AccessToken"  # migrations refer to it
+# Migrations refer to it.
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth2_provider.AccessToken"  # noqa: S105 -- of a model
 OAUTH2_PROVIDER = {
     "OIDC_ISS_ENDPOINT": SITE_URL,  # the issuer, as in the discovery document
     "OAUTH2_BACKEND_CLASS": "apps.oauth.provider.Core",

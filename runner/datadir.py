@@ -21,8 +21,8 @@ from runner.terminal import LaunchError
 
 MARKER = ".feedsite"
 NAMES = frozenset({
-    MARKER, "lock", "site.json", "environment.json", "secret_key", "page_signing_key", "vapid_private_key", "demo", "static-stamp",
-    "postgres", "postgres.new", "redis", "memcached", "sockets", "static", "media", "beat", "log",
+    MARKER, "lock", "site.json", "environment.json", "secret_key", "page_signing_key", "vapid_private_key", "demo",
+    "static-stamp", "postgres", "postgres.new", "redis", "memcached", "sockets", "static", "media", "beat", "log",
 })  # fmt: skip
 # A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the
 # directory's.
@@ -98,7 +98,9 @@ class DataDir:
 
     def vapid_private_key(self) -> str:
         """The same; 32 bytes in base64url, with which messages to devices are signed."""
-        return self._secret("vapid_private_key", urlsafe_b64encode(secrets.token_bytes(32)).decode())
+        return self._secret(
+            "vapid_private_key", urlsafe_b64encode(secrets.token_bytes(32)).decode()
+        )
 
     def _secret(self, name: str, new: str) -> str:
         file = self.path / name

@@ -94,7 +94,9 @@ def digest_of(user: User) -> Digest:
 
 def _may_be_mailed(user: User, item: FeedItem) -> bool:
     shown = item.shown
-    return shown.post.is_open and shown.author.pk != user.pk and not (item.warnings or shown.warnings)
+    return (
+        shown.post.is_open and shown.author.pk != user.pk and not (item.warnings or shown.warnings)
+    )
 
 
 def _send(row: Issue) -> None:

@@ -1,4 +1,4 @@
-"""Connections to addresses that strangers name: only to hosts of the public internet, never into the site's own network.
+"""Connections to addresses that strangers name: to hosts of the public internet, never into the site's own network.
 
 A name is resolved once, each of its addresses is judged, and the connection goes to a judged address: a name that means
 another host a moment later (DNS rebinding) leads nowhere.
@@ -30,7 +30,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def may_be_public(host: str) -> bool:
-    """Whether a host in an address is worth asking for: False for an address of another kind. Names are not resolved."""
+    """Whether a host is worth asking for: False for an address of another kind. Names are not resolved."""
     try:
         return is_public(ip_address(host))
     except ValueError:  # a name

@@ -1,7 +1,7 @@
 """Subscribing a device or a program, ending that, and choosing what is told when."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django.db import transaction
@@ -17,16 +17,23 @@ from apps.push.models import ENDPOINT_MAX_CHARACTERS, Policy, Preferences, Subsc
 from apps.push.queries import access_of
 
 
-def subscribe_device(
-    user: User, session_key: str | None, *, endpoint: str, p256dh: str, auth: str
-) -> Subscription:
+class Address(NamedTuple):
+    """Where a device is told, and its keys, as it says."""
+
+    endpoint: str
+    p256dh: str
+    auth: str
+    is_standard: bool = True
+
+
+def subscribe_device(user: User, session_key: str | None, address: Address) -> Subscription:
     """The browser of a session. One that somebody else was told on before tells them no more. Conflict, Invalid."""
     login = Login.objects.filter(user=user, session_key=session_key or "").first()
     if login is None:
         raise Conflict(_("Log in again: this login is not in the list of your sessions."))
-    fields = _address(endpoint, p256dh, auth)
+    fields = _checked(address)
     with transaction.atomic():
-        others = Subscription.objects.filter(endpoint=endpoint, login__isnull=False)
+        others = Subscription.objects.filter(endpoint=address.endpoint, login__isnull=False)
         others.exclude(login=login).delete()
         return _save({"login_id": login.pk}, user=user, **fields)
 
@@ -35,43 +42,47 @@ def subscribe_program(
     user: User,
     bearer: Bearer,
     token: str,
+    address: Address,
     *,
-    endpoint: str,
-    p256dh: str,
-    auth: str,
-    is_standard: bool,
     kinds: Collection[str],
     policy: str = Policy.ALL,
 ) -> Subscription:
     """The program of a token; again: its new address. Conflict, Invalid."""
-    fields = _address(endpoint, p256dh, auth)
-    fields |= {"is_standard": is_standard, "kinds": sorted(kinds), "policy": policy}
+    fields = _checked(address) | {"kinds": sorted(kinds), "policy": policy}
     return _save(access_of(bearer), user=user, sealed_token=seal(token), **fields)
 
 
-def _save(access: dict[str, int], **fields: Any) -> Subscription:
+def _save(access: dict[str, Any], **fields: Any) -> Subscription:
     fields["language"] = get_language() or ""
     subscription, _is_new = Subscription.objects.update_or_create(**access, defaults=fields)
     return subscription
 
 
-def _address(endpoint: str, p256dh: str, auth: str) -> dict[str, Any]:
+def _checked(address: Address) -> dict[str, Any]:
+    """Fields of a subscription."""
     if not public_key():
         raise Conflict(_("This site sends nothing to devices."))
-    if not _may_be_told(endpoint):
+    if not _may_be_told(address.endpoint):
         message = _("This is not the address of a push service.")
         raise Invalid(message, errors={"endpoint": message})
     try:
-        keys = device_keys(p256dh, auth)
+        keys = device_keys(address.p256dh, address.auth)
     except ValueError:
         message = _("These are not the keys of a device.")
         raise Invalid(message, errors={"keys": message}) from None
-    return {"endpoint": endpoint, "p256dh": encoded(keys.point), "auth": encoded(keys.auth)}
+    return {
+        "endpoint": address.endpoint,
+        "p256dh": encoded(keys.point),
+        "auth": encoded(keys.auth),
+        "is_standard": address.is_standard,
+    }
 
 
 def _may_be_told(endpoint: str) -> bool:
     """By https, on the public internet; the addresses of a name are judged whenever something is sent."""
-    if len(endpoint) > ENDPOINT_MAX_CHARACTERS or not (endpoint.isascii() and endpoint.isprintable()):
+    if len(endpoint) > ENDPOINT_MAX_CHARACTERS or not (
+        endpoint.isascii() and endpoint.isprintable()
+    ):
         return False
     try:
         parts = urlsplit(endpoint)

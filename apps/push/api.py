@@ -14,7 +14,7 @@ from apps.api.openapi import EMPTY_OBJECT
 from apps.api.params import validated
 from apps.notifications.kinds import TOLD
 from apps.oauth.queries import Bearer
-from apps.push.actions import change_program, subscribe_program, unsubscribe
+from apps.push.actions import Address, change_program, subscribe_program, unsubscribe
 from apps.push.encryption import public_key
 from apps.push.models import ENDPOINT_MAX_CHARACTERS, Policy, Subscription
 from apps.push.queries import subscription_of
@@ -58,7 +58,7 @@ class PushAddressInput(Input):
     """The push service, as the device names it."""
 
     endpoint = serializers.CharField(max_length=ENDPOINT_MAX_CHARACTERS)
-    keys = PushKeysInput()  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
+    keys = PushKeysInput()
     standard = serializers.BooleanField(
         default=False,
         help_text="RFC 8291 (aes128gcm), else its fourth draft (aesgcm).",
@@ -75,7 +75,7 @@ class PushDataInput(Input):
 class PushChangeInput(Input):
     """What is left out stays."""
 
-    data = PushDataInput(required=False)  # type: ignore[assignment]  # Mastodon's name, too
+    data = PushDataInput(required=False)  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
     policy = serializers.ChoiceField(
         Policy.values, required=False, help_text="As `data[policy]`, which comes before it."
     )
@@ -123,15 +123,12 @@ def push_subscription(request: Request) -> Response:
     viewer, bearer = viewer_of(request), _bearer(request)
     if request.method == "POST":
         fields = validated(PushSubscriptionInput(data=request.data))
-        address, wishes = fields["subscription"], _wishes(fields)
-        token = request.META["HTTP_AUTHORIZATION"].partition(" ")[2]
+        given, wishes = fields["subscription"], _wishes(fields)
         made = subscribe_program(
             viewer,
             bearer,
-            token,
-            endpoint=address["endpoint"],
-            **address["keys"],
-            is_standard=address["standard"],
+            request.META["HTTP_AUTHORIZATION"].partition(" ")[2],
+            Address(given["endpoint"], **given["keys"], is_standard=given["standard"]),
             kinds=wishes.get("kinds", ()),
             policy=wishes["policy"] or Policy.ALL,
         )

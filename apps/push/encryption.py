@@ -183,7 +183,10 @@ def _vault() -> MultiFernet:
     return MultiFernet([Fernet(urlsafe_b64encode(key)) for key in keys])
 
 
-MAKE_A_KEY = 'Make one: python -c "import base64, secrets; print(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())"'
+MAKE_A_KEY = (
+    'Make one: python -c "import base64, secrets;'
+    ' print(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())"'
+)
 
 
 @checks.register(checks.Tags.security)

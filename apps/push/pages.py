@@ -1,4 +1,4 @@
-"""The worker that lives on a device, the page that it shows without a network, and the settings of what devices tell."""
+"""The worker that lives on a device, the page that it shows without a network, and settings of what devices tell."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from apps.http.requests import (
     login_required,
     require_get_or_post,
 )
-from apps.push.actions import choose, subscribe_device, unsubscribe, unsubscribe_device
+from apps.push.actions import Address, choose, subscribe_device, unsubscribe, unsubscribe_device
 from apps.push.forms import PreferencesForm, initial_of
 from apps.push.queries import preferences_of
 from apps.web.forms.accounts import render_settings
@@ -67,13 +67,10 @@ def preferences(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 def subscribe(request: AuthenticatedRequest) -> HttpResponseBase:
     """By a script: 204, or 4xx with a sentence."""
-    names = ("endpoint", "p256dh", "auth")
+    endpoint, p256dh, auth = (request.POST.get(name, "") for name in ("endpoint", "p256dh", "auth"))
+    address = Address(endpoint, p256dh, auth)
     try:
-        subscribe_device(
-            request.user,
-            request.session.session_key,
-            **{name: request.POST.get(name, "") for name in names},
-        )
+        subscribe_device(request.user, request.session.session_key, address)
     except DomainError as error:
         return HttpResponse(
             error.message, status=error.status, content_type="text/plain; charset=utf-8"

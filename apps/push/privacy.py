@@ -12,11 +12,18 @@ from apps.push.queries import name_of, subscriptions_of
 def _records(rows: Sequence[Subscription]) -> Iterable[Record]:
     for row in rows:
         service = urlsplit(row.endpoint).hostname or ""
-        yield {"Device or program": name_of(row), "Push service": service, "Since": row.created_at.isoformat()}
+        yield {
+            "Device or program": name_of(row),
+            "Push service": service,
+            "Since": row.created_at.isoformat(),
+        }
 
 
 ARCHIVE = Part(
-    "push_devices.csv", subscriptions_of, _records, "devices and programs that were told of notifications"
+    "push_devices.csv",
+    subscriptions_of,
+    _records,
+    "devices and programs that were told of notifications",
 )
 
 

@@ -46,7 +46,7 @@ def name_of(subscription: Subscription) -> str:
     if subscription.login_id is not None:
         return named_device(subscription.login.device)
     if subscription.personal_token_id is not None:
-        return subscription.personal_token.name
+        return str(subscription.personal_token.name)
     application = subscription.program_token.application
     return application.name if application else ""
 

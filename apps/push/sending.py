@@ -1,4 +1,4 @@
-"""Messages to devices: a row for each, in the transaction of its notification, which a task sends (`apps.events.leases`).
+"""Messages to devices: a row for each, in the transaction of its notification; a task sends it (`apps.events.leases`).
 
 A push service that fails is asked again, four times within ten minutes. One that has forgotten the device ends the
 subscription.
@@ -18,8 +18,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from oauth2_provider.models import AccessToken as ProgramToken
 
 from apps import sql
+from apps.accounts.models import AccessToken, Login
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
@@ -84,13 +86,13 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete rows that are done, and subscriptions whose token has ended or whose access went while the app was left out."""
+    """Delete rows that are done, and subscriptions whose access has ended, perhaps while the app was left out."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
-    for name in ("login", "personal_token", "program_token"):
-        access = Subscription._meta.get_field(name).related_model._default_manager
-        is_there = Exists(access.filter(pk=OuterRef(f"{name}_id")))
-        ended |= Q(**{f"{name}__isnull": False}) & ~is_there
+    accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}
+    for name, model in accesses.items():
+        is_there = Exists(model._default_manager.filter(pk=OuterRef(f"{name}_id")))
+        ended |= Q(~is_there, **{f"{name}__isnull": False})
     sql.purge(Subscription.objects.filter(ended).order_by("pk"))
 
 

@@ -15,7 +15,9 @@ from apps.push.models import Subscription, Texts
 from apps.timeline.pipeline.items import FeedItem
 
 TITLE_MAX_CHARACTERS = 100
-BODY_MAX_CHARACTERS = 240  # at most 4 bytes each: push services take 4096 bytes with everything around them
+BODY_MAX_CHARACTERS = (
+    240  # at most 4 bytes each: push services take 4096 bytes with everything around them
+)
 
 
 class Told(NamedTuple):

@@ -90,7 +90,9 @@ def test_filters_warnings_and_reposts_are_as_on_home(reader, alice, carol, dora_
     repost(alice, dora_posts[0].pk)
     publish(alice, "it was the butler", content_warning="Spoilers")
     publish(alice, "about cheese")
-    create_filter(reader, FilterChange("Food", ["home"], keywords=[KeywordChange(keyword="cheese")]))
+    create_filter(
+        reader, FilterChange("Food", ["home"], keywords=[KeywordChange(keyword="cheese")])
+    )
     deliver()
     [message] = sent()
     assert "Of Dora." in message.body

@@ -6,7 +6,6 @@ from ipaddress import ip_address
 
 import pytest
 
-from apps.http import public_addresses as module
 from apps.http.public_addresses import (
     NotPublic,
     PublicHTTPSConnection,
@@ -32,7 +31,9 @@ def test_addresses_of_ones_own_networks(address):
     assert not may_be_public(address)
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1"])
+@pytest.mark.parametrize(
+    "address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1"]
+)
 def test_addresses_of_the_internet(address):
     assert is_public(ip_address(address))
     assert may_be_public(address)
@@ -54,7 +55,7 @@ def _resolves_to(monkeypatch, *addresses):
         asked.append(host)
         return found
 
-    monkeypatch.setattr(module.socket, "getaddrinfo", resolve)
+    monkeypatch.setattr("apps.http.public_addresses.socket.getaddrinfo", resolve)
     return asked
 
 
@@ -74,7 +75,7 @@ def test_the_connection_goes_to_the_judged_address_and_asks_no_second_time(monke
         reached.append(address)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(module.socket, "create_connection", connect)
+    monkeypatch.setattr("apps.http.public_addresses.socket.create_connection", connect)
     connection = PublicHTTPSConnection("push.example", timeout=1)
     with pytest.raises(ConnectionRefusedError):
         connection.request("POST", "/")
@@ -85,7 +86,7 @@ def test_the_certificate_is_that_of_the_name_by_a_known_authority(tmp_path, monk
     files = make_certificates(tmp_path)
     with push_service(files) as service:
         port = int(service.address.rpartition(":")[2])
-        monkeypatch.setattr(module, "is_public", lambda _address: True)
+        monkeypatch.setattr("apps.http.public_addresses.is_public", lambda _address: True)
         with pytest.raises(ssl.SSLCertVerificationError):
             PublicHTTPSConnection("localhost", port, timeout=10).request("POST", "/", b"x")
         monkeypatch.setenv("SSL_CERT_FILE", str(files.ca))

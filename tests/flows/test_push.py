@@ -114,7 +114,9 @@ def test_a_closed_page_tells_of_a_mention_and_a_press_leads_to_it(
         log_in(page, "reader")
         page.context.grant_permissions(["notifications"], origin=page.url.rstrip("/"))
         page.goto(SETTINGS)
-        expect(page.locator("[data-push] [role=status]")).to_have_text("This device does not tell you.")
+        expect(page.locator("[data-push] [role=status]")).to_have_text(
+            "This device does not tell you."
+        )
         page.get_by_role("button", name="Notify me on this device").click()
         expect(page.locator("[data-push] [role=status]")).to_have_text("This device tells you.")
         expect(page.locator("#devices li")).to_contain_text("this device")
@@ -146,19 +148,39 @@ def test_what_is_read_is_no_longer_shown_nor_counted(author, reader, visit):
         log_in(page, "reader")
         page.context.grant_permissions(["notifications"], origin=page.url.rstrip("/"))
         worker = worker_of(page)
-        worker.evaluate("() => { self.badges = []; navigator.setAppBadge = async (n) => void badges.push(n); }")
+        worker.evaluate(
+            "() => { self.badges = []; navigator.setAppBadge = async (n) => void badges.push(n); }"
+        )
         with push_messages(page) as push:
-            push({"title": "Somebody likes your post", "url": "/notifications", "tag": "favourite-1", "unread": 2})
-            push({"title": "Two like your post", "url": "/notifications", "tag": "favourite-1", "unread": 3})
+            push(
+                {
+                    "title": "Somebody likes your post",
+                    "url": "/notifications",
+                    "tag": "favourite-1",
+                    "unread": 2,
+                }
+            )
+            push(
+                {
+                    "title": "Two like your post",
+                    "url": "/notifications",
+                    "tag": "favourite-1",
+                    "unread": 3,
+                }
+            )
             wait_until(lambda: worker.evaluate("badges") == [2, 3], "the icon has a number")
             assert [one["title"] for one in worker.evaluate(SHOWN)] == ["Two like your post"]
         page.goto("/notifications")
-        wait_until(lambda: page.wait_for_timeout(20) or not worker.evaluate(SHOWN), "it is taken away")
+        wait_until(
+            lambda: page.wait_for_timeout(20) or not worker.evaluate(SHOWN), "it is taken away"
+        )
 
 
 def test_a_browser_says_when_it_is_blocked_or_cannot(reader, visit):
     with visit() as page:
-        page.add_init_script("Object.defineProperty(Notification, 'permission', { get: () => window.blocked ?? 'denied' })")
+        page.add_init_script(
+            "Object.defineProperty(Notification, 'permission', { get: () => window.blocked ?? 'denied' })"
+        )
         log_in(page, "reader")
         page.goto(SETTINGS)
         status = page.locator("[data-push] [role=status]")
@@ -223,7 +245,7 @@ def test_the_home_page_of_another_account_is_not_kept(author, reader, client, vi
 
 
 def test_the_place_is_kept_over_a_closed_tab(author, reader, visit):
-    """A tab that was put away or closed and opened again comes back with its session storage, as Chromium restores it."""
+    """A tab that was put away or closed comes back with its session storage, as Chromium restores it."""
     follow_user(reader, author)
     for number in range(30):
         publish(author, f"Number {number}.")
@@ -234,7 +256,9 @@ def test_the_place_is_kept_over_a_closed_tab(author, reader, visit):
         third.evaluate("(post) => scrollTo(0, post.offsetTop - 30)")
         place = third.get_attribute("id")
         top = third.bounding_box()["y"]
-        storage = page.evaluate("() => (dispatchEvent(new Event('pagehide')), { ...sessionStorage })")
+        storage = page.evaluate(
+            "() => (dispatchEvent(new Event('pagehide')), { ...sessionStorage })"
+        )
         page.close()
         again = page.context.new_page()
         again.add_init_script(f"""

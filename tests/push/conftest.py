@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.models import Login
 from apps.push import sending
-from apps.push.actions import subscribe_device
+from apps.push.actions import Address, subscribe_device
 from apps.push.models import Subscription
 from tests.support.factories import deliver, log_in
 from tests.support.push_service import Device, push_service, trust
@@ -37,9 +37,8 @@ def subscribed(client, service, device, monkeypatch):
         login = Login.objects.filter(user=user).latest("pk")
         # by an action that may not name this machine; what is sent goes where it says
         monkeypatch.setattr("apps.push.actions.may_be_public", lambda _host: True)
-        return subscribe_device(
-            user, login.session_key, endpoint=f"{service.address}/{user.handle}", **to.keys
-        )
+        address = Address(f"{service.address}/{user.handle}", **to.keys)
+        return subscribe_device(user, login.session_key, address)
 
     return subscribe
 

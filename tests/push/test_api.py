@@ -11,7 +11,18 @@ from tests.support.push_service import Device
 pytestmark = pytest.mark.django_db
 ENDPOINT = "/api/v1/push/subscription"
 ADDRESS = "https://push.example/send/abc?x=1"
-TYPES = {"follow", "follow_request", "mention", "quote", "reblog", "favourite", "reaction", "status", "update", "poll"}
+TYPES = {
+    "follow",
+    "follow_request",
+    "mention",
+    "quote",
+    "reblog",
+    "favourite",
+    "reaction",
+    "status",
+    "update",
+    "poll",
+}
 
 
 def subscription(endpoint=ADDRESS, **more):
@@ -21,7 +32,8 @@ def subscription(endpoint=ADDRESS, **more):
 def test_a_program_subscribes_asks_changes_and_ends(alice, api_of):
     program = api_of(alice)
     assert program.get(ENDPOINT).status_code == 404
-    body = {**subscription(standard=True), "data": {"alerts": {"mention": True, "poll": True, "admin.sign_up": True}, "policy": "followed"}}  # fmt: skip
+    alerts = {"mention": True, "poll": True, "admin.sign_up": True}
+    body = {**subscription(standard=True), "data": {"alerts": alerts, "policy": "followed"}}
     answer = program.post(ENDPOINT, body, format="json")
     assert answer.status_code == 200
     made = answer.json()
@@ -107,7 +119,9 @@ def test_the_key_is_told_where_clients_look(api_of):
     program = api_of(None)
     vapid = program.get("/api/v2/instance").json()["configuration"]["vapid"]
     assert vapid == {"public_key": public_key()}
-    made = program.post("/api/v1/apps", {"client_name": "An app", "redirect_uris": "https://app.example/"}).json()
+    made = program.post(
+        "/api/v1/apps", {"client_name": "An app", "redirect_uris": "https://app.example/"}
+    ).json()
     assert made["vapid_key"] == public_key()
     assert len(public_key()) == 87
 

@@ -45,7 +45,9 @@ def test_nobody_removes_the_devices_of_others(alice, bob, page_of):
     assert Subscription.objects.exists()
 
 
-def test_a_device_ends_by_itself_with_its_login_and_when_somebody_else_takes_it(alice, bob, page_of):
+def test_a_device_ends_by_itself_with_its_login_and_when_somebody_else_takes_it(
+    alice, bob, page_of
+):
     browser = page_of(alice)
     browser.post(HERE, fields())
     assert browser.post(f"{HERE}/end").status_code == 204

@@ -20,7 +20,7 @@ from apps.notifications.models import Notification
 from apps.notifications.queries import latest_notification_id
 from apps.oauth.queries import bearer_of
 from apps.push import sending, tasks
-from apps.push.actions import choose, subscribe_program
+from apps.push.actions import Address, choose, subscribe_program
 from apps.push.encryption import public_key
 from apps.push.models import Delivery, Policy, Subscription, Texts
 from tests.support.factories import deliver, make_user, publish, suspend
@@ -62,12 +62,17 @@ def test_a_mention_arrives_encrypted_and_signed(alice, dora, subscribed, pushed,
     assert Delivery.objects.get().state == State.DONE
 
 
-def test_what_can_wait_is_not_urgent_and_replaces_the_one_before(alice, bob, dora, subscribed, pushed, service):
+def test_what_can_wait_is_not_urgent_and_replaces_the_one_before(
+    alice, bob, dora, subscribed, pushed, service
+):
     subscribed(alice)
     post = publish(alice, "Mine.")
     for reader in (bob, dora):
         like_post(reader, post.pk)
-    assert [told["title"] for told in pushed()] == [f"{bob.name} liked your post", "Dora liked your post"]
+    assert [told["title"] for told in pushed()] == [
+        f"{bob.name} liked your post",
+        "Dora liked your post",
+    ]
     topics = {message.headers["topic"] for message in service.received}
     assert len(topics) == 1
     assert {message.headers["urgency"] for message in service.received} == {"low"}
@@ -156,11 +161,13 @@ def test_quiet_hours_are_by_the_clock_of_the_member(
     publish(dora, "@alice hello")
     deliver()
     moment = timezone.now().replace(hour=16, minute=0)  # midnight in Shanghai
-    monkeypatch.setattr(sending.timezone, "now", lambda: moment)
+    monkeypatch.setattr("apps.push.sending.timezone.now", lambda: moment)
     assert bool(pushed()) is is_told
 
 
-def test_nothing_is_sent_of_what_was_read_hidden_or_taken_back(alice, bob, dora, carol, subscribed, pushed):
+def test_nothing_is_sent_of_what_was_read_hidden_or_taken_back(
+    alice, bob, dora, carol, subscribed, pushed
+):
     subscribed(alice)
     publish(dora, "@alice one")
     deliver()
@@ -219,7 +226,9 @@ def test_many_are_told_at_once(alice, bob, dora, subscribed, pushed):
 
 
 @pytest.mark.parametrize("status", [HTTPStatus.NOT_FOUND, HTTPStatus.GONE, HTTPStatus.FORBIDDEN])
-def test_a_device_that_the_service_has_forgotten_is_forgotten(alice, dora, subscribed, pushed, service, status):
+def test_a_device_that_the_service_has_forgotten_is_forgotten(
+    alice, dora, subscribed, pushed, service, status
+):
     subscribed(alice)
     service.statuses = [status]
     publish(dora, "@alice hello")
@@ -238,7 +247,9 @@ def test_a_message_that_is_too_long_is_let_go(alice, dora, subscribed, pushed, s
 
 
 @pytest.mark.parametrize("status", [HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE])
-def test_a_service_that_is_busy_is_asked_again_later_and_later(alice, dora, subscribed, pushed, service, status):
+def test_a_service_that_is_busy_is_asked_again_later_and_later(
+    alice, dora, subscribed, pushed, service, status
+):
     subscribed(alice)
     service.statuses = [status] * MAX_ATTEMPTS
     publish(dora, "@alice hello")
@@ -267,7 +278,9 @@ def test_a_service_that_is_away_is_asked_again(alice, dora, subscribed, pushed):
     assert "localhost" in Delivery.objects.get(subscription=subscription).last_error
 
 
-def test_a_name_that_leads_into_our_own_network_is_not_asked(alice, dora, subscribed, pushed, service, monkeypatch):
+def test_a_name_that_leads_into_our_own_network_is_not_asked(
+    alice, dora, subscribed, pushed, service, monkeypatch
+):
     """As it may later than when it was subscribed."""
     subscribed(alice)
     publish(dora, "@alice hello")
@@ -354,7 +367,9 @@ def test_without_a_key_nothing_is_queued(alice, dora, subscribed, pushed, settin
     assert not Delivery.objects.exists()
 
 
-def test_the_sweep_finds_what_was_lost_and_the_purge_what_is_done(alice, dora, subscribed, pushed, service, monkeypatch):
+def test_the_sweep_finds_what_was_lost_and_the_purge_what_is_done(
+    alice, dora, subscribed, pushed, service, monkeypatch
+):
     subscribed(alice)
     publish(dora, "@alice hello")
     deliver()
@@ -381,8 +396,8 @@ def _program(user, service, monkeypatch, *, kinds=(), is_standard=True):
     """A subscription by a personal token; the token and the device."""
     device, token = Device(), issue_token(user, name="a program")
     monkeypatch.setattr("apps.push.actions.may_be_public", lambda _host: True)
-    subscribe_program(
-        user, bearer_of(token), token, endpoint=f"{service.address}/program", **device.keys,
-        is_standard=is_standard, kinds=kinds,
-    )  # fmt: skip
+    bearer = bearer_of(token)
+    assert bearer is not None
+    address = Address(f"{service.address}/program", **device.keys, is_standard=is_standard)
+    subscribe_program(user, bearer, token, address, kinds=kinds)
     return token, device

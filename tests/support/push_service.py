@@ -1,4 +1,4 @@
-"""A push service of the tests' own: an HTTPS server on this machine that keeps what it gets, and a device that reads it.
+"""A push service of the tests' own: an HTTPS server on this machine that keeps what it gets, and a device that reads.
 
 The device does what RFC 8291 and its fourth draft say of the receiver, with primitives alone: it shares no code with
 `apps.push.encryption`.

@@ -105,6 +105,7 @@ PAGES = (
     Page("settings-appearance", "accounts/settings_appearance.html", "/settings/appearance"),
     Page("settings-reading", "accounts/settings_reading.html", "/settings/reading"),
     Page("settings-notifications", "notifications/settings.html", "/settings/notifications"),
+    Page("settings-push", "push/settings.html", "/settings/push"),
     Page("settings-writing", "accounts/settings_writing.html", "/settings/writing"),
     Page("settings-privacy", "graph/privacy.html", "/settings/privacy"),
     Page("settings-promotions", "promotions/settings.html", "/settings/promotions"),

@@ -16,7 +16,9 @@ def push_settings(context: Context) -> dict[str, Any]:
     """The devices and programs of the viewer, and the one of this session."""
     viewer, session_key = context["viewer"], context["request"].session.session_key
     rows = list(subscriptions_of(viewer))
-    here = [row for row in rows if row.login_id is not None and row.login.session_key == session_key]
+    here = [
+        row for row in rows if row.login_id is not None and row.login.session_key == session_key
+    ]
     return {
         "key": public_key(),
         "devices": [(row, name_of(row), row in here) for row in rows],
