@@ -7,7 +7,7 @@ const HOME = "/";
 const OFFLINE = "/offline";
 const MEMBER = "/member"; // whose home page it is: no page
 const HASHED = /\.[0-9a-f]{12}\.\w+$/; // never another file under the same name
-const ENTRANCES = /^\/(login|logout)(\/|$)/; // of another account, or of nobody
+const ENTRANCES = /^\/(login|logout|accounts)(\/|$)/; // of another account, or of nobody
 
 addEventListener("install", (event) => event.waitUntil(begin()));
 addEventListener("activate", (event) => event.waitUntil(takeOver()));
