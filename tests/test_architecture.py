@@ -232,6 +232,12 @@ TABLES_OF_OTHERS = {
         accounts_user graph_block graph_followee graph_mute posts_post tags_tag
         """,
     ),
+    "push": (
+        "the rows of a message are made of new notifications, in one statement",
+        """
+        notifications_notification
+        """,
+    ),
     "search": (
         "matches and suggestions are ranked in the statement that finds them",
         """

@@ -3,9 +3,9 @@
 An event creates its notification once, however often it is handled.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from django.db import connection
+from django.db import transaction
 
 from apps.engagement.marks import LIKE, ROW_MARKS
 from apps.events.actions import Payload, handles
@@ -13,6 +13,7 @@ from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
 from apps.notifications.conversations.delivery import add_post, update_last_post
+from apps.notifications.hooks import CREATED
 from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import Notification, Treatment, UnwantedKind
 from apps.notifications.policy import treatment_of
@@ -20,6 +21,7 @@ from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post
 from apps.posts.queries import concerns_others, visible_posts, who_muted
 from apps.posts.visibility import Audience, delivered_to
+from apps.sql import rows_of
 from feedcache.ids import author_of
 
 # `{recipients}` selects (id, user_id) in ascending order of id.
@@ -33,9 +35,13 @@ WITH batch AS ({recipients} ORDER BY id LIMIT %(limit)s), created AS (
       AND NOT EXISTS (SELECT FROM notifications_unwantedkind u WHERE u.user_id = batch.user_id AND u.kind = %(kind)s)
       AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = user_id AND blocked_id = %(author)s)
       AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = %(author)s AND blocked_id = user_id)
-    ON CONFLICT DO NOTHING RETURNING user_id
+    ON CONFLICT DO NOTHING RETURNING id, user_id
 )
-SELECT count(*), max(id), (SELECT coalesce(array_agg(user_id), '{{}}') FROM created) FROM batch
+SELECT count(*), max(id), (SELECT coalesce(array_agg(ARRAY[id, user_id]), '{{}}') FROM created) FROM batch
+"""
+_CREATE = """
+INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at, is_held_back)
+VALUES (%(user)s, %(kind)s, %(actor)s, %(post)s, now(), %(is_held_back)s) ON CONFLICT DO NOTHING RETURNING id
 """
 # Without mentioned followers, who get a notification of the mention.
 _WATCHERS = """
@@ -267,11 +273,17 @@ def _create(
     *,
     is_held_back: bool = False,
 ) -> None:
-    notification = Notification(
-        user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id, is_held_back=is_held_back
-    )
-    Notification.objects.bulk_create([notification], ignore_conflicts=True)
-    announce("notified", user_id=user_id)
+    values = {"user": user_id, "kind": kind.value, "actor": actor_id, "post": post_id}
+    with transaction.atomic():
+        created = rows_of(_CREATE, {**values, "is_held_back": is_held_back})
+        _tell_apps([pk for (pk,) in created])
+        announce("notified", user_id=user_id)
+
+
+def _tell_apps(notification_ids: Sequence[int]) -> None:
+    if notification_ids:
+        for tell in CREATED:
+            tell(notification_ids)
 
 
 def _delete(
@@ -292,9 +304,10 @@ def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> 
         "for_friends": post.visibility in _FOR_FRIENDS,
     }
     after, size = 0, BATCH_SIZE
-    with connection.cursor() as sql:
-        while size == BATCH_SIZE:
-            sql.execute(_CREATE_MANY.format(recipients=recipients), {**values, "after": after})
-            size, after, created_for = sql.fetchone() or (0, 0, [])
-            for user_id in created_for:
+    statement = _CREATE_MANY.format(recipients=recipients)
+    while size == BATCH_SIZE:
+        with transaction.atomic():
+            [(size, after, created)] = rows_of(statement, {**values, "after": after})
+            _tell_apps([pk for pk, _user_id in created])
+            for _pk, user_id in created:
                 announce("notified", user_id=user_id)

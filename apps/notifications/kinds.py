@@ -58,7 +58,7 @@ TOLD: dict[str, Told] = {
     ),
     # its line has a link to the requests
     NotificationKind.REQUEST: Told(
-        "follow_request", _("Somebody asks to follow you"), "user-plus", _("follow request")
+        "follow_request", _("Somebody asks to follow you"), "user-plus", _("asks to follow you")
     ),
     NotificationKind.MENTION: Told(
         "mention", _("Somebody mentions you"), "at-sign", _("mentioned you")

@@ -187,6 +187,9 @@ if (bell && "EventSource" in window) {
   setTimeout(async () => (await import(words.news)).listen({ bell, pill }), LISTEN_AFTER);
 }
 
+// What the device does while no page is open, where the site has it.
+if (words.device && bell) setTimeout(async () => (await import(words.device)).begin(), LISTEN_AFTER);
+
 // Who listens need not ask.
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (!pill?.dataset.listening || event.target !== pill) return;
@@ -452,6 +455,7 @@ strip.className = "end-of-list";
 strip.textContent = words.offline;
 
 function reach() {
+  if (document.querySelector("[data-kept]")) return navigator.onLine && location.reload(); // it says so itself
   if (navigator.onLine) strip.remove();
   else document.getElementById("main")?.prepend(strip);
 }

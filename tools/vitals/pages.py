@@ -50,6 +50,8 @@ PAGES = (
     Page("reply", "timeline/compose.html", "/compose?reply_to={post}"),
     Page("quote", "timeline/compose.html", "/compose?quote={post}"),
     Page("edit", "timeline/edit.html", "/posts/{own_post}/edit"),
+    Page("redraft", "timeline/redraft.html", "/posts/{own_post}/redraft"),
+    Page("offline", "push/offline.html", "/offline"),
     Page("delete", "timeline/delete.html", "/posts/{own_post}/delete"),
     Page("scheduled", "timeline/scheduled.html", "/scheduled"),
     Page("drafts", "timeline/drafts.html", "/drafts"),
@@ -106,6 +108,7 @@ PAGES = (
     Page("settings-appearance", "accounts/settings_appearance.html", "/settings/appearance"),
     Page("settings-reading", "accounts/settings_reading.html", "/settings/reading"),
     Page("settings-notifications", "notifications/settings.html", "/settings/notifications"),
+    Page("settings-push", "push/settings.html", "/settings/push"),
     Page("settings-writing", "accounts/settings_writing.html", "/settings/writing"),
     Page("settings-privacy", "graph/privacy.html", "/settings/privacy"),
     Page("settings-promotions", "promotions/settings.html", "/settings/promotions"),
@@ -164,6 +167,7 @@ ELSEWHERE = {
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once
     "translation/page.html",  # where a service translates
+    "digest/end.html",  # at the signed address of a mail
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip
 

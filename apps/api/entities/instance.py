@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.addresses import absolute, picture_address
 from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
-from apps.api.hooks import TRANSLATES
+from apps.api.hooks import TRANSLATES, vapid_key
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.sizes import MAX_PIXELS
 from apps.media.video import AUDIO_TYPES, MAX_FRAME_RATE, VIDEO_TYPES, is_available
@@ -85,7 +85,7 @@ class InstanceUrlsJson(TypedDict):
 
 
 class VapidJson(TypedDict):
-    """The key for web push, which this site does not support."""
+    """The key of web push; empty where the site does not do it."""
 
     public_key: str
 
@@ -255,7 +255,7 @@ def instance_json(people: int) -> InstanceJson:
                 "privacy_policy": absolute("/about"),
                 "terms_of_service": None,
             },
-            "vapid": {"public_key": ""},
+            "vapid": {"public_key": vapid_key()},
             **_limits(),
             "translation": {"enabled": any(is_on() for is_on in TRANSLATES)},
         },

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from apps.addresses import absolute
 from apps.api.entities.base import Input, Uri
+from apps.api.hooks import vapid_key
 from apps.oauth.actions import SCOPES_DEFAULT
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.scopes import OFFERED
@@ -38,7 +39,7 @@ def application_json(application: Application) -> ApplicationJson:
         "scopes": application.scopes.split(),
         "redirect_uri": "\n".join(addresses),
         "redirect_uris": addresses,
-        "vapid_key": "",
+        "vapid_key": vapid_key(),
     }
 
 

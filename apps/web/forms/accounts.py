@@ -29,7 +29,7 @@ from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
 from apps.privacy.models import ImportKind
-from apps.scopes import ALL
+from apps.scopes import ALL, OFFERED
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
@@ -328,16 +328,23 @@ class ResetForm(PasswordResetForm):
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
 
 
+def _token_scopes() -> list[tuple[str, Any]]:
+    """What tokens are offered for; web push is an optional app."""
+    texts = [
+        ("read", _("Read everything in your account")),
+        ("write", _("Post, like, follow and change your account")),
+        ("follow", _("Follow, mute and block people")),
+        ("push", _("Tell you on your device what happens")),
+        ("profile", _("See who you are")),
+    ]
+    return [(name, text) for name, text in texts if name in OFFERED]
+
+
 class TokenForm(forms.Form):
     name = _text(_("What is it for?"), maximum=60, autocomplete="off")
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
-        choices=[
-            ("read", _("Read everything in your account")),
-            ("write", _("Post, like, follow and change your account")),
-            ("follow", _("Follow, mute and block people")),
-            ("profile", _("See who you are")),
-        ],
+        choices=_token_scopes,
         initial=ALL.split(),
         widget=forms.CheckboxSelectMultiple,
     )
