@@ -180,7 +180,7 @@ OTHERS = {
     "settings/export/<int:export_id>/archive.zip", "settings/export/<str:name>",
     "settings/import/<int:import_id>", "settings/import/<int:import_id>/report.csv",
     "settings/filters/<int:filter_id>/delete",
-    "settings/notifications", "settings/privacy", "settings/profile", "settings/promotions", "settings/reading",
+    "settings", "settings/notifications", "settings/privacy", "settings/profile", "settings/promotions", "settings/reading",
     "settings/security", "settings/security/app", "settings/security/app/code", "settings/security/app/remove",
     "settings/security/codes", "settings/security/passkeys", "settings/security/passkeys/<int:passkey_id>/remove",
     "settings/writing", "welcome", "welcome/post", "welcome/topics",

@@ -33,7 +33,7 @@ from apps.timeline.pipeline.hooks import PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.web import urls
 from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
-from apps.web.templatetags.settings_tags import settings_tabs
+from apps.web.templatetags.settings_tags import settings_groups
 from feedsite.templates import load_all
 from django.contrib import admin
 
@@ -60,7 +60,7 @@ print("delivered", *(follow_up.__name__ for follow_up in DELIVERED))
 print("pushed", *(write.__name__ for write in PUSHED))
 print("stored", *(stored.page.__module__ for stored in STORED_TIMELINES))
 print("periodic", *settings.CELERY_BEAT_SCHEDULE)
-print("settings", *settings_tabs())
+print("settings", *(entry.key for group in settings_groups() for entry in group.entries))
 print("inserts", *(insert.place for insert in INSERTS))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))

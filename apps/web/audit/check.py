@@ -18,7 +18,7 @@ MAX_PAGES = 10  # one after the other by themselves; further ones by a link
 @login_required
 def check(request: AuthenticatedRequest) -> HttpResponse:
     """The page with its button, and with `page` the result of one page; htmx asks for the next by itself."""
-    context: dict[str, Any] = {"here": "home", "hide_compose_button": True}
+    context: dict[str, Any] = {"here": "home"}
     if number := request.GET.get("page"):
         cursor = Cursor.from_query({"max_id": request.GET.get("max_id", "")})
         context["number"] = int(number) if number.isdecimal() and len(number) < 6 else 1

@@ -39,7 +39,7 @@ def search(request: SiteRequest) -> HttpResponse:
         context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
         return render(request, "search/_live_results.html", context)
     return render(
-        request, "search/search.html", {"here": "search", "hide_compose_button": True, **context}
+        request, "search/search.html", {"here": "search", **context}
     )
 
 
@@ -47,7 +47,7 @@ def search(request: SiteRequest) -> HttpResponse:
 def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
     """Trending posts or tags, or people to follow: one tab of three."""
     viewer = viewer_of(request)
-    context: dict[str, Any] = {"tab": tab, "here": "explore", "hide_compose_button": True}
+    context: dict[str, Any] = {"tab": tab, "here": "explore"}
     if tab == "posts":
         context["posts"] = trending_posts(viewer, limit=MANY)
     elif tab == "tags":
