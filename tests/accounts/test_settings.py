@@ -10,6 +10,7 @@ from tests.support.cases import each
 pytestmark = pytest.mark.django_db
 ENTRY = re.compile(r'<li><a href="(/settings/[\w/]+)"( aria-current="page")?>.*?<b>([^<]+)</b>')
 TITLE = re.compile(r"<title>([^<]+)</title>")
+SWITCH = r'<label class="switch"><span>([^<]+)</span><input type="checkbox"[^>]*role="switch"'
 HEADING = re.compile(r"<h1>([^<]+)</h1>")
 
 
@@ -75,7 +76,10 @@ def test_only_members_have_settings(page_of):
 
 
 def test_an_optional_app_adds_an_entry_with_nothing_but_its_name_and_place(alice, page_of, monkeypatch):  # fmt: skip
-    monkeypatch.setattr("apps.web.templatetags.settings_tags.SETTINGS", [SettingsTab("import", "Added", after="filters")])  # fmt: skip
+    monkeypatch.setattr(
+        "apps.web.templatetags.settings_tags.SETTINGS",
+        [SettingsTab("import", "Added", after="filters")],
+    )
     names = [name for _address, _current, name in entries(page_of(alice).get("/settings").text)]
     assert names[names.index("Filters") + 1] == "Added"
 
@@ -84,7 +88,7 @@ def test_an_optional_app_adds_an_entry_with_nothing_but_its_name_and_place(alice
                   "/settings/notifications", "/settings/promotions", "/settings/filters"])  # fmt: skip
 def test_choices_between_yes_and_no_are_switches_with_names(alice, page_of, address):
     page = page_of(alice).get(address).text
-    switches = re.findall(r'<label class="switch"><span>([^<]+)</span><input type="checkbox"[^>]*role="switch"', page)  # fmt: skip
+    switches = re.findall(SWITCH, page)
     assert switches
     assert page.count('role="switch"') == len(switches)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import connection
 
+from apps.accounts.models import User
 from apps.events.live import announce
 from apps.graph.models import Mute
 from apps.graph.queries import exact_relations
@@ -68,8 +69,10 @@ def add_post(post_id: int) -> None:
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
     """Those among users who do not follow an author to whom the author is a stranger: a conversation is a request then.
 
-    Who has written to the author, or wants to be told what the author does, knows them.
+    Who has written to the author, or wants to be told what the author does, knows them. Staff are strangers to nobody.
     """
+    if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
+        return set()
     permitting = NotificationPermission.objects.filter(user__in=user_ids, actor=author_id)
     strange_to = set(user_ids) - set(permitting.values_list("user_id", flat=True))
     if not strange_to:

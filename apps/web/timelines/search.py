@@ -38,9 +38,7 @@ def search(request: SiteRequest) -> HttpResponse:
     if request.htmx:
         context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
         return render(request, "search/_live_results.html", context)
-    return render(
-        request, "search/search.html", {"here": "search", **context}
-    )
+    return render(request, "search/search.html", {"here": "search", **context})
 
 
 @require_safe
