@@ -43,7 +43,8 @@ def page(report) -> str:
 
 
 def press(browser, report, act, reason="") -> str:
-    return browser.post(page(report), {"act": act, "reason": reason}, follow=True).text
+    answer = browser.post(page(report), {"act": act, "reason": reason}, follow=True)
+    return str(answer.text)
 
 
 def on_record():

@@ -3,6 +3,7 @@
 import re
 from collections import namedtuple
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.contrib import admin
@@ -26,7 +27,7 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.fixture(autouse=True)
 def room(monkeypatch):
     """A disk with room, whatever the machine of the tests has."""
-    monkeypatch.setattr(staff_home.shutil, "disk_usage", lambda _folder: Usage(100, 40, 60))
+    monkeypatch.setattr("shutil.disk_usage", lambda _folder: Usage(100, 40, 60))
 
 
 @pytest.fixture(autouse=True)
@@ -87,11 +88,11 @@ def test_late_deliveries_broken_servers_and_full_disks(chief, healthy, monkeypat
         "redis": {"ok": False, "error": "does not answer"},
         "deliveries": {"ok": False, "error": "told above"},
     }
-    node = namedtuple("Node", "name")("main-1")
-    health = namedtuple("Health", "is_well error")(is_well=False, error="refused")
-    status = namedtuple("Status", "node health title")(node, health, "Main, slot 1")
+    node = SimpleNamespace(name="main-1")
+    health = SimpleNamespace(is_well=False, error="refused")
+    status = SimpleNamespace(node=node, health=health)
     monkeypatch.setattr(staff_home, "node_statuses", lambda _topology: [status])
-    monkeypatch.setattr(staff_home.shutil, "disk_usage", lambda _folder: Usage(100, 95, 5))
+    monkeypatch.setattr("shutil.disk_usage", lambda _folder: Usage(100, 95, 5))
     found = lines(chief)
     assert all(bad for bad, _text in found)
     texts = [text for _bad, text in found]
