@@ -185,6 +185,7 @@ OTHERS = {
     "settings/security", "settings/security/app", "settings/security/app/code", "settings/security/app/remove",
     "settings/security/codes", "settings/security/passkeys", "settings/security/passkeys/<int:passkey_id>/remove",
     "settings/writing", "welcome", "welcome/post", "welcome/topics",
+    "accounts",  # at most five of one browser
     # one thing, a number, or always empty
     "@<str:handle>/card",
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",

@@ -14,6 +14,7 @@ from apps.web.account import (
     second_factor,
     settings,
     sign_up,
+    switching,
     welcome,
 )
 from apps.web.audit import as_of, check, explain
@@ -147,6 +148,9 @@ urlpatterns: list[URLPattern] = [
     path("login/passkey", second_factor.passkey_login, name="passkey_login"),
     path("login/passkey/options", second_factor.passkey_options, name="passkey_options"),
     path("logout", auth.log_out, name="logout"),
+    path("accounts", switching.accounts, name="accounts"),
+    path("accounts/add", switching.add, name="account_add"),
+    path("accounts/<str:handle>/switch", switching.switch, name="account_switch"),
     path("password/change", auth.password_change, name="password_change"),
     path("password/reset", auth.password_reset, name="password_reset"),
     path(

@@ -100,7 +100,8 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
         "explore",
         "explore/tags", "explore/people", "welcome/people", "tags")),
     ("page of an account", "/@vauthor", (
-        "/followers", "/following", "/friends", "/report", "/block", "/mute", "/languages")),
+        "/followers", "/following", "/friends", "/report", "/block", "/mute", "/languages",
+        "/groups", "/card")),
     ("page of explain", "/explain", ("", "/@vauthor", "/@vauthor/as-of?as_of={now}")),
 )  # fmt: skip
 _FOR_ANYBODY = (
@@ -280,6 +281,9 @@ ELSEWHERE: dict[str, str] = {
             "password/reset",
             "password/reset/<str:uidb64>/<str:token>",
             "settings/account",
+            "accounts",
+            "accounts/add",
+            "accounts/<str:handle>/switch",
             "settings/sessions/<int:login_id>/end",
             "settings/appearance",
             "settings/writing",

@@ -6,6 +6,8 @@ from functools import partial
 from importlib import import_module
 
 from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.http import HttpRequest
@@ -107,8 +109,22 @@ def forget_login(request: HttpRequest, user: User) -> None:
     announce("tokens_ended", user_id=user.pk)
 
 
+def session_with(key: str | None) -> SessionBase:
+    """The session with a key, which may have ended; a new one for None."""
+    store: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    return store
+
+
+def user_of_session(key: str) -> User | None:
+    """Who is logged in with a session, as a request with it would say; None when it has ended."""
+    request = HttpRequest()
+    request.session = session_with(key)
+    user = get_user(request)
+    return user if isinstance(user, User) else None
+
+
 def _delete_session(key: str) -> None:
-    import_module(settings.SESSION_ENGINE).SessionStore(key).delete()
+    session_with(key).delete()
 
 
 def device_of(user_agent: str) -> str:

@@ -32,6 +32,7 @@ from apps.http.requests import (
 )
 from apps.http.verification import begin_login, clear_pending_login
 from apps.throttling import SITE, Origin, begin_guess, check_rate_limit
+from apps.web.account.switching import go_on_as_another
 from apps.web.forms.accounts import LoginForm, NewPasswordForm, ResetForm, render_form
 
 
@@ -58,7 +59,9 @@ def log_in(request: SiteRequest) -> HttpResponseBase:
 @require_POST
 def log_out(request: SiteRequest) -> HttpResponseBase:
     logout(request)
-    return SeeOther("/")
+    response = SeeOther("/")
+    go_on_as_another(request, response)
+    return response
 
 
 class PasswordChange(auth.PasswordChangeView):
