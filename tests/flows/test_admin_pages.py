@@ -76,11 +76,12 @@ def test_axe_finds_nothing(pages, transactional_db, visit, theme):
     make_staff(superuser=True, handle="boss")
     with visit() as page:
         log_in(page, "boss")
-        page.emulate_media(color_scheme=theme)
+        tab = page.context.new_page()  # axe-core's own styles are refused there, as they should be
+        tab.emulate_media(color_scheme=theme)
         for address in pages:
-            page.goto(address)
-            page.evaluate(AXE_SCRIPT)
-            assert page.evaluate(AXE) == [], address
+            tab.goto(address)
+            tab.evaluate(AXE_SCRIPT)
+            assert tab.evaluate(AXE) == [], address
 
 
 def test_titles_are_free_and_lists_fit(pages, transactional_db, visit):
