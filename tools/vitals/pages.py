@@ -100,7 +100,7 @@ PAGES = (
     Page("report", "moderation/report.html", "/@{author}/report?post={post}"),
     Page("requests", "graph/requests.html", "/follow_requests"),
     Page("settings", "accounts/settings_index.html", "/settings"),
-    Page("settings-found", "accounts/settings_index.html", "/settings?q=password"),
+    Page("settings-search", "accounts/settings_index.html", "/settings?q=password"),
     Page("settings-none", "accounts/settings_index.html", "/settings?q=qqqzzzqqq"),
     Page("settings-profile", "accounts/settings_profile.html", "/settings/profile"),
     Page("settings-account", "accounts/settings_account.html", "/settings/account"),
