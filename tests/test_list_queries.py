@@ -13,6 +13,7 @@ from django.urls import resolve, reverse
 from django.utils import timezone
 
 from apps.operations.models import CacheNode
+from apps.previews.cache import LOCAL
 from apps.search.suggestions import CARD_CACHE
 from feedcache import stats
 from feedcache.structures import bloom
@@ -111,6 +112,7 @@ LISTS = {
     "/likes": "Post {n}",
     "/compose": "Circle {n}",
     "/scheduled": "Later {n}",
+    "/drafts": "Begun {n}",
     "/@reader": "Mine {n}",
     "/@reader/with_replies": "Mine {n}",
     "/@reader/media": "Own picture {n}",
@@ -175,7 +177,8 @@ OTHERS = {
     # forms and settings of one's own account
     "@<str:handle>/block", "@<str:handle>/languages", "@<str:handle>/mute", "@<str:handle>/report",
     "feeds/<int:feed_id>/delete", "feeds/<int:feed_id>/edit", "lists/<int:group_id>/delete", "pictures/<int:number>",
-    "posts/<post:post_id>/delete", "posts/<post:post_id>/edit", "scheduled/<int:number>/edit", "settings/appearance",
+    "posts/<post:post_id>/delete", "posts/<post:post_id>/edit", "posts/<post:post_id>/redraft",
+    "scheduled/<int:number>/edit", "settings/appearance",
     "settings/circles/<int:group_id>/delete", "settings/delete", "settings/email", "settings/export",
     "settings/export/<int:export_id>/archive.zip", "settings/export/<str:name>",
     "settings/import/<int:import_id>", "settings/import/<int:import_id>/report.csv",
@@ -187,7 +190,7 @@ OTHERS = {
     "settings/writing", "welcome", "welcome/post", "welcome/topics",
     "accounts",  # at most five of one browser
     # one thing, a number, or always empty
-    "@<str:handle>/card",
+    "@<str:handle>/card", "@<str:handle>/<post:post_id>/translation", "api/v1/instance/translation_languages",
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",
     "@<str:handle>/<post:post_id>/receipt", "api/v1/accounts", "api/v1/accounts/<int:account_id>",
     "api/v1/accounts/<int:account_id>/featured_tags", "api/v1/accounts/lookup", "api/v1/accounts/verify_credentials",
@@ -254,6 +257,7 @@ def many(ids):
 def test_a_list_costs_the_same_whatever_its_length(page_of, api_of, case, settings):
     """Of users and of staff in one test: to make the rows takes as long as half of the asking."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
+    settings.LINK_PREVIEWS = True
     rows, staff, of_one = Rows(), make_staff(superuser=True), {}
     for count in (1, ROWS):
         rows.grow(count)
@@ -266,6 +270,7 @@ def test_a_list_costs_the_same_whatever_its_length(page_of, api_of, case, settin
                 ask = staff_api
             with case(address=address, rows=count):
                 CARD_CACHE.clear()
+                LOCAL.clear()
                 if address in WARM:
                     ask.get(address.format(**places))
                 spent, answer = cost(ask, address.format(**places))

@@ -20,7 +20,7 @@ FOR_MEMBERS = [
     "/notifications/mentions", "/bookmarks", "/settings", "/settings/profile", "/settings/account",
     "/settings/appearance",
     "/settings/circles",
-    "/settings/writing", "/likes", "/scheduled", "/conversations",
+    "/settings/writing", "/likes", "/scheduled", "/drafts", "/conversations",
     "/password/change", "/@alice/block",
 ]  # fmt: skip
 MACHINERY = re.compile(r"\{\{|\{%|\bNone\b|style=|onclick=|javascript:")

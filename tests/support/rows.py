@@ -25,6 +25,7 @@ from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
+from apps.posts.saved import save_draft
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag
@@ -92,7 +93,7 @@ class Rows:
         joined = create_group(Circle, fan, name=f"Joined {n}")
         add_members(Circle, fan, joined.pk, [reader.pk])
         deliver()
-        like_post(fan, publish(friend, f"Friend {n}").pk)
+        like_post(fan, publish(friend, f"Friend {n} https://example.com/{n}").pk)
         publish(listed, f"Left out {n}", visibility="followers")
         publish(stranger, f"@reader Request {n}", visibility="mentioned")
         publish(self.nag, f"@reader Nag {n}", visibility="mentioned")
@@ -121,6 +122,7 @@ class Rows:
         like_post(reader, post)
         bookmark_post(reader, post)
         schedule_post(reader, Draft(body=f"Later {n}"), timezone.now() + timedelta(hours=n))
+        save_draft(reader, {"body": f"Begun {n}"}, [])
         file_report(reader, self.fans[-1], category="spam", comment=f"Report {n}")
 
     def _add_settings(self, n: int) -> None:

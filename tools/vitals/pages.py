@@ -52,6 +52,7 @@ PAGES = (
     Page("edit", "timeline/edit.html", "/posts/{own_post}/edit"),
     Page("delete", "timeline/delete.html", "/posts/{own_post}/delete"),
     Page("scheduled", "timeline/scheduled.html", "/scheduled"),
+    Page("drafts", "timeline/drafts.html", "/drafts"),
     Page("history", "timeline/history.html", "/@{viewer}/{own_post}/history"),
     Page("reactions", "timeline/reactions.html", "/@{author}/{post}/likes"),
     Page("reposts", "timeline/reactions.html", "/@{author}/{post}/reposts"),
@@ -165,6 +166,7 @@ ELSEWHERE = {
     "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once
+    "translation/page.html",  # where a service translates
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip
 
