@@ -126,6 +126,7 @@ MIDDLEWARE = [
     "apps.http.authentication.SessionUserMiddleware",
     "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
     "feedsite.middleware.locale.UserLocaleMiddleware",
+    "apps.http.staff_zone.StaffZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

@@ -186,6 +186,7 @@ OTHERS = {
     "settings/filters/<int:filter_id>/delete",
     "settings/notifications", "settings/privacy", "settings/profile", "settings/promotions", "settings/push",
     "settings/reading",
+    "settings",
     "settings/security", "settings/security/app", "settings/security/app/code", "settings/security/app/remove",
     "settings/security/codes", "settings/security/passkeys", "settings/security/passkeys/<int:passkey_id>/remove",
     "settings/writing", "welcome", "welcome/post", "welcome/topics",

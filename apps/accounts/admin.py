@@ -176,7 +176,8 @@ class UserAdmin(StaffList, DjangoUserAdmin):
                            "second_factor")}),
         (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
         (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
-        (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
+        (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions"),
+                                       "classes": ("collapse",)}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
     read_only = (

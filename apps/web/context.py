@@ -33,7 +33,6 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "behind": behind(),
         "is_slow": has_open_breaker(),
         "here": "",  # the entry of the navigation
-        "hide_compose_button": False,
         "return_url": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "theme": viewer.theme if viewer else _theme_of(request),
     }

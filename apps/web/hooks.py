@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from django.urls import reverse
+
 from apps.accounts.models import User
 from apps.events.hooks import Hook
 
@@ -25,11 +27,20 @@ class Tab(NamedTuple):
 
 
 class SettingsTab(NamedTuple):
-    """An entry of the settings' menu below the tab `after`. The URL of its page is named `settings_` and the `key`."""
+    """An entry of the list of settings, behind the one with the key `after` and in its group.
+
+    The URL of its page is named `settings_` and the `key`; `about` says in one line what is there.
+    """
 
     key: str
     name: "StrOrPromise"
-    after: str
+    after: str = ""
+    icon: str = "settings"
+    about: "StrOrPromise" = ""
+
+    @property
+    def url(self) -> str:
+        return reverse(f"settings_{self.key}")
 
 
 class Insert(NamedTuple):

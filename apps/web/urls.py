@@ -163,6 +163,7 @@ urlpatterns: list[URLPattern] = [
     ),
     path("settings/email", email.pending, name="email_pending"),
     path("email/confirm/<str:token>", email.confirm, name="email_confirm"),
+    path("settings", settings.index, name="settings"),
     path("settings/profile", settings.profile, name="settings_profile"),
     path("settings/account", settings.account, name="settings_account"),
     path("settings/security", second_factor.security, name="settings_security"),
@@ -324,6 +325,6 @@ urlpatterns: list[URLPattern] = [
     path("settings/import/<int:import_id>", moving.report, name="import_report"),
     path("settings/import/<int:import_id>/undo", moving.undo, name="import_undo"),
     path("settings/import/<int:import_id>/report.csv", moving.report_file, name="import_file"),
-    path("settings/delete", personal_data.delete, name="delete_account"),
+    path("settings/delete", personal_data.delete, name="settings_delete"),
     path("account-deleted", personal_data.deleted, name="account_deleted"),
 ]

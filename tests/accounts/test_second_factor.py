@@ -577,6 +577,11 @@ class TestWherePasskeysWork:
         here = page_of(alice).get(SECURITY, headers={"Host": "localhost"}).text
         assert 'href="/settings/security/passkeys"' in here
 
+    def test_only_staff_read_that_passkeys_do_not_work_here(self, alice, page_of):
+        assert "asskey" not in re.sub("<small>.*?</small>", "", page_of(alice).get(SECURITY).text)
+        staff = page_of(make_staff()).get(SECURITY).text
+        assert "do not work at this address" in staff
+
     @each(
         "answer", ["", "[]", "{}", "nonsense", '{"id": 1}', '{"id": "a", "rawId": "a", "response": {}}', "[" * 20_000,
                    ('{"id": "AA", "rawId": "AA", "type": "public-key", "response": {"clientDataJSON": "AA",'

@@ -36,7 +36,7 @@ from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.scopes import OFFERED
 from apps.web import urls
 from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
-from apps.web.templatetags.settings_tags import settings_tabs
+from apps.web.templatetags.settings_tags import settings_groups
 from feedsite.templates import load_all
 from django.contrib import admin
 
@@ -63,7 +63,7 @@ print("delivered", *(follow_up.__name__ for follow_up in DELIVERED))
 print("pushed", *(write.__name__ for write in PUSHED))
 print("stored", *(stored.page.__module__ for stored in STORED_TIMELINES))
 print("periodic", *settings.CELERY_BEAT_SCHEDULE)
-print("settings", *settings_tabs())
+print("settings", *(entry.key for group in settings_groups() for entry in group.entries))
 print("inserts", *(insert.place for insert in INSERTS))
 print("notified", *(tell.__module__ for tell in CREATED))
 print("vapid", *(key.__module__ for key in VAPID_KEY))

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import connection
 
+from apps.accounts.models import User
 from apps.events.live import announce
 from apps.graph.models import Mute
 from apps.graph.queries import exact_relations
@@ -71,7 +72,10 @@ def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
     """The users among these to whom an author is a stranger: for them the conversation is a request.
 
     Users know an author whom they follow, to whom they have written, or of whom they want to be notified.
+    Staff are strangers to nobody.
     """
+    if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
+        return set()
     permitting = NotificationPermission.objects.filter(user__in=user_ids, actor=author_id)
     strange_to = set(user_ids) - set(permitting.values_list("user_id", flat=True))
     if not strange_to:

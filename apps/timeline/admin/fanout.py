@@ -82,6 +82,7 @@ class ChunkState(admin.SimpleListFilter):
 
 class ChunkInline(admin.TabularInline):
     model = FanoutChunk
+    template = "admin/rows.html"
     extra = 0
     can_delete = False
     fields = readonly_fields = (

@@ -80,7 +80,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
     view = PasswordChange.as_view(
         template_name="accounts/password_change.html",
         success_url="/settings/account",
-        extra_context={"here": "settings", "tab": "account", "hide_compose_button": True},
+        extra_context={"here": "settings", "tab": "account"},
     )
     response = view(request)
     if response.status_code == HttpResponseRedirect.status_code:

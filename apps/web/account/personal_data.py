@@ -102,7 +102,7 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
         else:
             logout(request)
             return SeeOther(reverse("account_deleted"))
-    return render_settings(request, "privacy/delete.html", "account", {"form": form}, form)
+    return render_settings(request, "privacy/delete.html", "delete", {"form": form}, form)
 
 
 @require_safe

@@ -26,7 +26,6 @@ def accounts(request: AuthenticatedRequest) -> HttpResponseBase:
         "others": others.values(),
         "is_full": len(others) >= MAX_OTHERS,
         "here": "settings",
-        "hide_compose_button": True,
     }
     return render(request, "accounts/accounts.html", context)
 

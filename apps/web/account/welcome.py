@@ -100,7 +100,7 @@ def follow_everybody(request: AuthenticatedRequest, pack_id: int) -> HttpRespons
 @require_safe
 @login_required
 def first_post(request: AuthenticatedRequest) -> HttpResponse:
-    return _step(request, 4, hide_compose_button=True, **home_composer_context(request.user))
+    return _step(request, 4, **home_composer_context(request.user))
 
 
 def _topics() -> list[str]:

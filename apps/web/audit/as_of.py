@@ -33,7 +33,7 @@ def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
 def _past_page(
     request: AuthenticatedRequest, reader: User, context: dict[str, Any]
 ) -> HttpResponse:
-    context |= {"here": "home", "hide_compose_button": True, "begins": history_begins()}
+    context |= {"here": "home", "begins": history_begins()}
     if text := request.GET.get("as_of"):
         check_rate_limit("past", str(request.user.pk))
         moment = parse_moment(text, "as_of")

@@ -18,7 +18,7 @@ MAX_PAGES = 10  # checked automatically, one after the other; further ones by a 
 @login_required
 def check(request: AuthenticatedRequest) -> HttpResponse:
     """The page with its button; with `page`, the result of one page, after which htmx requests the next one."""
-    context: dict[str, Any] = {"here": "home", "hide_compose_button": True}
+    context: dict[str, Any] = {"here": "home"}
     if number := request.GET.get("page"):
         cursor = Cursor.from_query({"max_id": request.GET.get("max_id", "")})
         context["number"] = int(number) if number.isdecimal() and len(number) < 6 else 1

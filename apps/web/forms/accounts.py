@@ -35,6 +35,7 @@ from apps.throttling import Origin, check_rate_limit
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
 HANDLES_MAX_CHARACTERS = 2000
+SWITCH = {"role": "switch"}
 AS_TYPED: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
 
 
@@ -63,8 +64,8 @@ def render_settings(
     context: dict[str, Any],
     *shown_forms: forms.BaseForm,
 ) -> HttpResponse:
-    """A page under settings; `tab` is its entry in the menu (`settings_tags.settings_tabs`)."""
-    context = {"here": "settings", "tab": tab, "hide_compose_button": True, **context}
+    """A page of the settings; `tab` is its entry in their list (`settings_tags`), empty for the list itself."""
+    context = {"here": "settings", "tab": tab, **context}
     return render_form(request, template, context, *shown_forms)
 
 
@@ -81,6 +82,13 @@ def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.Ch
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(
         label=label, strip=False, max_length=4096, help_text=help_text, widget=widget
+    )
+
+
+def switch(label: Any, *, initial: bool = False) -> forms.BooleanField:
+    """A choice between yes and no."""
+    return forms.BooleanField(
+        label=label, required=False, initial=initial, widget=forms.CheckboxInput(SWITCH)
     )
 
 
@@ -242,7 +250,7 @@ class ProfileForm(IntroductionForm):
         help_text=_("Up to four, each a name and a value: Web: https://example.org"),
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
-    is_bot = forms.BooleanField(label=_("This account is a program"), required=False)
+    is_bot = switch(_("This account is a program"))
     remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
 
     def clean_lines(self) -> list[tuple[str, str]]:
@@ -266,15 +274,9 @@ class WritingForm(forms.Form):
     post_visibility = forms.ChoiceField(
         label=_("New posts are for"), choices=PostVisibility.choices, widget=forms.RadioSelect
     )
-    post_sensitive = forms.BooleanField(
-        label=_("Hide my pictures until somebody wants to see them"), required=False
-    )
-    asks_for_alt = forms.BooleanField(
-        label=_("Ask me when a picture has no description"), required=False
-    )
-    sends_on_enter = forms.BooleanField(
-        label=_("Enter sends a message; Shift and Enter begin a new line"), required=False
-    )
+    post_sensitive = switch(_("Hide my pictures until somebody wants to see them"))
+    asks_for_alt = switch(_("Ask me when a picture has no description"))
+    sends_on_enter = switch(_("Enter sends a message; Shift and Enter begin a new line"))
     keys = forms.ChoiceField(
         label=_("Keyboard shortcuts"), choices=Keys.choices, widget=forms.RadioSelect
     )
@@ -284,18 +286,10 @@ class ReadingForm(forms.Form):
     density = forms.ChoiceField(
         label=_("Room of a post"), choices=Density.choices, widget=forms.RadioSelect
     )
-    loads_by_button = forms.BooleanField(
-        label=_("Load more posts by a button, not by themselves"), required=False
-    )
-    hides_read = forms.BooleanField(
-        label=_("Hide on my home page what I have read"), required=False
-    )
-    hides_replies = forms.BooleanField(
-        label=_("On my home page, hide replies to people I do not follow"), required=False
-    )
-    groups_reposts = forms.BooleanField(
-        label=_("On my home page, show reposts of the same post as one"), required=False
-    )
+    loads_by_button = switch(_("Load more posts by a button, not by themselves"))
+    hides_read = switch(_("Hide on my home page what I have read"))
+    hides_replies = switch(_("On my home page, hide replies to people I do not follow"))
+    groups_reposts = switch(_("On my home page, show reposts of the same post as one"))
 
 
 class EmailForm(forms.Form):

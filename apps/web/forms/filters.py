@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.filters.actions import FilterChange, KeywordChange
 from apps.filters.models import TITLE_MAX_CHARACTERS, Filter, FilterAction, FilterContext
+from apps.web.forms.accounts import switch
 
 DAY = 24 * 3600
 KEEP_EXPIRY = "keep"
@@ -30,7 +31,7 @@ class FilterForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
-    whole_word = forms.BooleanField(label=_("Whole words only"), required=False, initial=True)
+    whole_word = switch(_("Whole words only"), initial=True)
     places = forms.MultipleChoiceField(
         label=_("Where"),
         choices=FilterContext.choices,

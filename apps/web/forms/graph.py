@@ -9,7 +9,7 @@ from django.utils.translation import pgettext_lazy
 
 from apps.graph.models import Circle, Group, RepliesPolicy, UserList
 from apps.languages import WRITTEN
-from apps.web.forms.accounts import HandlesField
+from apps.web.forms.accounts import HandlesField, switch
 
 
 def _name_field(kind: type[Group], label: Any) -> forms.CharField:
@@ -39,14 +39,12 @@ class CircleMembersForm(forms.Form):
 
 
 class PrivacyForm(forms.Form):
-    is_locked = forms.BooleanField(label=_("Ask me before anybody follows me"), required=False)
-    hides_activity = forms.BooleanField(
-        label=_("Keep what I like, repost and follow off the activity pages of others"),
-        required=False,
+    is_locked = switch(_("Ask me before anybody follows me"))
+    hides_activity = switch(
+        _("Keep what I like, repost and follow off the activity pages of others")
     )
-    tells_seen = forms.BooleanField(
-        label=_("Tell people that I have seen their messages, and tell me who has seen mine"),
-        required=False,
+    tells_seen = switch(
+        _("Tell people that I have seen their messages, and tell me who has seen mine")
     )
 
 

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.notifications.kinds import TOLD
 from apps.notifications.models import Treatment
+from apps.web.forms.accounts import SWITCH
 
 VERDICTS = [
     (Treatment.ACCEPT.value, _("Show them")),
@@ -38,5 +39,5 @@ class KindsForm(forms.Form):
         label=_("Tell me when"),
         choices=[(str(kind), told.setting) for kind, told in TOLD.items()],
         required=False,
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs=SWITCH),
     )

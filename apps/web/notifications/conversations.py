@@ -70,7 +70,6 @@ def leave(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
             "conversation": conversation,
             "back": f"/conversations/{number}",
             "here": "messages",
-            "hide_compose_button": True,
         }
         return render(request, "notifications/conversations/leave.html", context)
     actions.leave_conversation(request.user, number)

@@ -91,7 +91,6 @@ def _talk(
         "is_newest": cursor.max_id is None,
         "seen": last.id if last else talk.item.id,
         "here": "messages",
-        "hide_compose_button": True,
         **_box(form, pictures),
     }
     template = "conversation.html"
@@ -127,7 +126,6 @@ def new(request: AuthenticatedRequest) -> HttpResponseBase:
         "people": people,
         "maximum": actions.MAX_PEOPLE - 1,
         "here": "messages",
-        "hide_compose_button": True,
         **_box(form, pictures),
     }
     name = "_found" if request.htmx else "new"

@@ -143,7 +143,7 @@ def delete(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpRe
     """Delete a group, after a question."""
     group = own_group(pages.kind, request.user, group_id)
     if request.method != "POST":
-        context = {"group": group, "back": pages.address_of(group_id), "hide_compose_button": True}
+        context = {"group": group, "back": pages.address_of(group_id)}
         return render(request, f"graph/groups/{pages.name}_delete.html", context)
     delete_group(pages.kind, request.user, group_id)
     messages.success(request, _("Deleted."))
@@ -182,7 +182,7 @@ def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         there = _ids_with(pages, request.user, other)
         groups = groups_of(pages.kind, request.user)
         boxes[f"{pages.name}s"] = [(group, group.pk in there) for group in groups]
-    context = {"person": other, **boxes, "hide_compose_button": True}
+    context = {"person": other, **boxes}
     return render(request, "graph/groups/person.html", context)
 
 
@@ -224,5 +224,5 @@ def _render(
     context: dict[str, Any],
     *shown: forms.Form,
 ) -> HttpResponse:
-    context = {**context, **pages.context, "pages": pages, "hide_compose_button": True}
+    context = {**context, **pages.context, "pages": pages}
     return render_form(request, f"graph/groups/{template}.html", context, *shown)

@@ -130,7 +130,7 @@ def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         return render(
             request,
             "graph/block.html",
-            {"person": other, "back": back, "hide_compose_button": True},
+            {"person": other, "back": back},
         )
     block_user(request.user, other)
     if back.startswith(f"{other.url}/"):  # a post of theirs, which is not shown any more
@@ -151,7 +151,7 @@ def blocked(request: AuthenticatedRequest) -> HttpResponseBase:
     page = blocked_page(request.user, Cursor.from_query(request.GET))
     rows = [(person, None) for person in page.items]
     context = {"page": page, "rows": rows, "verb": "unblock"}
-    return render_settings(request, "graph/blocks_and_mutes.html", "privacy", context)
+    return render_settings(request, "graph/blocks_and_mutes.html", "blocks", context)
 
 
 @require_safe
@@ -159,7 +159,7 @@ def blocked(request: AuthenticatedRequest) -> HttpResponseBase:
 def muted(request: AuthenticatedRequest) -> HttpResponseBase:
     page = muted_page(request.user, Cursor.from_query(request.GET))
     context = {"page": page, "rows": page.items, "verb": "unmute"}
-    return render_settings(request, "graph/blocks_and_mutes.html", "privacy", context)
+    return render_settings(request, "graph/blocks_and_mutes.html", "mutes", context)
 
 
 @require_safe
@@ -189,7 +189,7 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         if form.is_valid():
             mute_user(request.user, other, **form.terms())
             return _done(request, _("@%(handle)s is muted.") % {"handle": other.handle}, back)
-    context = {"person": other, "back": back, "form": form, "hide_compose_button": True}
+    context = {"person": other, "back": back, "form": form}
     return render_form(request, "graph/mute.html", context, form)
 
 
@@ -217,5 +217,5 @@ def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         follow_user(request.user, other, languages=form.cleaned_data["languages"])
         messages.success(request, _("Saved."))
         return SeeOther(other.url)
-    context = {"person": other, "form": form, "hide_compose_button": True}
+    context = {"person": other, "form": form}
     return render_form(request, "graph/languages.html", context, form)

@@ -38,7 +38,6 @@ def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         "form": form,
         "back": back,
         "post_ids": post_ids,
-        "hide_compose_button": True,
     }
     return render_form(request, "moderation/report.html", context, form)
 

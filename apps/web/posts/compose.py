@@ -334,7 +334,6 @@ def composer(
     context: dict[str, Any] = {
         "parent": parent,
         "quoted": quoted,
-        "hide_compose_button": True,
         "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
         "draft_key": request.POST.get("draft") or _draft_key(form),

@@ -59,7 +59,7 @@ SHORTCUTS = (
     Shortcut(("g n",), "/notifications", _("Go to notifications")),
     Shortcut(("g b",), "/bookmarks", _("Go to bookmarks")),
     Shortcut(("g p",), PROFILE, _("Go to your profile")),
-    Shortcut(("g s",), "/settings/profile", _("Go to settings")),
+    Shortcut(("g s",), "/settings", _("Go to settings")),
     Shortcut(("Esc",), "", _("Close what is open")),
     Shortcut(("?",), "help", _("This list")),
 )

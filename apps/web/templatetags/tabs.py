@@ -16,6 +16,7 @@ _CORE = (
     Tab(10, "following", "/", pgettext_lazy("tab", "Following")),
     Tab(20, "public", reverse_lazy("public"), _("Square")),
     Tab(60, "lists", reverse_lazy("lists"), _("Lists"), is_in_menu=True),
+    Tab(65, "bookmarks", reverse_lazy("bookmarks"), _("Bookmarks"), is_in_menu=True),
     Tab(70, "tags", reverse_lazy("tags"), _("Tags"), is_in_menu=True),
 )
 

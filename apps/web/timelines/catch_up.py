@@ -28,6 +28,5 @@ def catch_up(request: AuthenticatedRequest) -> HttpResponse:
         "days": timeline.MAX_DAYS,
         **unread._asdict(),
         "here": "home",
-        "hide_compose_button": True,
     }
     return render(request, "timeline/catch_up.html", context)

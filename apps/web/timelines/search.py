@@ -38,16 +38,14 @@ def search(request: SiteRequest) -> HttpResponse:
     if request.htmx:
         context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
         return render(request, "search/_live_results.html", context)
-    return render(
-        request, "search/search.html", {"here": "search", "hide_compose_button": True, **context}
-    )
+    return render(request, "search/search.html", {"here": "search", **context})
 
 
 @require_safe
 def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
     """One of three tabs: trending posts, trending tags, or people to follow."""
     viewer = viewer_of(request)
-    context: dict[str, Any] = {"tab": tab, "here": "explore", "hide_compose_button": True}
+    context: dict[str, Any] = {"tab": tab, "here": "explore"}
     if tab == "posts":
         context["posts"] = trending_posts(viewer, limit=MANY)
     elif tab == "tags":

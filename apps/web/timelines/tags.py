@@ -47,7 +47,6 @@ def tags(request: AuthenticatedRequest) -> HttpResponse:
     trending = trending_tags(maximum=MAX_TRENDING)
     context = {
         "here": "explore",
-        "hide_compose_button": True,
         "page": followed_page(request.user, Cursor.from_query(request.GET)),
         "trending": tag_usages(trending, request.user, are_in_use=True),
     }
