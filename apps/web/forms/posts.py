@@ -63,7 +63,12 @@ class EditForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea(
-            attrs={"rows": 1, "dir": "auto", "placeholder": _("What is happening?")}
+            attrs={
+                "rows": 1,
+                "dir": "auto",
+                "placeholder": _("What is happening?"),
+                "data-suggest": "text",
+            }
         ),
     )
     content_warning = forms.CharField(
@@ -73,6 +78,7 @@ class EditForm(forms.Form):
                 "maxlength": CONTENT_WARNING_MAX_CHARACTERS,
                 "dir": "auto",
                 "placeholder": _("What should people know before?"),
+                "data-suggest": "text",
             }
         ),
     )
