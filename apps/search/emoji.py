@@ -45,7 +45,9 @@ def emoji_beginning(text: str, *, maximum: int) -> list[Emoji]:
         found = (term != wanted, where)
         best[place] = min(found, best.get(place, found))
     names = table.emoji.get(get_language() or "", table.emoji[DEFAULT_LANGUAGE])
-    return [names[place] for place in sorted(best, key=lambda place: (best[place], place))[:maximum]]
+    return [
+        names[place] for place in sorted(best, key=lambda place: (best[place], place))[:maximum]
+    ]
 
 
 @cache

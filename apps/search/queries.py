@@ -145,11 +145,15 @@ FROM (
             FROM graph_followee o
             JOIN accounts_user k ON k.id = o.followee_id
             LEFT JOIN search_personentry e ON e.user_id = o.followee_id
-            WHERE o.owner_id = %(viewer)s AND (%(is_handle)s AND k.handle LIKE %(prefix)s OR e.words @@ %(query)s::tsquery)
+            WHERE o.owner_id = %(viewer)s
+                AND (%(is_handle)s AND k.handle LIKE %(prefix)s OR e.words @@ %(query)s::tsquery)
             LIMIT %(limit)s
         )
         UNION ALL
-        (SELECT id, false FROM accounts_user WHERE handle LIKE %(prefix)s AND %(is_handle)s ORDER BY handle LIMIT %(limit)s)
+        (
+            SELECT id, false FROM accounts_user WHERE handle LIKE %(prefix)s AND %(is_handle)s
+            ORDER BY handle LIMIT %(limit)s
+        )
         UNION ALL
         (SELECT user_id, false FROM search_personentry WHERE words @@ %(query)s::tsquery LIMIT %(limit)s)
         UNION ALL

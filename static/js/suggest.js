@@ -36,12 +36,12 @@ export function attach(target, sheet) {
   target.addEventListener("input", ({ isComposing }) => isComposing || wait(target));
   target.addEventListener("compositionend", () => wait(target));
   target.addEventListener("keydown", press, true);
-  for (const name of ["pointerdown", "blur"]) target.addEventListener(name, close);
+  for (const name of ["compositionstart", "pointerdown", "blur"]) target.addEventListener(name, close);
 }
 
-// Inside of a dialog, which makes everything else inert.
+// Inside of a dialog, which makes everything else inert; else with what the page is about.
 function hold(target) {
-  const home = target.closest("dialog") ?? document.body;
+  const home = target.closest("dialog") ?? document.getElementById("main");
   if (list.parentNode !== home) home.append(list, told);
 }
 

@@ -153,7 +153,8 @@ def _of_words() -> Iterator[Surface]:
     for path in ("/api/v2/search?q={mark}", "/api/v2/search?q=t{mark}&type=hashtags", "/api/v1/tags/t{mark}",
                  "/api/v1/timelines/tag/t{mark}"):  # fmt: skip
         yield Surface(path, "word")
-    for path in ("/search?q={mark}", "/search?q=t{mark}&type=hashtags", "/suggest?q=%23t{mark}", "/tags/t{mark}"):  # fmt: skip
+    for path in ("/search?q={mark}", "/search?q=t{mark}&type=hashtags", "/suggest?q=%23t{mark}",
+                 "/tags/t{mark}"):  # fmt: skip
         yield Surface(path, "page of a word")
     for ending in ("atom", "rss", "json"):
         yield Surface(f"/tags/t{{mark}}.{ending}", "feed of a word", anybody=True)
