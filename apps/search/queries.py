@@ -151,7 +151,7 @@ FROM (
         )
         UNION ALL
         (
-            SELECT id, false FROM accounts_user WHERE handle LIKE %(prefix)s AND %(is_handle)s
+            SELECT id, false FROM accounts_user WHERE %(is_handle)s AND handle >= %(handle)s AND handle < %(end)s
             ORDER BY handle LIMIT %(limit)s
         )
         UNION ALL
@@ -189,6 +189,7 @@ def search_people(
     values: dict[str, Any] = {
         "prefix": handle.replace("_", r"\_") + "%",
         "handle": handle,
+        "end": handle + "{",  # comes after all characters of handles; a range is read in order, and no further
         "is_handle": bool(handle),
         "guesses": len(handle) >= MIN_GUESSED,
         "query": words,

@@ -37,6 +37,7 @@ export function attach(target, sheet) {
   target.addEventListener("compositionend", () => wait(target));
   target.addEventListener("keydown", press, true);
   for (const name of ["compositionstart", "pointerdown", "blur"]) target.addEventListener(name, close);
+  if (target.value !== target.defaultValue) wait(target); // somebody who types fast
 }
 
 // Inside of a dialog, which makes everything else inert; else with what the page is about.
