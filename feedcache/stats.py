@@ -15,6 +15,7 @@ from contextvars import ContextVar
 HIT, MISS, NEGATIVE, GARBAGE, STALE = "hit", "miss", "negative", "garbage", "stale"
 ERROR = "error"  # of a tier: it was skipped, or did not answer
 CALL, REQUESTS = "call:", "requests:"  # before the names of backends and of classes of interfaces
+OUTGOING = "outgoing:"  # before the names of what asks other sites
 CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
 SLOW, REFUSED = "slow", "refused"  # of requests
 

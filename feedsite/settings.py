@@ -41,10 +41,12 @@ POSSIBLE_APPS = [
     "apps.aggregate",
     "apps.console",
     "apps.feeds",
+    "apps.previews",
     "apps.promotions",
     "apps.ranking",
     "apps.second_level",
     "apps.syndication",
+    "apps.translation",
 ]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 env.refuse("TIMELINE_SECOND_LEVEL", "name apps.second_level in OPTIONAL_APPS, or leave it out.")
@@ -408,6 +410,7 @@ RATE_LIMITS = {
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # while somebody types, per account
+    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # what the service is asked, per account
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
     "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
@@ -429,6 +432,11 @@ RATE_LIMITS = {
 POST_MAX_CHARACTERS = 500
 # A font file for preview images; without one Noto Sans CJK, if it is installed.
 CARD_FONT = env.str("CARD_FONT", "")
+# Pages that posts link to are fetched and shown as previews (apps.previews).
+LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
+# A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: nothing does.
+TRANSLATE_URL = env.str("TRANSLATE_URL", "")
+TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 # Video and sound (`apps.media.video`).
 FFMPEG = env.str("FFMPEG", "")  # a name or a path; else the distribution's, else the one of a wheel
@@ -533,6 +541,8 @@ CELERY_TASK_ROUTES = {
     "apps.privacy.tasks.sweep": {"queue": "sweep"},
     "apps.posts.tasks.sweep_transcodes": {"queue": "sweep"},
     "apps.posts.tasks.transcode": {"queue": "media"},
+    "apps.previews.tasks.fetch": {"queue": "media"},
+    "apps.previews.tasks.sweep": {"queue": "sweep"},
     "apps.ranking.tasks.score_delivered": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_backfill": {"queue": "fanout_bulk"},
@@ -552,6 +562,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.posts.tasks.end_polls": 5,
     "apps.posts.tasks.maintain_counts": 5,
     "apps.posts.tasks.sweep_transcodes": 5,
+    "apps.previews.tasks.sweep": 5,
     "apps.privacy.tasks.sweep": 5,
     "apps.promotions.tasks.apply_time": 5,
     "apps.timeline.tasks.maintain_policies": 5,
@@ -579,6 +590,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.events.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
+    "apps.previews.tasks.purge": 3600,
     "apps.promotions.tasks.purge_impressions": 3600,
     "apps.ranking.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,

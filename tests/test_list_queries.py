@@ -13,6 +13,7 @@ from django.urls import resolve, reverse
 from django.utils import timezone
 
 from apps.operations.models import CacheNode
+from apps.previews.cache import LOCAL
 from apps.search.suggestions import CARD_CACHE
 from feedcache import stats
 from feedcache.structures import bloom
@@ -189,7 +190,7 @@ OTHERS = {
     "settings/writing", "welcome", "welcome/post", "welcome/topics",
     "accounts",  # at most five of one browser
     # one thing, a number, or always empty
-    "@<str:handle>/card",
+    "@<str:handle>/card", "@<str:handle>/<post:post_id>/translation", "api/v1/instance/translation_languages",
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",
     "@<str:handle>/<post:post_id>/receipt", "api/v1/accounts", "api/v1/accounts/<int:account_id>",
     "api/v1/accounts/<int:account_id>/featured_tags", "api/v1/accounts/lookup", "api/v1/accounts/verify_credentials",
@@ -256,6 +257,7 @@ def many(ids):
 def test_a_list_costs_the_same_whatever_its_length(page_of, api_of, case, settings):
     """Of users and of staff in one test: to make the rows takes as long as half of the asking."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
+    settings.LINK_PREVIEWS = True
     rows, staff, of_one = Rows(), make_staff(superuser=True), {}
     for count in (1, ROWS):
         rows.grow(count)
@@ -268,6 +270,7 @@ def test_a_list_costs_the_same_whatever_its_length(page_of, api_of, case, settin
                 ask = staff_api
             with case(address=address, rows=count):
                 CARD_CACHE.clear()
+                LOCAL.clear()
                 if address in WARM:
                     ask.get(address.format(**places))
                 spent, answer = cost(ask, address.format(**places))

@@ -19,6 +19,8 @@ class StatusField(NamedTuple):
 
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
+MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's below /api/v1/
+TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts are translated now
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s: what shows statuses loads them
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()  # after a page for a viewer's program
 

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.api.hooks import ENDPOINTS
+from apps.api.hooks import ENDPOINTS, MASTODON_ENDPOINTS
 from apps.api.views import (
     accounts,
     filters,
@@ -133,6 +133,7 @@ v1: list[URLPattern] = [
     # oauth
     path("apps", oauth.applications),
     path("apps/verify_credentials", oauth.verify_application),
+    *urlpatterns_of(MASTODON_ENDPOINTS),
 ]
 
 v2: list[URLPattern] = [

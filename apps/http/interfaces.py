@@ -38,6 +38,7 @@ CORE = frozenset({
 REST = (
     "admin/",
     "api/v1/apps",
+    "api/v1/statuses/<int:status_id>/translate",  # waits for a service
     "api/x/",
     "oauth/authorize",
     "ranked/",

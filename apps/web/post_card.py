@@ -20,7 +20,7 @@ from apps.engagement.marks import ViewerFlags
 from apps.engagement.queries import PollResult
 from apps.posts.content.post import PostContent
 from apps.posts.models import Counts
-from apps.timeline.pipeline.items import FeedItem, Promotion
+from apps.timeline.pipeline.items import FeedItem, LinkPreview, Promotion
 from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 
@@ -76,6 +76,7 @@ class CardItem(NamedTuple):
     quoted: QuotedPost | None
     lost_quote: bool
     poll: PollResult | None
+    preview: LinkPreview | None
     poll_is_over: bool
     shows_votes: bool
     can_repost: bool
@@ -192,6 +193,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
         else None,
         lost_quote=item.lost_quote,
         poll=item.poll,
+        preview=item.preview,
         poll_is_over=item.poll_is_over,
         shows_votes=item.shows_votes,
         can_repost=item.can_repost,

@@ -107,7 +107,15 @@ class _Counted(Collector):
         reads = CounterMetricFamily(
             "feedsite_cache_reads", "Keys asked of the caches, by class of data or tier.", labels=["cache", "outcome"]
         )  # fmt: skip
+        outgoing = CounterMetricFamily(
+            "feedsite_outgoing_requests",
+            "What other sites were asked for.",
+            labels=["for", "outcome"],
+        )
         for (subject, outcome), number in sorted(self._counts.items()):
-            if not subject.startswith((stats.CALL, stats.REQUESTS)):
+            if subject.startswith(stats.OUTGOING):
+                outgoing.add_metric([subject.removeprefix(stats.OUTGOING), outcome], number)
+            elif not subject.startswith((stats.CALL, stats.REQUESTS)):
                 reads.add_metric([subject, outcome], number)
         yield reads
+        yield outgoing

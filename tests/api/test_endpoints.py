@@ -31,6 +31,7 @@ from apps.posts.models import Post
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.pictures import picture
+from tests.translation.libretranslate import Service
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -138,6 +139,8 @@ ENDPOINTS = [
                   "unmute")),
     ("POST", "x/statuses/<int:status_id>/react/<str:name>", True),
     ("POST", "x/statuses/<int:status_id>/unreact", True),
+    ("POST", "statuses/<int:status_id>/translate", True),
+    ("GET", "instance/translation_languages", False),
     *(("GET", f"statuses/<int:status_id>/{what}", False) for what in ("history", "favourited_by", "reblogged_by",
                                                                       "quotes")),
     ("GET", "statuses/<int:status_id>/source", True),
@@ -425,8 +428,18 @@ def told(address, reader, actor):
     return None
 
 
+@pytest.fixture
+def translates(settings):
+    """The site names a service that translates."""
+    with Service().running() as service:
+        settings.TRANSLATE_URL = service.url
+        yield
+
+
 @pytest.mark.long
-def test_a_trailing_slash_is_the_same_address_without_a_redirect(alice, bob, api_of, case):
+def test_a_trailing_slash_is_the_same_address_without_a_redirect(
+    alice, bob, api_of, case, translates
+):
     for method, address, _needs_token in ENDPOINTS:
         with case(method=method, address=address):
             people = user_by_id(alice.pk), user_by_id(bob.pk)

@@ -19,9 +19,10 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
-from apps.api.hooks import SHOWN
+from apps.api.hooks import SHOWN, TRANSLATES
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
+from apps.media.hooks import SERVED_FOLDERS
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
 from apps.web.templatetags.tabs import menu_tabs, own_tabs_of, with_tabs_of_everybody
@@ -29,7 +30,7 @@ from apps.audit.comparison.cached import caches
 from apps.audit.hooks import NOTES, SECTIONS
 from apps.timeline.fanout.hooks import DELIVERED, PUSHED
 from apps.timeline.sources.hooks import STORED_TIMELINES
-from apps.timeline.pipeline.hooks import PROMOTERS
+from apps.timeline.pipeline.hooks import LINK_PREVIEWS, PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.web import urls
 from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
@@ -64,6 +65,9 @@ print("settings", *settings_tabs())
 print("inserts", *(insert.place for insert in INSERTS))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
+print("served", *(folder.name for folder in SERVED_FOLDERS))
+print("translates", *(is_on.__module__ for is_on in TRANSLATES))
+print("link_previews", *(ask.__module__ for ask in LINK_PREVIEWS))
 print("virtual_follows", *(one.table for one in VIRTUAL_FOLLOWS))
 print("seeding", *SEEDING)
 print("events", *EVENTS)
@@ -87,10 +91,12 @@ ALL = (
     "apps.aggregate",
     "apps.console",
     "apps.feeds",
+    "apps.previews",
     "apps.promotions",
     "apps.ranking",
     "apps.second_level",
     "apps.syndication",
+    "apps.translation",
 )
 FORMS = ("atom", "rss", "json")
 FEEDS_FOR_READERS = [f"@<str:handle>/feeds/<str:slug>.{form}" for form in FORMS]
@@ -122,6 +128,15 @@ ADDED = {
         "archive": ["feeds.jsonl"],
         "erasure": ["feeds"],
         "admin": ["feeds.Feed"],
+    },
+    "apps.previews": {
+        "link_previews": ["apps.previews.queries"],
+        "served": ["previews/"],
+        "subscribers": [
+            f"apps.previews.handlers.{name}" for name in ("ask_for_preview", "withdraw_preview")
+        ],
+        "periodic": ["apps.previews.tasks.sweep", "apps.previews.tasks.purge"],
+        "admin": ["previews.Preview"],
     },
     "apps.promotions": {
         "words": ["promot"],  # of the schema
@@ -196,6 +211,15 @@ ADDED = {
         ],
         "forms": ["Atom", "RSS", "JSON"],
         "drawn": ["/card.png"],
+    },
+    "apps.translation": {
+        "translates": ["apps.translation.apps"],
+        "endpoints": [
+            "/api/v1/instance/translation_languages",
+            "/api/v1/statuses/{status_id}/translate",
+        ],
+        "pages": ["@<str:handle>/<post:post_id>/translation"],
+        "inserts": ["below_text"],
     },
 }
 

@@ -8,7 +8,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.graph.actions import block_user, follow_user
 from apps.graph.queries import relations
-from tests.support.factories import make_user
+from tests.support.factories import make_user, publish
 
 HTMX = {"HX-Request": "true"}
 
@@ -179,3 +179,11 @@ def test_many_are_said_to_be_more(alice, carol, friends, page_of, monkeypatch):
         follow_user(friend, alice)
     line = line_of(page_of(carol).get("/@alice").text)
     assert line == "Followed by Dora, Emil and 1+ other you follow"
+
+
+def test_a_block_from_a_post_s_page_leads_to_its_author(alice, bob, page_of):
+    post = publish(alice, "Rude.")
+    browser = page_of(bob)
+    answer = browser.post(f"/@alice/block?next=/@alice/{post.pk}", {"next": f"/@alice/{post.pk}"})
+    assert answer["Location"] == "/@alice"
+    assert browser.get("/@alice").status_code == 200

@@ -35,6 +35,7 @@ _CHANGING = (
     re.compile(r"(put together in )\d+"),
     re.compile(r'(<svg class="bar").*?</svg>', re.DOTALL),  # how long each stage took
     re.compile(r'(<ul class="times coloured">).*?</ul>', re.DOTALL),
+    re.compile(r"(<time [^>]*>)[^<]*"),  # an age; the moment itself is in the attribute
     re.compile(r"(<(?:updated|lastBuildDate)>)[^<]*"),  # of an empty feed: now
 )
 _HEADERS_NOT_COMPARED = {

@@ -101,7 +101,8 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
         "explore",
         "explore/tags", "explore/people", "welcome/people", "tags")),
     ("page of an account", "/@vauthor", (
-        "/followers", "/following", "/friends", "/report", "/block", "/mute", "/languages")),
+        "/followers", "/following", "/friends", "/report", "/block", "/mute", "/languages",
+        "/groups", "/card")),
     ("page of explain", "/explain", ("", "/@vauthor", "/@vauthor/as-of?as_of={now}")),
 )  # fmt: skip
 _FOR_ANYBODY = (
@@ -254,8 +255,13 @@ ELSEWHERE: dict[str, str] = {
             "api/schema",
             "api/docs",
             "api/v1/custom_emojis",
+            "api/v1/instance/translation_languages",
         ),
         _PLAIN,
+    ),
+    **dict.fromkeys(
+        ("@<str:handle>/<post:post_id>/translation", "api/v1/statuses/<int:status_id>/translate"),
+        "asks a service; who may: tests/translation/test_translation.py",
     ),
     **dict.fromkeys(
         (
@@ -283,6 +289,9 @@ ELSEWHERE: dict[str, str] = {
             "password/reset",
             "password/reset/<str:uidb64>/<str:token>",
             "settings/account",
+            "accounts",
+            "accounts/add",
+            "accounts/<str:handle>/switch",
             "settings/sessions/<int:login_id>/end",
             "settings/appearance",
             "settings/writing",

@@ -92,7 +92,7 @@ class Rows:
         joined = create_group(Circle, fan, name=f"Joined {n}")
         add_members(Circle, fan, joined.pk, [reader.pk])
         deliver()
-        like_post(fan, publish(friend, f"Friend {n}").pk)
+        like_post(fan, publish(friend, f"Friend {n} https://example.com/{n}").pk)
         publish(listed, f"Left out {n}", visibility="followers")
         publish(stranger, f"@reader Request {n}", visibility="mentioned")
         publish(self.nag, f"@reader Nag {n}", visibility="mentioned")

@@ -37,6 +37,8 @@ SETTINGS = {
     "AUDIT_SAMPLE_RATE": "0",
     "CAMPAIGN_MIN_PEOPLE": "0",
     "PROMOTIONS_AFTER_DAYS": "0",
+    # Nothing that a test publishes leads to other people's servers.
+    "LINK_PREVIEWS": "0",
     # A busy machine is no dead server: tests that need one stop it.
     "REDIS_TIMEOUT_SECONDS": "15",
     "MEMCACHED_TIMEOUT_SECONDS": "15",

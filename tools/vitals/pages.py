@@ -95,10 +95,13 @@ PAGES = (
     Page("block", "graph/block.html", "/@{author}/block"),
     Page("mute", "graph/mute.html", "/@{author}/mute"),
     Page("languages", "graph/languages.html", "/@{author}/languages"),
+    Page("groups-of-person", "graph/groups/person.html", "/@{author}/groups"),
+    Page("person-card", "graph/card.html", "/@{author}/card"),
     Page("report", "moderation/report.html", "/@{author}/report?post={post}"),
     Page("requests", "graph/requests.html", "/follow_requests"),
     Page("settings-profile", "accounts/settings_profile.html", "/settings/profile"),
     Page("settings-account", "accounts/settings_account.html", "/settings/account"),
+    Page("accounts", "accounts/accounts.html", "/accounts"),
     Page("settings-appearance", "accounts/settings_appearance.html", "/settings/appearance"),
     Page("settings-reading", "accounts/settings_reading.html", "/settings/reading"),
     Page("settings-notifications", "notifications/settings.html", "/settings/notifications"),
@@ -159,6 +162,7 @@ ELSEWHERE = {
     "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once
+    "translation/page.html",  # where a service translates
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.addresses import absolute, picture_address
 from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
+from apps.api.hooks import TRANSLATES
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.sizes import MAX_PIXELS
 from apps.media.video import AUDIO_TYPES, MAX_FRAME_RATE, VIDEO_TYPES, is_available
@@ -256,7 +257,7 @@ def instance_json(people: int) -> InstanceJson:
             },
             "vapid": {"public_key": ""},
             **_limits(),
-            "translation": {"enabled": False},
+            "translation": {"enabled": any(is_on() for is_on in TRANSLATES)},
         },
         "registrations": {
             "enabled": True,

@@ -37,7 +37,7 @@ from apps.posts.actions.drafts import (
 from apps.posts.content.post import Application, Picture, PostContent
 from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
 from apps.tags.names import tag_address
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
 MAX_VARIANTS = 8  # of a status that are cached as bytes
@@ -195,6 +195,54 @@ def poll_json(item: FeedItem) -> PollJson:
     }
 
 
+class PreviewCardJson(TypedDict):
+    """What is known of the page that a status links to. Only links: nothing of other sites is embedded."""
+
+    url: Uri
+    title: str
+    description: str
+    language: str | None
+    type: Literal["link"]
+    authors: list[Object]
+    author_name: str
+    author_url: str
+    provider_name: str
+    provider_url: str
+    html: str
+    width: int
+    height: int
+    image: Uri | None
+    image_description: str
+    embed_url: str
+    blurhash: str | None
+    published_at: DateTime | None
+
+
+def _preview_card(preview: LinkPreview | None) -> PreviewCardJson | None:
+    if preview is None:
+        return None
+    return {
+        "url": preview.url,
+        "title": preview.title,
+        "description": preview.description,
+        "language": None,
+        "type": "link",
+        "authors": [],
+        "author_name": preview.author_name,
+        "author_url": "",
+        "provider_name": preview.site_name,
+        "provider_url": "",
+        "html": "",
+        "width": preview.width,
+        "height": preview.height,
+        "image": absolute(preview.image) if preview.image else None,
+        "image_description": preview.image_alt,
+        "embed_url": "",
+        "blurhash": preview.blurhash or None,
+        "published_at": preview.published or None,
+    }
+
+
 class StatusMentionJson(TypedDict):
     """An account that a status names."""
 
@@ -296,7 +344,7 @@ class StatusJson(TypedDict):
     mentions: list[StatusMentionJson]
     tags: list[StatusTagJson]
     emojis: list[Object]
-    card: Object | None
+    card: PreviewCardJson | None
     poll: PollJson | None
     application: StatusApplicationJson | None
     replies_count: int
@@ -344,7 +392,7 @@ def status_json(item: FeedItem) -> StatusJson:
             {"name": tag, "url": absolute(tag_address(name))} for name, tag in content.tags.items()
         ],
         "emojis": [],
-        "card": None,
+        "card": _preview_card(original.preview),
         "poll": poll_json(original) if content.poll else None,
         "application": _application(content.application),
         "replies_count": counts.replies,
@@ -448,6 +496,7 @@ def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
         item.can_quote,
         item.reply_to_id,
         item.lost_quote,
+        item.preview,
         shared,
     )
 

@@ -14,6 +14,7 @@ from apps import shards
 from apps.accounts.models import User
 from apps.errors import Invalid, invalid
 from apps.media.addresses import is_restricted, new_name
+from apps.media.hooks import SERVED_FOLDERS
 from apps.media.video import explained
 from apps.posts.actions.drafts import NewPicture, PictureChange
 from apps.posts.actions.transcoding import sources_of
@@ -182,6 +183,9 @@ def is_served(name: str) -> bool:
 
     One indexed query for every file that is served: a picture disappears with its post, at once.
     """
+    for folder in SERVED_FOLDERS:
+        if name.startswith(folder.name):
+            return folder.serves(name)
     named = _CAPTIONS if name.endswith(CAPTIONS) else _FILE
     if name.startswith(ACCOUNT_FOLDERS) and named is _FILE:
         return bool(rows_of(_OF_ACCOUNT, {"name": name}))

@@ -1,14 +1,16 @@
-"""What optional apps add to home pages: posts that they promote, of accounts that the reader does not follow.
+"""What optional apps add to pages.
 
-The candidates come by virtual follows (`sources.virtual_follows`); which of them are on a page is asked at every read.
+To home pages posts that they promote, of accounts that the reader does not follow: the candidates come by virtual
+follows (`sources.virtual_follows`); which of them are on a page is asked at every read. To posts what is known of their
+links.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from apps.accounts.models import User
 from apps.events.hooks import Hook
 from apps.posts.content.post import PostContent
-from apps.timeline.pipeline.items import Promotion
+from apps.timeline.pipeline.items import LinkPreview, Promotion
 from feedcache.read_through import Batch
 
 # Takes an open post that no follow and no tag brings: the promotion that puts it on the page, or None.
@@ -16,3 +18,6 @@ PromotionOf = Callable[[PostContent], Promotion | None]
 
 # Called once a page, with the reader and the first batch, to queue reads in it; without a batch they are made later.
 PROMOTERS = Hook[Callable[[User, Batch | None], PromotionOf]]()
+
+# Called with all posts of a page: the previews to show, by the ids of posts.
+LINK_PREVIEWS = Hook[Callable[[Iterable[PostContent]], Mapping[int, LinkPreview]]](maximum=1)

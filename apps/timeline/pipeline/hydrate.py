@@ -4,7 +4,7 @@ Whether the viewer may see a post is decided in `apps.posts.queries`: blocks and
 posts by PostgreSQL at every read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -36,7 +36,8 @@ from apps.posts.queries import (
     reposted_ids,
     visible_posts,
 )
-from apps.timeline.pipeline.items import FeedItem
+from apps.timeline.pipeline.hooks import LINK_PREVIEWS
+from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from feedcache.ids import authors_of, possible_ids
 from feedcache.read_through import Batch
 
@@ -84,6 +85,7 @@ class _PageReads:
     reposted: AbstractSet[int] = frozenset()
     muted: AbstractSet[int] = frozenset()  # threads
     polls: dict[int, PollResult] = field(default_factory=dict)
+    previews: Mapping[int, LinkPreview] = field(default_factory=dict)
 
     def missing(self) -> tuple[set[int], set[int]]:
         """The ids of sources and parents of the posts on the page that were not requested yet."""
@@ -155,6 +157,8 @@ def hydrate_for(
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)
+    for previews_of in LINK_PREVIEWS:
+        reads.previews = previews_of(reads.visible.posts.values())
     reads.engaged.add(REPOST.flag, reads.reposted & reads.visible.posts.keys())
     items = [_item(reads, post_id) for post_id in post_ids]
     return Hydrated([item for item in items if item is not None], reads.visible.relations)
@@ -275,6 +279,7 @@ def _item(
         reply_to_id=post.reply_to_id if parent_author_id else None,
         reply_to_handle=parent_author.handle if parent_author else "",
         poll=reads.polls.get(post_id) if post.poll else None,
+        preview=reads.previews.get(post_id),
         follows_author=post.author_id in reads.visible.relations.following,
         mutes_author=post.author_id in reads.visible.relations.muting,
         circle_name=reads.visible.circles.get(post.circle_id, "") if post.circle_id else "",

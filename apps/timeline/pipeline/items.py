@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from django.utils import timezone
 
@@ -38,6 +39,29 @@ class Promotion(Protocol):
         """Why this viewer sees it, in plain words."""
 
 
+class LinkPreview(NamedTuple):
+    """What an optional app knows of the page that a post links to. Cards are cached by it.
+
+    `image` is a path, or empty; `published` a time in ISO 8601, or empty.
+    """
+
+    url: str
+    title: str = ""
+    description: str = ""
+    site_name: str = ""
+    author_name: str = ""
+    published: str = ""
+    image: str = ""
+    image_alt: str = ""
+    width: int = 0
+    height: int = 0
+    blurhash: str = ""
+
+    @property
+    def host(self) -> str:
+        return (urlsplit(self.url).hostname or "").removeprefix("www.")
+
+
 @dataclass(slots=True)
 class FeedItem:
     """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it.
@@ -56,6 +80,7 @@ class FeedItem:
     filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
     warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
     poll: PollResult | None = None
+    preview: LinkPreview | None = None
     follows_author: bool = False
     mutes_author: bool = False
     circle_name: str = ""  # empty for an author who has left the circle

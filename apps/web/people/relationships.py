@@ -133,6 +133,8 @@ def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
             {"person": other, "back": back, "hide_compose_button": True},
         )
     block_user(request.user, other)
+    if back.startswith(f"{other.url}/"):  # a post of theirs, which is not shown any more
+        back = other.url
     return _done(request, _("@%(handle)s is blocked.") % {"handle": other.handle}, back)
 
 

@@ -74,6 +74,7 @@ def test_prometheus_reads_what_all_processes_counted(client, settings):
                 ("requests:core", "slow"): 1, ("requests:core", "refused"): 2,
                 ("call:redis graph", "calls"): 10, ("call:redis graph", "microseconds"): 20_000,
                 ("call:redis graph", "failed"): 3, ("post", "hit"): 9, ("tier:l1", "miss"): 5,
+                ("outgoing:previews", "refused"): 7,
             }
         )  # fmt: skip
     answer = client.get(PATH, headers={"Authorization": f"Bearer {TOKEN}"})
@@ -93,6 +94,8 @@ def test_prometheus_reads_what_all_processes_counted(client, settings):
     assert found["feedsite_backend_calls_failed_total", "redis", "graph"] == 6
     assert found["feedsite_cache_reads_total", "post", "hit"] == 18
     assert found["feedsite_cache_reads_total", "tier:l1", "miss"] == 10
+    assert found["feedsite_outgoing_requests_total", "previews", "refused"] == 14
+    assert ("feedsite_cache_reads_total", "outgoing:previews", "refused") not in found
 
 
 def test_without_redis_there_are_no_figures_instead_of_zeros(client, settings):

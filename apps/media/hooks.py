@@ -1,0 +1,16 @@
+"""What optional apps add to the files that the site serves."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from apps.events.hooks import Hook
+
+
+class ServedFolder(NamedTuple):
+    """A folder of the storage, and whether a file in it is served now."""
+
+    name: str
+    serves: Callable[[str], bool]
+
+
+SERVED_FOLDERS = Hook[ServedFolder]()

@@ -1,0 +1,1 @@
+"""Previews of the pages that posts link to. Optional."""

@@ -1,0 +1,229 @@
+"""Asks for previews, fetches them in the background, and erases those that no post names any more."""
+
+import logging
+from collections.abc import Collection
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.events import leases
+from apps.events.actions import enqueue
+from apps.events.leases import State
+from apps.posts.cache import load_open
+from apps.previews.cache import forget
+from apps.previews.fetching import INTERNET, Network, Refused, Unreachable
+from apps.previews.making import page_at, picture_of
+from apps.previews.models import (
+    HOST_CHARACTERS,
+    REFUSAL_CHARACTERS,
+    Preview,
+    PreviewedPost,
+    PreviewHost,
+    key_of,
+    new_picture_name,
+)
+from apps.previews.queries import link_of
+from apps.sql import purge, rows_of
+from feedcache import stats
+
+logger = logging.getLogger(__name__)
+
+TASK = "apps.previews.tasks.fetch"
+COUNTED = f"{stats.OUTGOING}previews"
+FRESH, REFUSED_FOR = timedelta(days=7), timedelta(days=1)  # after that the next post asks again
+FETCH_LEASE = timedelta(minutes=2)  # of the row and of its hosts; longer than the task may take
+HOST_PAUSE = timedelta(seconds=2)
+HOST_KEPT = timedelta(days=1)
+CONCURRENCY = 2  # fetches at once
+SWEEP_LIMIT = 20
+SWEEP_SECONDS = 5.0  # its interval: a message that is not taken by then has a successor
+BATCH = 500
+
+_TAKE_TURN = """
+INSERT INTO previews_previewhost (name, free_at) VALUES (%(name)s, statement_timestamp() + %(lease)s)
+ON CONFLICT (name) DO UPDATE SET free_at = EXCLUDED.free_at
+WHERE previews_previewhost.free_at <= statement_timestamp() RETURNING name
+"""
+_ERASE = """
+DELETE FROM previews_preview WHERE id = ANY(%(ids)s)
+AND NOT EXISTS (SELECT FROM previews_previewedpost WHERE preview_id = previews_preview.id)
+RETURNING address, picture
+"""
+
+
+NOTHING_SHOWN: dict[str, Any] = {
+    **dict.fromkeys(("url", "title", "description", "site_name", "author_name"), ""),
+    **dict.fromkeys(("picture", "picture_alt", "blurhash", "refusal"), ""),
+    "published_at": None,
+    "width": 0,
+    "height": 0,
+}
+
+
+class Busy(Exception):
+    """Somebody asks this server just now, or did a moment ago."""
+
+
+def ask_for(post_id: int) -> None:
+    """Have the first link of a post fetched, unless that was done lately. Idempotent."""
+    content = load_open([post_id]).get(post_id)
+    address = link_of(content) if content else ""
+    if not address:
+        withdraw(post_id)
+        return
+    before = PreviewedPost.objects.filter(post_id=post_id).values_list("preview", flat=True).first()
+    with transaction.atomic():
+        preview, _is_new = Preview.objects.get_or_create(
+            key=key_of(address), defaults={"address": address}
+        )
+        PreviewedPost.objects.update_or_create(post_id=post_id, defaults={"preview": preview})
+        if _is_outdated(preview):
+            _begin_again([preview.pk])
+        transaction.on_commit(partial(enqueue, TASK, preview.pk))
+    if before is not None and before != preview.pk:
+        erase_unused([before])
+
+
+def _is_outdated(preview: Preview) -> bool:
+    kept = FRESH if preview.title and not preview.refusal else REFUSED_FOR
+    finished = preview.finished_at
+    return finished is not None and finished < timezone.now() - kept
+
+
+def withdraw(post_id: int) -> None:
+    """A post names no address any more, or is deleted. Idempotent."""
+    named = PreviewedPost.objects.filter(post_id=post_id)
+    ids = list(named.values_list("preview", flat=True))
+    named.delete()
+    erase_unused(ids)
+
+
+def erase_unused(preview_ids: Collection[int]) -> int:
+    """Erase those of these previews that no post names, with their pictures; how many."""
+    erased = rows_of(_ERASE, {"ids": list(preview_ids)}) if preview_ids else []
+    for address, picture in erased:
+        _forget(address, picture)
+    return len(erased)
+
+
+def erase(preview_ids: Collection[int]) -> int:
+    """Erase previews for staff. The posts stay, and show none until they are edited; how many."""
+    PreviewedPost.objects.filter(preview__in=preview_ids).delete()
+    return erase_unused(preview_ids)
+
+
+def fetch_again(preview_ids: Collection[int]) -> int:
+    """Fetch the pages once more, now; what is shown stays until then."""
+    number = _begin_again(preview_ids)
+    for preview_id in preview_ids:
+        enqueue(TASK, preview_id)
+    return number
+
+
+def _begin_again(preview_ids: Collection[int]) -> int:
+    ended = Preview.objects.filter(pk__in=preview_ids).exclude(state=State.PENDING)
+    return ended.update(state=State.PENDING, attempts=0, due_at=Now(), finished_at=None)
+
+
+def sweep() -> None:
+    """Enqueue what is due: the work takes too long for a sweeper."""
+    if not settings.LINK_PREVIEWS:
+        return
+    due = Preview.objects.filter(state=State.PENDING, due_at__lte=Now())
+    for preview_id in due.order_by("due_at").values_list("pk", flat=True)[:SWEEP_LIMIT]:
+        enqueue(TASK, preview_id, expires=SWEEP_SECONDS)
+
+
+def purge_unused() -> None:
+    """Erase what a lost race has left, and forget hosts that nobody asks."""
+    unused = Preview.objects.filter(posts=None, created_at__lt=Now() - HOST_KEPT)
+    erase_unused(list(unused.values_list("pk", flat=True)[:BATCH]))
+    purge(PreviewHost.objects.filter(free_at__lt=Now() - HOST_KEPT).order_by("free_at"))
+
+
+def run_due(*, limit: int, only: list[int] | None = None, network: Network = INTERNET) -> int:
+    """Fetch the pages of previews that are due, up to `CONCURRENCY` at once; the number claimed."""
+    if not settings.LINK_PREVIEWS:
+        return 0
+    running = Preview.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
+    free = CONCURRENCY - running.count()
+    rows = leases.claim(Preview, limit=min(limit, free), only=only) if free > 0 else []
+    for row in rows:
+        _run(row, network)
+    return len(rows)
+
+
+def _run(row: Preview, network: Network) -> None:
+    """Not by `leases.run`: that a page does not answer is no error of ours."""
+    taken: set[str] = set()
+    try:
+        _fetch(row, taken, network)
+        outcome = "shown"
+    except Refused as error:
+        _write(row, refusal=str(error)[:REFUSAL_CHARACTERS])
+        outcome = "refused"
+    except Busy:
+        leases.postpone(row)
+        outcome = "postponed"
+    except Unreachable as error:
+        leases.fail(row, error)
+        outcome = "failed"
+    except Exception as error:
+        logger.exception("the preview of %s failed, attempt %s", row, row.attempts)
+        leases.fail(row, error)
+        outcome = "failed"
+    finally:
+        PreviewHost.objects.filter(name__in=taken).update(free_at=Now() + HOST_PAUSE)
+    stats.count(COUNTED, {outcome: 1})
+
+
+def _fetch(row: Preview, taken: set[str], network: Network) -> None:
+    def take_turn(host: str) -> None:
+        name = host[:HOST_CHARACTERS]
+        if name not in taken:
+            if not rows_of(_TAKE_TURN, {"name": name, "lease": FETCH_LEASE}):
+                raise Busy
+            taken.add(name)
+
+    Preview.objects.filter(pk=row.pk, attempts=row.attempts).update(due_at=Now() + FETCH_LEASE)
+    page = page_at(row.address, take_turn=take_turn, network=network)
+    picture = picture_of(page, take_turn=take_turn, network=network)
+    values: dict[str, Any] = {
+        "url": page.url,
+        "title": page.title,
+        "description": page.description,
+        "site_name": page.site_name,
+        "author_name": page.author_name,
+        "published_at": page.published_at,
+    }
+    if picture:
+        values |= {
+            "picture": default_storage.save(new_picture_name(), ContentFile(picture.data)),
+            "picture_alt": page.picture_alt,
+            "width": picture.width,
+            "height": picture.height,
+            "blurhash": picture.blurhash,
+        }
+    _write(row, **values)
+
+
+def _write(row: Preview, **values: Any) -> None:
+    """Replace what is shown, unless the row was erased or taken over meanwhile."""
+    claimed = Preview.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
+    done = {"state": State.DONE, "finished_at": Now(), "last_error": ""}
+    is_written = claimed.update(**{**NOTHING_SHOWN, **values, **done})
+    _forget(row.address, row.picture if is_written else values.get("picture", ""))
+
+
+def _forget(address: str, picture: str) -> None:
+    """After a commit: show no more what was shown, and delete its picture."""
+    forget(address)
+    if picture:
+        default_storage.delete(picture)

@@ -1,0 +1,19 @@
+"""The previews app. Optional."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class PreviewsConfig(AppConfig):
+    name = "apps.previews"
+    verbose_name = _("link previews")
+
+    def ready(self) -> None:
+        """Adds what cards show of the pages that posts link to, with their pictures."""
+        from apps.media.hooks import SERVED_FOLDERS, ServedFolder  # noqa: PLC0415 -- needs the models
+        from apps.previews.models import FOLDER  # noqa: PLC0415 -- needs the models
+        from apps.previews.queries import previews_of, serves  # noqa: PLC0415 -- needs the models
+        from apps.timeline.pipeline.hooks import LINK_PREVIEWS  # noqa: PLC0415 -- needs the models
+
+        LINK_PREVIEWS.add(previews_of)
+        SERVED_FOLDERS.add(ServedFolder(FOLDER, serves))

@@ -1,0 +1,121 @@
+"""Previews in the caches: in Memcached by address, and for a minute in every process, so that a page waits for neither.
+
+A change is announced to all processes; a message that is lost leaves them a minute behind.
+"""
+
+import logging
+from collections.abc import Collection
+from datetime import UTC, datetime
+from functools import partial
+
+import orjson
+
+from apps.media.addresses import path_of
+from apps.previews.models import Preview, key_of
+from apps.timeline.pipeline.items import LinkPreview
+from feedcache.connections import RedisError, configuration
+from feedcache.local_cache import LocalCache
+from feedcache.read_through import ReadThrough
+from feedcache.servers.topology_listener import current, listener
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "link-previews"
+NOTHING = LinkPreview("")  # of an address without a preview
+# By address.
+LOCAL: LocalCache[str, LinkPreview] = LocalCache(maximum=2048, ttl_seconds=60.0)  # of about 1 KB
+
+
+def _encode(preview: LinkPreview) -> bytes:
+    return orjson.dumps(list(preview))
+
+
+def _decode(data: bytes) -> LinkPreview:
+    """ValueError for bytes that are something else."""
+    values = orjson.loads(data)
+    if not isinstance(values, list) or len(values) != len(LinkPreview._fields):
+        raise ValueError("not a preview")
+    return LinkPreview(*values)
+
+
+PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
+    name="preview",
+    version=1,
+    ttl_seconds=24 * 3600,
+    key_of=key_of,
+    encode=_encode,
+    decode=_decode,
+    family="content",
+    negative_ttl_seconds=0,  # what is missing is a value of its own
+)
+
+
+def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
+    """What is shown of pages, `NOTHING` for others: one round trip for those that this process has not met lately."""
+    listener().subscribe_channel(CHANNEL, _on_message)
+    current()  # starts the listener of this process
+    known = {address: LOCAL.get(address, _nothing_yet) for address in addresses}
+    found = {address: preview for address, preview in known.items() if preview is not None}
+    if missing := known.keys() - found.keys():
+        for address, preview in PREVIEWS.get_many(missing, load).items():
+            found[address] = preview
+            LOCAL.get(address, partial(_known, preview))
+    return found
+
+
+def _known(preview: LinkPreview) -> LinkPreview:
+    """Loads what has been loaded: an entry of the cache."""
+    return preview
+
+
+def _nothing_yet() -> None:
+    """Loads nothing: a look into the cache."""
+
+
+def _moment(at: datetime | None) -> str:
+    """As the API writes it."""
+    return (
+        at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else ""
+    )
+
+
+def _shown(row: Preview) -> LinkPreview:
+    return LinkPreview(
+        url=row.url,
+        title=row.title,
+        description=row.description,
+        site_name=row.site_name,
+        author_name=row.author_name,
+        published=_moment(row.published_at),
+        image=path_of(row.picture) if row.picture else "",
+        image_alt=row.picture_alt,
+        width=row.width,
+        height=row.height,
+        blurhash=row.blurhash,
+    )
+
+
+def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
+    """From PostgreSQL."""
+    keys = {key_of(address): address for address in addresses}
+    rows = Preview.objects.filter(key__in=keys).exclude(title="")
+    found = {keys[row.key]: _shown(row) for row in rows}
+    return {address: found.get(address, NOTHING) for address in addresses}
+
+
+def forget(address: str) -> None:
+    """After a commit: in Memcached and in all processes."""
+    PREVIEWS.forget([address])
+    LOCAL.forget(address)
+    try:
+        configuration().publish(CHANNEL, address.encode())
+    except RedisError as error:
+        logger.warning("the preview of %s may be a minute old: %s", address, error)
+
+
+def _on_message(message: bytes | None) -> None:
+    """None: messages may have been lost."""
+    if message is None:
+        LOCAL.clear()
+    else:
+        LOCAL.forget(message.decode())

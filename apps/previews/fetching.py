@@ -1,0 +1,280 @@
+"""Fetches files from addresses that strangers chose: from public servers only, bounded in time and bytes.
+
+Every hop is resolved here, all its addresses are checked, and the connection goes to one of those that were checked:
+what the name means a moment later changes nothing.
+"""
+
+import socket
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpcore
+from django.conf import settings
+from django.utils.encoding import iri_to_uri
+
+SECONDS = 10.0  # for all hops together
+MAX_HOPS = 5  # after the first
+MAX_ADDRESSES, ATTEMPT_SECONDS = 3, 2.0  # of one host, and for all but the last of them
+PORTS = {"http": 80, "https": 443}
+REDIRECTS = {301, 302, 303, 307, 308}
+GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # zlib finds out which
+ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
+
+# Beside what `is_global` refuses: that list grew with the releases of Python.
+_REFUSED_4 = [
+    IPv4Network(text)
+    for text in ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/3")
+]  # fmt: skip
+# All that is not global unicast is local, mapped, translated (NAT64) or reserved. Inside: Teredo, examples, 6to4.
+_UNICAST_6 = IPv6Network("2000::/3")
+_REFUSED_6 = [
+    IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+]
+
+
+class Refused(Exception):
+    """It will not be fetched: the address, the type or the answer is none that we take."""
+
+
+class Unreachable(Exception):
+    """It could not be fetched just now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server sent. `address` is where the redirects ended, as ASCII."""
+
+    address: str
+    content_type: str
+    body: bytes
+
+
+def is_public(text: str) -> bool:
+    """Whether an IP address is that of a server on the internet."""
+    address = ip_address(text)
+    if isinstance(address, IPv4Address):
+        return address.is_global and not any(address in network for network in _REFUSED_4)
+    return (
+        address.is_global
+        and address in _UNICAST_6
+        and not any(address in network for network in _REFUSED_6)
+    )
+
+
+def resolved(host: str, port: int) -> Sequence[str]:
+    """The IP addresses of a host. OSError."""
+    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(answer[4][0]) for answer in answers]
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Where requests may go. Only tests make another one than `INTERNET`."""
+
+    resolve: Callable[[str, int], Sequence[str]] = resolved
+    may_reach: Callable[[str], bool] = is_public
+    ports: frozenset[int] = frozenset(PORTS.values())
+
+
+INTERNET = Network()
+
+
+def fetch(
+    address: str,
+    types: Iterable[str],
+    *,
+    max_bytes: int,
+    take_turn: Callable[[str], None],
+    network: Network = INTERNET,
+    seconds: float = SECONDS,
+) -> Answer:
+    """A file of one of these media types: its first `max_bytes`, also once decompressed. Refused, Unreachable.
+
+    `take_turn` is called with the host of every hop before it is asked, and may raise.
+    """
+    deadline = Deadline(seconds)
+    accepted = tuple(types)
+    for _hop in range(MAX_HOPS + 1):
+        url, host = _checked(address, network)
+        take_turn(host)
+        with _pool(network, deadline) as pool:
+            answer = _ask(pool, url, accepted, max_bytes)
+        if isinstance(answer, Answer):
+            return answer
+        address = urljoin(url, answer)
+    raise Refused("too many redirects")
+
+
+def media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+class Deadline:
+    """The moment at which all is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = monotonic() + seconds
+
+    def left(self) -> float:
+        """In seconds. Unreachable when it has passed."""
+        left = self._end - monotonic()
+        if left <= 0:
+            raise Unreachable("too slow")
+        return left
+
+
+def _checked(address: str, network: Network) -> tuple[str, str]:
+    """An address that may be asked as ASCII, and its host as DNS has it. Refused."""
+    try:
+        parts = urlsplit(address)
+        host = (parts.hostname or "").rstrip(".").encode("idna").decode()
+        port = parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        raise Refused("not an address") from None
+    if parts.scheme not in PORTS or not host:
+        raise Refused("not an address of the web")
+    if "@" in parts.netloc:
+        raise Refused("an address with a name or password")
+    if port not in network.ports:
+        raise Refused(f"port {port}")
+    name = f"[{host}]" if ":" in host else host
+    netloc = f"{name}:{parts.port}" if parts.port else name
+    return iri_to_uri(parts._replace(netloc=netloc, fragment="").geturl()), host
+
+
+def _pool(network: Network, deadline: Deadline) -> httpcore.ConnectionPool:
+    return httpcore.ConnectionPool(
+        network_backend=_Guarded(network, deadline), max_connections=1, max_keepalive_connections=0
+    )
+
+
+def _ask(
+    pool: httpcore.ConnectionPool, url: str, accepted: tuple[str, ...], max_bytes: int
+) -> Answer | str:
+    """The answer, or where it redirects to."""
+    headers = [
+        ("User-Agent", f"feedsite/{settings.VERSION} (+{settings.SITE_URL}; link previews)"),
+        ("Accept", ", ".join(accepted)),
+        ("Accept-Encoding", "gzip"),
+    ]
+    try:
+        with pool.stream("GET", url, headers=headers) as response:
+            said = {
+                name.decode("latin-1").lower(): value.decode(errors="replace")
+                for name, value in response.headers
+            }
+            if response.status in REDIRECTS and "location" in said:
+                return said["location"]
+            _require_fit(response.status, said, accepted)
+            body = _decoded(response.iter_stream(), said.get("content-encoding", ""), max_bytes)
+            return Answer(url, said["content-type"], body)
+    except (httpcore.TimeoutException, httpcore.NetworkError) as error:
+        raise Unreachable(_words(error)) from error
+    except (httpcore.ProtocolError, zlib.error, ValueError) as error:
+        raise Refused(_words(error)) from error
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()
+
+
+def _require_fit(status: int, said: dict[str, str], accepted: tuple[str, ...]) -> None:
+    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise Unreachable(f"status {status}")
+    if status != HTTPStatus.OK:
+        raise Refused(f"status {status}")
+    kind = media_type(said.get("content-type", ""))
+    if kind not in accepted:
+        raise Refused(f"type {kind[:100] or 'unknown'}")
+
+
+def _decoded(chunks: Iterator[bytes], encoding: str, max_bytes: int) -> bytes:
+    """The first `max_bytes`; what comes after them is neither read nor decompressed."""
+    encoding = encoding.strip().lower()
+    if encoding not in ENCODINGS:
+        raise Refused(f"encoding {encoding[:100]}")
+    decoder = zlib.decompressobj(GZIP_OR_ZLIB) if encoding not in {"", "identity"} else None
+    body = bytearray()
+    for chunk in chunks:
+        room = max_bytes - len(body)
+        body += decoder.decompress(chunk, room) if decoder else chunk[:room]
+        if len(body) >= max_bytes or (decoder and decoder.eof):
+            break
+    return bytes(body)
+
+
+class _Guarded(httpcore.NetworkBackend):
+    """Connects to addresses that were checked, and to nothing else."""
+
+    def __init__(self, network: Network, deadline: Deadline) -> None:
+        self._network, self._deadline = network, deadline
+        self._sockets = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self, host: str, port: int, *_timeout_and_source: Any, **_options: Any
+    ) -> httpcore.NetworkStream:
+        addresses = self._resolve(host, port)
+        if not all(map(self._network.may_reach, addresses)):
+            raise Refused("not a public address")
+        *others, last = list(dict.fromkeys(addresses))[:MAX_ADDRESSES]
+        for address in others:  # perhaps of a version of IP that this machine does not speak
+            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                return self._connect(address, port, most=ATTEMPT_SECONDS)
+        return self._connect(last, port)
+
+    def _connect(self, address: str, port: int, *, most: float = SECONDS) -> "_Bounded":
+        timeout = min(most, self._deadline.left())
+        return _Bounded(self._sockets.connect_tcp(address, port, timeout=timeout), self._deadline)
+
+    def _resolve(self, host: str, port: int) -> Sequence[str]:
+        """In a thread, because nothing bounds the time that the system's resolver takes."""
+        answers: SimpleQueue[Sequence[str]] = SimpleQueue()
+
+        def ask() -> None:
+            try:
+                answers.put(self._network.resolve(host, port))
+            except (OSError, UnicodeError):
+                answers.put(())
+
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            found = answers.get(timeout=self._deadline.left())
+        except Empty:
+            raise Unreachable("no answer from DNS") from None
+        if not found:
+            raise Unreachable("unknown host")
+        return found
+
+
+class _Bounded(httpcore.NetworkStream):
+    """A connection that ends with the deadline, however slowly its bytes come."""
+
+    def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
+        self._stream, self._deadline = stream, deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._deadline.left())
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._deadline.left())
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        left = self._deadline.left()
+        return _Bounded(self._stream.start_tls(ssl_context, server_hostname, left), self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

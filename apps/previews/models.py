@@ -1,0 +1,90 @@
+"""Previews by address, the posts that name these addresses, and when a host may be asked again."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from apps.events.leases import LeasedRow, State
+
+FOLDER = "previews/"
+KEY_CHARACTERS = 64
+TITLE_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS = 200, 300, 100
+HOST_CHARACTERS = 255
+REFUSAL_CHARACTERS = 200
+
+
+def key_of(address: str) -> str:
+    """Under which the preview of an address is found."""
+    return hashlib.sha256(address.encode()).hexdigest()
+
+
+def new_picture_name() -> str:
+    """In the storage, and in the address of the picture: not to be guessed, never used again."""
+    return f"{FOLDER}{secrets.token_hex(16)}.webp"
+
+
+class Preview(LeasedRow):
+    """What is known of the page at an address, or why it is not shown.
+
+    `url` is where the redirects of `address` ended, `picture` a name in the storage. Without a title nothing is shown.
+    While a page is fetched again, what it said before stays.
+    """
+
+    key = models.CharField(max_length=KEY_CHARACTERS, unique=True)
+    address = models.TextField(_("address"))
+    url = models.TextField(blank=True, default="")
+    title = models.CharField(_("title"), max_length=TITLE_CHARACTERS, blank=True, default="")
+    description = models.CharField(max_length=DESCRIPTION_CHARACTERS, blank=True, default="")
+    site_name = models.CharField(max_length=NAME_CHARACTERS, blank=True, default="")
+    author_name = models.CharField(max_length=NAME_CHARACTERS, blank=True, default="")
+    published_at = models.DateTimeField(null=True, blank=True)
+    picture = models.CharField(max_length=100, blank=True, default="")
+    picture_alt = models.CharField(max_length=DESCRIPTION_CHARACTERS, blank=True, default="")
+    width = models.PositiveIntegerField(default=0)
+    height = models.PositiveIntegerField(default=0)
+    blurhash = models.CharField(max_length=100, blank=True, default="")
+    refusal = models.CharField(
+        _("why nothing is shown"), max_length=REFUSAL_CHARACTERS, blank=True, default=""
+    )
+    retry_after = timedelta(seconds=30)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("link preview"), _("link previews")
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=models.Q(state=State.PENDING), name="preview_due"
+            ),
+            models.Index(
+                fields=["picture"], condition=~models.Q(picture=""), name="preview_picture"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.address
+
+
+class PreviewedPost(models.Model):
+    """The first link of an open post. A preview that no post names is erased."""
+
+    post_id = models.BigIntegerField(primary_key=True)
+    preview = models.ForeignKey(Preview, models.CASCADE, related_name="posts")
+
+    def __str__(self) -> str:
+        return str(self.post_id)
+
+
+class PreviewHost(models.Model):
+    """A server that was asked: nobody asks it again before `free_at`."""
+
+    name = models.CharField(max_length=HOST_CHARACTERS, primary_key=True)
+    free_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["free_at"], name="preview_host_free")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,69 @@
+"""Reads what a page says of itself, as a program of its own (`apps.media.sandbox`): some pages keep a parser busy.
+
+The input is HTML in UTF-8, the output a line of JSON with texts by name.
+"""
+
+import json
+import sys
+
+from bs4 import BeautifulSoup
+from bs4.element import Tag
+from bs4.filter import SoupStrainer
+
+from apps.media.pixels import serve
+
+# The first of these that a page has: OpenGraph, then the cards of Twitter, then HTML.
+SOURCES = {
+    "title": ("og:title", "twitter:title", "title"),
+    "description": ("og:description", "twitter:description", "description"),
+    "site_name": ("og:site_name", "application-name"),
+    "author_name": ("author", "article:author"),
+    "published": ("article:published_time",),
+    "picture": ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src"),
+    "picture_alt": ("og:image:alt", "twitter:image:alt"),
+    "canonical": ("canonical", "og:url"),
+}  # fmt: skip
+MAX_CHARACTERS = 2000  # of each
+
+
+def main() -> int:
+    return serve(facts, rehearse)
+
+
+def facts(data: bytes) -> bytes:
+    said = _said(data.decode())
+    found = {
+        name: next((said[source] for source in sources if said.get(source)), "")[:MAX_CHARACTERS]
+        for name, sources in SOURCES.items()
+    }
+    return json.dumps(found).encode()
+
+
+def _said(html: str) -> dict[str, str]:
+    """The first value of each name in the head."""
+    said: dict[str, str] = {}
+    soup = BeautifulSoup(html, "html.parser", parse_only=SoupStrainer(["title", "meta", "link"]))
+    for element in soup.find_all(["title", "meta", "link"]):
+        name, value = _pair(element)
+        if name and value:
+            said.setdefault(name.strip().lower(), value.strip())
+    return said
+
+
+def _pair(element: Tag) -> tuple[str, str]:
+    """A name and its value; empty when it has none."""
+    if element.name == "title":
+        return "title", element.get_text()
+    if element.name == "link":
+        return " ".join(element.get_attribute_list("rel")), str(element.get("href", ""))
+    name = element.get("property") or element.get("name") or ""
+    return str(name), str(element.get("content", ""))
+
+
+def rehearse() -> None:
+    """Load everything that the libraries import lazily."""
+    facts(b'<title>a</title><meta charset="utf-8"><link rel="canonical" href="&amp;">')
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Translations of posts by a service that the site names. Optional."""

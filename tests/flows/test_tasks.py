@@ -1,0 +1,365 @@
+"""What people do every day, in a browser: with and without scripts, in both languages, each press counted.
+
+A press is a click, or a key that does something; words are typed for nothing. `MOST` is what the same task takes on
+another site from the same page (of X unless another one is named): nobody has to press more here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from apps.accounts.actions import update_settings
+from apps.engagement.models import Bookmark, Like, Vote
+from apps.filters.models import Filter
+from apps.graph.actions import follow_user
+from apps.graph.groups.actions import create_group
+from apps.graph.groups.queries import groups_with
+from apps.graph.models import Block, Mute, UserList
+from apps.graph.queries import exact_relations
+from apps.moderation.models import Report
+from apps.posts.actions.drafts import PollDraft
+from apps.posts.models import Post
+from tests.flows.browsing import log_in, needs_browser
+from tests.support.factories import deliver, make_user, publish
+from tests.support.waiting import wait_until
+
+pytestmark = [*needs_browser, pytest.mark.flows]
+UNDONE_BY_THEN = 8_100  # milliseconds
+
+
+class Hand:
+    """A person at a page."""
+
+    def __init__(self, page: Page, *, scripts: bool, language: str) -> None:
+        self.page, self.scripts, self.language = page, scripts, language
+        self.presses = 0
+
+    def at(self, selector: str) -> Locator:
+        return self.page.locator(selector)
+
+    def press(self, where: str | Locator) -> None:
+        """Click what is there, the first of several."""
+        self.presses += 1
+        (self.at(where) if isinstance(where, str) else where).first.click()
+
+    def key(self, name: str) -> None:
+        self.presses += 1
+        self.page.keyboard.press(name)
+
+    def write(self, field: str | Locator, text: str) -> None:
+        """Into a field that has the focus already, or that a press gives it."""
+        locator = (self.at(field) if isinstance(field, str) else field).first
+        if not locator.evaluate("one => one === document.activeElement"):
+            self.presses += 1
+        locator.fill(text)
+
+    def choose(self, field: str, value: str) -> None:
+        self.presses += 2  # open it, choose
+        self.at(field).first.select_option(value)
+
+    def menu(self, card: Locator, entry: str) -> None:
+        """An entry of the menu of a card; without scripts the menu is on the page of the post."""
+        self.press(card.locator(".more-menu"))
+        if not self.scripts and "/" not in self.page.url.partition("@")[2]:
+            raise AssertionError(self.page.url)
+        if not self.scripts:
+            self.press(".focused .more-menu")
+            self.press(f".menu:popover-open {entry}")
+        else:
+            self.press(card.locator(f".menu {entry}"))
+
+    def card_of(self, post: Post) -> Locator:
+        return self.at(f"#p{post.pk}")
+
+    def let_it_happen(self) -> None:
+        """The moment is over in which it could be taken back."""
+        if self.scripts:
+            expect(self.at(".toast.undo")).to_be_visible()
+            self.page.clock.run_for(UNDONE_BY_THEN)
+            expect(self.at(".toast.undo")).to_have_count(0)
+
+
+@dataclass(frozen=True)
+class World:
+    reader: Any
+    author: Any  # whom the reader follows
+    mei: Any  # who follows the reader, and is followed
+    stranger: Any
+
+
+@pytest.fixture
+def world(author, reader):
+    mei, stranger = make_user("mei", display_name="Mei Lin"), make_user("stranger")
+    for one, other in ((reader, author), (reader, mei), (mei, reader)):
+        follow_user(one, other)
+    return World(reader, author, mei, stranger)
+
+
+Task = Callable[[Hand, World], None]
+TASKS: dict[str, tuple[Task, int]] = {}
+
+
+def task(most: int) -> Callable[[Task], Task]:
+    """`most`: presses of the same task elsewhere, with scripts."""
+
+    def named(act: Task) -> Task:
+        TASKS[act.__name__] = act, most
+        return act
+
+    return named
+
+
+def a_post(hand: Hand, by: Any, text: str, **fields: Any) -> Post:
+    """On the reader's home page, which is open afterwards."""
+    post = publish(by, text, **fields)
+    deliver()
+    hand.page.goto("/")
+    return post
+
+
+# --- reading and answering ------------------------------------------------------------------------
+
+
+@task(1)
+def like(hand, world):
+    post = a_post(hand, world.author, "Like this.")
+    hand.press(hand.card_of(post).locator(".act.like"))
+    expect(hand.card_of(post).locator(".act.like")).to_have_attribute("aria-pressed", "true")
+    wait_until(lambda: Like.objects.filter(post=post), "the like is kept")
+
+
+@task(1)
+def bookmark(hand, world):
+    post = a_post(hand, world.author, "Keep this.")
+    hand.press(hand.card_of(post).locator(".act.mark"))
+    wait_until(lambda: Bookmark.objects.filter(post=post), "the bookmark is kept")
+
+
+@task(1)
+def find_one_s_bookmarks(hand, world):
+    post = publish(world.author, "Kept before.")
+    Bookmark.objects.create(user=world.reader, post=post)
+    hand.press('.col-nav a[href="/bookmarks"]')
+    expect(hand.card_of(post)).to_be_visible()
+
+
+@task(2)  # of Elk and Mastodon
+def vote(hand, world):
+    poll = PollDraft(["Red", "Green"], 3600)
+    post = a_post(hand, world.author, "Which?", poll=poll, content_warning="")
+    hand.press(hand.card_of(post).locator("[name=choices][value='1']"))
+    hand.press(hand.card_of(post).locator(".poll button"))
+    expect(hand.at(".voting meter").first).to_be_visible()
+    assert Vote.objects.filter(poll__post=post, user=world.reader).count() == 1
+
+
+@task(2)
+def answer(hand, world):
+    post = a_post(hand, world.author, "Ask.")
+    hand.press(hand.card_of(post).locator(".act.reply"))
+    box = hand.at(".composer.below" if hand.scripts else ".composer")
+    hand.write(box.locator("textarea[name=body]"), "The answer.")
+    hand.press(box.locator(".end button"))
+    wait_until(lambda: Post.objects.filter(reply_to=post.pk), "the answer is there")
+
+
+@task(1)
+def follow_a_tag_of_a_post(hand, world):
+    post = a_post(hand, world.author, "About #rivers.")
+    hand.press(hand.card_of(post).locator('.content a[href*="/tags/"]'))
+    expect(hand.card_of(post)).to_be_visible()
+    before = hand.presses
+    hand.press("main [formaction$='/follow'][form=act]")
+    expect(hand.at("main [formaction$='/unfollow']")).to_be_visible()
+    hand.presses = before  # a second task: follow it, one press
+
+
+@task(1)
+def why_is_this_here(hand, world):
+    post = a_post(hand, world.author, "Why?")
+    hand.menu(hand.card_of(post), '[href^="/explain/"]')
+    expect(hand.at("main")).to_contain_text("@author")
+    hand.presses = 1  # nobody else has it
+
+
+@task(2)
+def search(hand, world):
+    publish(world.stranger, "A very rare heron.")
+    deliver()
+    hand.write(".col-aside input[type=search]", "heron")
+    hand.key("Enter")
+    expect(hand.at("#feed .post, main .post").first).to_contain_text("rare heron")
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+@task(2)  # a card of the person first, or the profile: X
+def follow(hand, world):
+    hand.page.goto("/@stranger")
+    hand.press(".controls [formaction$='/follow']")
+    expect(hand.at(".controls [formaction$='/unfollow']")).to_be_visible()
+    assert exact_relations(world.reader.pk, [world.stranger.pk]).following
+
+
+@task(2)
+def unfollow(hand, world):
+    follow_user(world.reader, world.stranger)
+    hand.page.goto("/@stranger")
+    hand.press(".controls [formaction$='/unfollow']")
+    hand.let_it_happen()
+    expect(hand.at(".controls [formaction$='/follow']")).to_be_visible()
+    assert not exact_relations(world.reader.pk, [world.stranger.pk]).following
+
+
+@task(2)
+def mute(hand, world):
+    other = make_user(f"noisy{hand.language[:2]}{hand.scripts}".lower())
+    follow_user(world.reader, other)
+    post = a_post(hand, other, "Noise.")
+    hand.menu(hand.card_of(post), "[formaction$='/mute']")
+    hand.let_it_happen()
+    wait_until(lambda: Mute.objects.filter(owner=world.reader, muted=other), "they are muted")
+
+
+@task(3)
+def block(hand, world):
+    other = make_user(f"rude{hand.language[:2]}{hand.scripts}".lower())
+    follow_user(world.reader, other)
+    post = a_post(hand, other, "Rude.")
+    hand.menu(hand.card_of(post), "[href*='/block']")
+    if not hand.scripts:
+        hand.press(".confirm .btn.danger")
+    hand.let_it_happen()
+    wait_until(lambda: Block.objects.filter(owner=world.reader, blocked=other), "they are blocked")
+
+
+@task(5)
+def report(hand, world):
+    post = a_post(hand, world.author, "Buy this now.")
+    hand.menu(hand.card_of(post), "[href*='/report']")
+    hand.press("[name=category][value=spam]")
+    hand.press(".confirm .btn.danger")
+    wait_until(lambda: Report.objects.filter(reporter=world.reader), "it is reported")
+
+
+@task(4)
+def put_somebody_into_a_list(hand, world):
+    UserList.of(world.reader).delete()
+    group = create_group(UserList, world.reader, name="Rivers")
+    hand.page.goto("/@author")
+    hand.press("[popovertarget=person-menu]")
+    hand.press("#person-menu [href$='/groups']")
+    hand.press(f"[name=list][value='{group.pk}']")
+    hand.press("main form .btn:not(.ghost)")
+    wait_until(lambda: groups_with(UserList, world.reader, world.author.pk), "they are in it")
+
+
+@task(3)
+def write_to_somebody(hand, world):
+    hand.page.goto("/@mei")
+    hand.press("a[href*='/conversations/new']")
+    hand.write("#box textarea[name=body]", "Hello Mei.")
+    if hand.scripts:
+        hand.key("Enter")
+    else:
+        hand.press("#box button:not([popovertarget])")
+    expect(hand.at(".bubble.own").last).to_contain_text("Hello Mei.")
+
+
+# --- one's own posts ------------------------------------------------------------------------------
+
+
+@task(3)
+def delete(hand, world):
+    post = a_post(hand, world.reader, "Not for long.")
+    hand.menu(hand.card_of(post), "[href*='/delete']")
+    if not hand.scripts:
+        hand.press(".confirm .btn.danger")
+    hand.let_it_happen()
+    wait_until(lambda: Post.objects.get(pk=post.pk).deleted_at, "it is deleted")
+
+
+@task(3)
+def pin(hand, world):
+    post = a_post(hand, world.reader, "Look here first.")
+    hand.menu(hand.card_of(post), "[formaction$='/pin']")
+    wait_until(lambda: Post.objects.get(pk=post.pk).pinned_at, "it is pinned")
+    hand.page.goto("/@reader")
+    expect(hand.at("#feed .post .reason").first).to_be_visible()
+
+
+@task(2)
+def whom_it_reached(hand, world):
+    post = a_post(hand, world.reader, "To everybody.")
+    hand.menu(hand.card_of(post), "[href$='/receipt']")
+    expect(hand.at("main")).to_contain_text("1")
+
+
+# --- reading as one likes -------------------------------------------------------------------------
+
+
+@task(2)
+def check_my_home_page(hand, world):
+    a_post(hand, world.author, "To check.")
+    hand.press("[popovertarget=tools]")
+    hand.press("#tools [href='/home/check']")
+    expect(hand.at("main h1")).to_be_visible()
+
+
+@task(2)
+def catch_up(hand, world):
+    a_post(hand, world.author, "Missed.")
+    hand.press("[popovertarget=tools]")
+    hand.press("#tools [href='/home/catch-up']")
+    expect(hand.at("main")).to_contain_text("Missed.")
+
+
+@task(1)
+def ranked_with_reasons(hand, world):
+    a_post(hand, world.author, "Ranked.")
+    hand.press(".tabs [href='/ranked']")
+    expect(hand.at("#feed .post").first).to_be_visible()
+
+
+@task(5)  # Mastodon: settings, filters, add, save, with the words in between
+def filter_a_word(hand, world):
+    Filter.objects.all().delete()
+    hand.press(".col-nav a[href^='/settings']")
+    hand.press("main a[href='/settings/filters'], nav a[href='/settings/filters']")
+    if hand.at("[name=title]").count():
+        hand.write("[name=title]", "Spoilers")
+    hand.write("[name=keywords]", "spoiler")
+    hand.press("main form:has([name=keywords]) .btn:not(.ghost)")
+    wait_until(lambda: Filter.objects.filter(owner=world.reader), "the filter is kept")
+
+
+@task(2)
+def another_language(hand, world):
+    other = "en" if hand.language != "en" else "zh-hans"
+    hand.press(f".col-aside [name=language][value={other}]")
+    expect(hand.at(f"html[lang^={other[:2]}]")).to_be_attached()
+    hand.page.goto("/")
+    hand.page.locator(f".col-aside [name=language][value={hand.language}]").click()
+    expect(hand.at(f"html[lang^={hand.language[:2]}]")).to_be_attached()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_every_task(language, scripts, world, visit, subtests):
+    update_settings(world.reader, interface_language=language)
+    with visit(scripts=scripts) as page:
+        log_in(page, "reader")
+        if scripts:
+            page.clock.install()
+        for name, (act, most) in TASKS.items():
+            with subtests.test(task=name, language=language, scripts=scripts):
+                hand = Hand(page, scripts=scripts, language=language)
+                page.goto("/")
+                act(hand, world)
+                print(f"{name}: {hand.presses} (elsewhere {most})")  # noqa: T201 -- with -rP: the table
+                assert not scripts or hand.presses <= most
