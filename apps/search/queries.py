@@ -189,7 +189,7 @@ def search_people(
     values: dict[str, Any] = {
         "prefix": handle.replace("_", r"\_") + "%",
         "handle": handle,
-        "end": handle + "{",  # comes after all characters of handles; a range is read in order, and no further
+        "end": handle + "{",  # after all characters of handles: the range is read in order
         "is_handle": bool(handle),
         "guesses": len(handle) >= MIN_GUESSED,
         "query": words,

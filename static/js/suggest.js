@@ -22,7 +22,7 @@ list.popover = "manual";
 list.addEventListener("mousedown", (event) => event.preventDefault()); // the caret stays where it is
 list.addEventListener("click", ({ target }) => pick(target.closest("[role=option]")));
 told.className = "sr";
-told.role = "status";
+told.ariaLive = "polite";
 
 export function attach(target, sheet) {
   if (known.has(target)) return;

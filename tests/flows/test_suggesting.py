@@ -52,7 +52,7 @@ def test_a_mention_by_the_keyboard(people, visit):
         expect(first).to_have_attribute("aria-selected", "true")
         expect(body).to_have_attribute("aria-activedescendant", first.get_attribute("id"))
         expect(body).to_have_attribute("aria-controls", "suggested")
-        expect(page.get_by_role("status").filter(has_text="2 results")).to_have_count(1)
+        expect(page.locator("[aria-live=polite].sr")).to_have_text("2 results")
         page.keyboard.press("ArrowDown")
         expect(body).to_have_attribute("aria-activedescendant", second.get_attribute("id"))
         page.keyboard.press("ArrowDown")

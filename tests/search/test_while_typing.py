@@ -200,7 +200,8 @@ def test_people_are_read_by_indexes(alice, monkeypatch):
         "followee_",
     ):
         assert index in plan, index
-    assert "Sort Key: accounts_user.handle" not in plan  # the first by handle, not all of the letter
+    # the first by handle, not all of the letter
+    assert "Sort Key: accounts_user.handle" not in plan
     assert len(rest) <= 3
     more = statements(lambda: search_people(alice, "crowd", limit=10))
     assert len(more) == len(rest) + 1
