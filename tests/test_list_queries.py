@@ -112,6 +112,7 @@ LISTS = {
     "/likes": "Post {n}",
     "/compose": "Circle {n}",
     "/scheduled": "Later {n}",
+    "/drafts": "Begun {n}",
     "/@reader": "Mine {n}",
     "/@reader/with_replies": "Mine {n}",
     "/@reader/media": "Own picture {n}",
@@ -179,7 +180,8 @@ OTHERS = {
     # forms and settings of one's own account
     "@<str:handle>/block", "@<str:handle>/languages", "@<str:handle>/mute", "@<str:handle>/report",
     "feeds/<int:feed_id>/delete", "feeds/<int:feed_id>/edit", "lists/<int:group_id>/delete", "pictures/<int:number>",
-    "posts/<post:post_id>/delete", "posts/<post:post_id>/edit", "scheduled/<int:number>/edit", "settings/appearance",
+    "posts/<post:post_id>/delete", "posts/<post:post_id>/edit", "posts/<post:post_id>/redraft",
+    "scheduled/<int:number>/edit", "settings/appearance",
     "settings/circles/<int:group_id>/delete", "settings/delete", "settings/email", "settings/export",
     "settings/export/<int:export_id>/archive.zip", "settings/export/<str:name>",
     "settings/import/<int:import_id>", "settings/import/<int:import_id>/report.csv",

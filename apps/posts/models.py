@@ -347,6 +347,24 @@ class ScheduledPost(LeasedRow):
         return f"{self.author_id}: {self.scheduled_at:%Y-%m-%d %H:%M}"
 
 
+class SavedDraft(models.Model):
+    """What its author has begun to write: the fields of the composer as they stand, which need not be right yet."""
+
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    fields = models.JSONField(_("draft"))
+    media_ids = ArrayField(models.BigIntegerField(), default=list)
+    updated_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("saved draft"), _("saved drafts")
+        indexes = [models.Index(fields=["author", "-updated_at"], name="saved_draft_list")]
+
+    def __str__(self) -> str:
+        return f"{self.author_id}: {self.updated_at:%Y-%m-%d %H:%M}"
+
+
 class Poll(models.Model):
     """The poll of a post, with the counts of its votes, changed in the transaction of the votes."""
 
@@ -391,10 +409,10 @@ class Attachment(models.Model):
     """A picture, video or sound, of a post or uploaded and waiting for one. Width and height keep a page from moving
     while it loads.
 
-    An upload has no post until its owner publishes it, and `scheduled` while a scheduled post needs it. `preview` is
-    smaller and never animated; both files have random names. `moves`: it is animated. `focus_x` and `focus_y` are the
-    point that crops keep: from -1 (left, bottom) to 1. What an edit has taken out has no post either, but a
-    `past_post_id`: the history of that post shows it, and it goes with the post.
+    An upload has no post until its owner publishes it, and `scheduled` or `draft` while one of these needs it.
+    `preview` is smaller and never animated; both files have random names. `moves`: it is animated. `focus_x` and
+    `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. What an edit has taken out has no post
+    either, but a `past_post_id`: the history of that post shows it, and it goes with the post.
 
     Of a video, `preview` is a frame, and `captions` a WebVTT file. Without a worker's result there is no `file` yet;
     `error` is then the reason, if it failed (`apps.media.video.explained`).
@@ -418,6 +436,9 @@ class Attachment(models.Model):
         blank=True,
         related_name="attachments",
         db_index=False,
+    )
+    draft = models.ForeignKey(
+        SavedDraft, models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
     past_post_id = models.BigIntegerField(null=True, editable=False)
     position = models.PositiveSmallIntegerField(_("position"), default=0)
@@ -469,6 +490,9 @@ class Attachment(models.Model):
                 fields=["scheduled"],
                 condition=~models.Q(scheduled=None),
                 name="attachment_scheduled",
+            ),
+            models.Index(
+                fields=["draft"], condition=~models.Q(draft=None), name="attachment_draft"
             ),
             models.Index(
                 fields=["past_post_id"],

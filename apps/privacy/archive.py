@@ -30,7 +30,7 @@ from apps.graph import models as graph
 from apps.moderation.models import Report
 from apps.notifications.models import NotificationPermission, NotificationPolicy, UnwantedKind
 from apps.notifications.policy import CONDITIONS
-from apps.posts.models import Attachment, Post, ScheduledPost, ThreadMute
+from apps.posts.models import Attachment, Post, SavedDraft, ScheduledPost, ThreadMute
 from apps.privacy.hooks import ARCHIVE, Part, Record, address_of
 from apps.tags.models import PastTagFollow, TagFollow
 from apps.texts import carriable
@@ -230,6 +230,8 @@ PARTS = [
     Part("posts.jsonl", _posts, post_records),
     Part("scheduled_posts.jsonl", _of(ScheduledPost, "author", post=None),
          _each(lambda row: {"for": row.scheduled_at.isoformat(), "draft": row.draft})),
+    Part("drafts.jsonl", _of(SavedDraft, "author"),
+         _each(lambda row: {"saved": row.updated_at.isoformat(), "draft": row.fields})),
     *(Part(mark.archive, _of(mark.model, "user", post__deleted_at=None), _marks) for mark in ROW_MARKS),
     Part("votes.csv", _of(Vote, "user"), _votes),
     Part("muted_threads.csv", _of(ThreadMute, "user"), _threads),
@@ -279,6 +281,7 @@ README = """What {name} holds of @{handle}, made at their request.
 account.json              the profile and the settings
 posts.jsonl               every post, one line of JSON each; "pictures" names files in pictures/
 scheduled_posts.jsonl     posts that wait for their time
+drafts.jsonl              what is begun and not published
 {marks}, votes.csv, muted_threads.csv
 following_accounts.csv    can be imported on other sites; so can blocked_accounts.csv and muted_accounts.csv
 followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv

@@ -58,6 +58,7 @@ from apps.posts.models import (
     Mention,
     Poll,
     Post,
+    SavedDraft,
     ScheduledPost,
     ThreadMute,
 )
@@ -210,6 +211,7 @@ def mine(user: User, limit: int) -> int:
         Mention.objects.filter(Q(user=user) | Q(post__author=user)),
         Poll.objects.filter(post__author=user),
         ScheduledPost.objects.filter(author=user),
+        SavedDraft.objects.filter(author=user),
         IdempotencyKey.objects.filter(user=user),
         ThreadMute.objects.filter(user=user),
         TagFollow.objects.filter(user=user),

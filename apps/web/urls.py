@@ -22,7 +22,7 @@ from apps.web.discovery import oembed, sitemaps, well_known
 from apps.web.hooks import PAGES
 from apps.web.notifications import conversations, messages, notifications
 from apps.web.people import groups, profile, relationships, reports
-from apps.web.posts import compose, edit, post, reactions, scheduled
+from apps.web.posts import compose, drafts, edit, post, reactions, scheduled
 from apps.web.timelines import (
     bookmarks,
     catch_up,
@@ -101,6 +101,9 @@ urlpatterns: list[URLPattern] = [
     path("posts", compose.publish, name="publish"),
     path("pictures", compose.upload, name="upload_picture"),
     path("pictures/<int:number>", compose.uploaded, name="uploaded_picture"),
+    path("drafts", drafts.drafts, name="drafts"),
+    path("drafts/<int:number>/delete", drafts.delete, name="delete_draft"),
+    path("posts/<post:post_id>/redraft", drafts.redraft, name="redraft_post"),
     path("scheduled", scheduled.scheduled, name="scheduled"),
     path("scheduled/<int:number>/move", scheduled.move, name="move_scheduled"),
     path("scheduled/<int:number>/edit", scheduled.rewrite, name="rewrite_scheduled"),

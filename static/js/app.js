@@ -18,10 +18,11 @@ function dismissible(toast) {
   setTimeout(() => toast.remove(), 6000);
 }
 
-function say(text) {
+function say(text, link) {
   const toast = document.createElement("div");
   toast.className = "toast";
   toast.textContent = text;
+  if (link) toast.append(Object.assign(document.createElement("a"), { href: link.href, textContent: link.text }));
   live.append(toast);
   dismissible(toast);
 }
@@ -96,24 +97,54 @@ async function compose(root) {
     document.head.append(sheet);
   }
   const { setUp } = await import(words.composer);
-  for (const form of forms) setUp(form, { words, say });
+  await Promise.all(forms.map((form) => setUp(form, { words, say })));
 }
 
 compose(document);
 document.querySelector("form [aria-invalid=true]")?.focus();
 
-// An answer is written below the post it answers, where there is a place for it.
+// Posts are written in a dialog over the page, answers below the post they answer.
 document.addEventListener("click", (event) => {
-  const link = event.target.closest(".act.reply");
-  if (link?.pathname !== "/compose" || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const link = event.target.closest("a[href]");
+  if (link?.pathname !== "/compose" || link.target || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const open = link.closest(".body").querySelector(":scope > .composer");
+  link.closest("[popover]")?.hidePopover();
+  const body = link.matches(".reply") && link.closest(".body");
+  if (!body) return write(link.href);
+  const open = body.querySelector(":scope > .composer");
   if (open) open.querySelector("textarea").focus();
-  else htmx.ajax("GET", link.href, { source: link, target: link.closest(".acts"), swap: "afterend" });
+  else htmx.ajax("GET", link.href, { source: link, target: body.querySelector(":scope > .acts"), swap: "afterend" });
 });
 
+async function write(address) {
+  const page = document.querySelector(".composer.page textarea");
+  if (page && address === "/compose") return page.focus();
+  const { write: open } = await import(words.writing);
+  open(address, { words, say, compose });
+}
+
+// The button of reposts asks which: with words of one's own, or without.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest(".act.boost[aria-pressed]");
+  const quote = button?.closest(".acts").querySelector('.menu [href*="quote="]');
+  if (!quote || button === plainly) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const { choose } = await import(words.writing);
+  choose(button, quote, { words, repost });
+}, true);
+
+let plainly; // the button that does without asking
+
+function repost(button) {
+  plainly = button;
+  button?.click();
+  plainly = null;
+}
+
 document.addEventListener("posted", (event) => {
-  say(event.detail.text);
+  const { text, link, see } = event.detail;
+  say(text, link && { href: link, text: see });
   forgetDraft(event.detail.draft);
   if (!event.target.matches(".below")) return; // another one takes its place
   const answer = event.target.closest(".post")?.nextElementSibling;
@@ -353,7 +384,8 @@ function press(selector) {
 
 function go(address) {
   if (!address) return;
-  location.assign(address);
+  if (new URL(address, location).pathname === "/compose") write(address);
+  else location.assign(address);
 }
 
 const part = (selector) => current()?.querySelector(selector);
@@ -365,7 +397,7 @@ const ACTS = {
   open: () => press("a.when, .stamp a") || press(".preview") || press(".line a"),
   like: () => press(".act.like"),
   bookmark: () => press(".act.mark"),
-  repost: () => press(".act.boost"),
+  repost: () => repost(part(".act.boost")),
   reply: () => press(".act.reply"),
   quote: () => go(part('.menu [href*="quote="]')?.href),
   author: () => go(part(".name, .line a")?.href),

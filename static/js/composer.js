@@ -1,4 +1,4 @@
-// The composer: counter, drafts, pictures, times. Without this file one form brings everything at once.
+// The composer: counter, drafts, times; uploads.js has its pictures. Without this file one form brings everything at once.
 
 const graphemes = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
 const LINE_ENDS = /\r\n|[\r\v\f\x85\u2028\u2029]/g;
@@ -8,11 +8,9 @@ const BLANK_LINE = /^(?:(?!\n)[\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}
 const ADDRESS = /(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}](?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]|[-_])*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}])?\.)*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}](?:(?:[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]|-)*[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}])?\.(?:(?:[Xx][Nn]--[A-Za-z0-9-]*[A-Za-z0-9]|[A-Za-z]{2,63})(?![\p{Script=Latin}0-9@]|_[A-Za-z0-9])|(?:(?![\x00-\x7F])[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]){2,63})|(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\p{Script=Latin}0-9@.]|_[A-Za-z0-9]))(?::[0-9]{1,5}(?![0-9]))?(?:(?=[\/?#])(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|(?:\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\))*\)|\[(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\]|\{(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\}))*(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[#$%&*+\-\/=_~\p{L}\p{M}\p{N}](?<!'s)|(?:\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}]|\((?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\))*\)|\[(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\]|\{(?:(?!(?<=[A-Za-z0-9])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}])[!#$%&'*+,\-.\/:;=?@^_|~\u2013\p{L}\p{M}\p{N}])*\})))?/gu;
 const EMPHASIS = "*_~";
 const ADDRESS_LENGTH = 23;
-const MOST_PICTURES = 4;
-const PHONES = /\.(heic|heif|avif)$/i; // whose type some browsers do not know
 const KEPT = ["body", "content_warning", "option_1", "option_2", "option_3", "option_4"]; // in a draft
-const SAVE_AFTER = 500; // milliseconds without a key
-const LOOK_AFTER = 2000; // milliseconds, whether a video is ready
+const SAVE_AFTER = 500; // milliseconds without a key, in this browser
+const SEND_AFTER = 2500; // to the server
 
 // What people see: graphemes, an address counting 23. The server tidies and counts by the same rules (apps/texts.py,
 // apps/posts/content/text.py).
@@ -37,11 +35,13 @@ export function length(text) {
   return characters.length + addresses * (ADDRESS_LENGTH - 1);
 }
 
-export function setUp(form, { words, say }) {
+export async function setUp(form, { words, say }) {
   if (form.dataset.ready) return;
   form.dataset.ready = "true";
   clock(form, words);
-  if (form.matches(".composer")) new Composer(form, words, say);
+  const longer = form.querySelector(".poll-field")?.dataset.script;
+  const parts = longer && (await import(longer));
+  if (form.matches(".composer")) new Composer(form, words, say, parts);
 }
 
 // A time is chosen on the author's clock; the server is told how far that is from its own.
@@ -60,36 +60,50 @@ function local(date) {
 }
 
 class Composer {
-  constructor(form, words, say) {
+  constructor(form, words, say, parts) {
     Object.assign(this, { form, words, say });
     this.area = form.elements.body;
     this.button = form.querySelector(".end .btn");
+    this.now = this.button.textContent;
+    this.longer = parts && new parts.Longer(this, length);
     this.meter = form.querySelector("[data-meter]");
     this.uploads = form.querySelector(".uploads");
     this.nudge = form.querySelector(".nudge");
     this.key = form.dataset.draft && `draft:${form.dataset.draft}`;
     this.uploading = 0;
+    // what nobody wrote: of a form with an error, or of a saved draft, all is the author's
+    const fresh = !form.matches(":has(.errorlist, [name=saved])");
+    this.given = fresh ? Object.fromEntries(this.fields().map((field) => [field.name, field.defaultValue])) : {};
     this.restore();
     form.addEventListener("input", () => this.changed());
     form.addEventListener("keydown", (event) => this.pressed(event));
-    form.addEventListener("click", (event) => this.clicked(event));
     form.addEventListener("submit", (event) => this.submitted(event), true); // before htmx
+    form.addEventListener("leave", ({ detail }) => {
+      this.keep();
+      clearTimeout(this.sending);
+      if (detail.sends) this.send();
+      detail.sent = this.sent;
+    });
+    form.addEventListener("fetch", () => this.renew()); // another composer had the same draft
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
     this.takePictures();
-    for (const place of this.uploads.children) this.watch(place);
+    if (this.uploads.children.length) this.album();
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
-    else if (form.matches(".page, .below, :has(.errorlist)")) {
+    else if (form.matches(".page, .below, .sheet-form, :has(.errorlist)")) {
       this.area.focus();
       this.area.setSelectionRange(this.area.value.length, this.area.value.length);
     }
   }
 
   changed() {
+    if (this.nudge && !this.undescribed().length) this.nudge.hidden = true;
     this.count();
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.form.isConnected && this.keep(), SAVE_AFTER);
+    clearTimeout(this.sending);
+    this.sending = setTimeout(() => this.send(), SEND_AFTER);
   }
 
   pressed(event) {
@@ -98,7 +112,7 @@ class Composer {
       event.preventDefault();
       if (!this.button.disabled) this.form.requestSubmit(this.button);
     }
-    if (event.key === "Escape" && this.form.matches(".below")) this.close();
+    if (event.key === "Escape" && this.form.matches(".below") && !event.target.closest("dialog")) this.close();
   }
 
   close() {
@@ -108,29 +122,38 @@ class Composer {
     opener?.focus();
   }
 
-  clicked(event) {
-    const remove = event.target.closest("button[name=take_out]");
-    if (remove) {
-      event.preventDefault();
-      remove.closest(".upload").remove();
-      this.changed();
-      this.area.focus();
-    }
-    if (event.target.matches(".upload img")) point(event);
+  // Of the pictures.
+  undescribed() {
+    return [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
   }
 
   submitted(event) {
-    const missing = [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
+    const missing = this.undescribed();
     const asks = "asks" in (this.nudge?.dataset ?? {}) && this.nudge.hidden;
     if (this.busy() || (missing.length && asks && event.submitter?.name !== "without_alt")) {
       event.preventDefault();
       event.stopImmediatePropagation();
       if (this.busy()) return;
       this.nudge.hidden = false;
-      missing[0].focus();
+      missing[0].closest(".upload").querySelector(".describe").focus();
       return;
     }
     this.keep(); // until the server says that it has it
+    clearTimeout(this.sending);
+    if (!this.sent) return;
+    event.preventDefault(); // the post takes the place of the draft that is on its way
+    event.stopImmediatePropagation();
+    this.sent.then(() => this.form.requestSubmit(event.submitter));
+  }
+
+  renew() {
+    for (const field of this.fields()) field.value = field.defaultValue;
+    this.form.elements.saved?.remove();
+    this.uploads.replaceChildren();
+    this.longer?.fill([]);
+    this.form.querySelector(".restored")?.remove();
+    this.restore();
+    this.changed();
   }
 
   // Back from the cache of the browser: a new post, a new key.
@@ -151,7 +174,8 @@ class Composer {
     if (over) this.area.setAttribute("aria-invalid", "true");
     else this.area.removeAttribute("aria-invalid");
     const empty = used === 0 && !this.uploads.children.length;
-    this.button.disabled = over || empty || this.busy();
+    this.button.disabled = over || empty || this.longer?.count(most, empty) || this.busy();
+    this.button.textContent = this.form.elements.scheduled_at?.value ? this.button.dataset.later : this.now;
   }
 
   busy() {
@@ -167,25 +191,63 @@ class Composer {
   keep() {
     clearTimeout(this.waiting);
     if (!this.key) return;
-    const said = Object.fromEntries(this.fields().map((field) => [field.name, field.value]));
-    const pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
-    const written = this.fields().some((field) => field.value.trim() && field.value !== field.defaultValue);
-    store(this.key, written || pictures.length ? JSON.stringify({ ...said, pictures }) : null);
+    const fields = this.fields();
+    const said = { ...stored(this.key), ...Object.fromEntries(fields.map((field) => [field.name, field.value])) }; // another composer may have more fields
+    said.pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
+    if (this.longer) said.more = this.longer.more().map((area) => area.value);
+    said.saved = this.saved();
+    this.written = this.isWritten(said);
+    store(this.key, this.written ? JSON.stringify(said) : null);
+  }
+
+  isWritten(said) {
+    const texts = KEPT.filter((name) => said[name] !== this.given[name]).map((name) => said[name]);
+    return [...texts, ...(said.more ?? [])].some((text) => text?.trim()) || said.pictures?.length > 0;
+  }
+
+  // The server's number of the draft, which other devices of its author have too.
+  saved(number) {
+    const { saved } = this.form.elements;
+    if (number === undefined) return saved?.value;
+    if (saved) saved.value = number;
+    else this.form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "saved", value: number }));
+  }
+
+  send() {
+    if (!this.key || this.sent || !this.form.isConnected || !navigator.onLine) return;
+    this.keep();
+    const { written } = this;
+    const number = this.saved();
+    if (!written && !number) return;
+    const address = written ? "/drafts" : `/drafts/${number}/delete`;
+    const body = new FormData(this.form);
+    this.sent = fetch(address, { method: "POST", body, headers: { "HX-Request": "true" } }).then(
+      async (answer) => {
+        const text = written ? await answer.text() : "";
+        if (answer.status === 422 && !this.told) this.say((this.told = text));
+        if (answer.ok && /^\d*$/.test(text)) this.saved(text);
+        this.keep();
+      },
+      () => {}, // it is kept in this browser
+    );
+    this.sent.then(() => (this.sent = null));
   }
 
   restore() {
     const said = this.key && stored(this.key);
     const fresh = !this.form.querySelector(".errorlist, [data-picture]") && (this.nudge?.hidden ?? true);
     const given = this.area.defaultValue;
-    if (!said || !fresh || said.body === given && !said.pictures?.length) return;
+    if (!said || !fresh || !this.isWritten(said)) return;
     // what was handed over stands below what was written before; an answer's draft names whom it answers already
     if (given && !this.form.elements.reply_to && !said.body.includes(given.trim())) said.body += `\n\n${given}`;
+    if (said.saved && !this.saved()) this.saved(said.saved);
     const before = this.fields().map((field) => [field, field.value]);
     for (const field of this.fields()) {
       field.value = said[field.name] ?? "";
       if (field.value && field !== this.area) field.closest("details").open = true;
     }
-    for (const number of said.pictures ?? []) this.fetchPicture(number);
+    this.longer?.fill(said.more);
+    if (said.pictures?.length) this.album().then((album) => album.fetch(said.pictures));
     const line = document.createElement("p");
     line.className = "restored";
     line.append(`${this.words.restored} `);
@@ -194,9 +256,11 @@ class Composer {
     button.textContent = this.words.discard;
     button.addEventListener("click", () => {
       for (const [field, value] of before) field.value = value;
+      this.longer?.fill([]);
       this.uploads.replaceChildren();
       store(this.key, null);
       line.remove();
+      this.send();
       this.count();
       this.area.focus();
     });
@@ -204,15 +268,17 @@ class Composer {
     this.area.after(line);
   }
 
-  async fetchPicture(number) {
-    const answer = await fetch(`${this.form.dataset.upload}/${number}`);
-    if (!answer.ok) return;
-    this.uploads.insertAdjacentHTML("beforeend", await answer.text());
-    this.watch(this.uploads.lastElementChild);
-    this.count();
+  // --- pictures: chosen, pasted or dropped; what shows and sends them comes with the first one ---
+
+  album() {
+    const details = this.form.querySelector(".add-pictures");
+    this.opened ??= import(details.dataset.uploads).then(({ Album }) => new Album(this));
+    return this.opened;
   }
 
-  // --- pictures: chosen, pasted or dropped; sent at once ---
+  async add(files) {
+    (await this.album()).add(files);
+  }
 
   takePictures() {
     const details = this.form.querySelector(".add-pictures");
@@ -228,107 +294,25 @@ class Composer {
       event.preventDefault();
       picker.click();
     });
-    picker.addEventListener("change", () => {
-      this.add(picker.files);
+    picker.addEventListener("change", async () => {
+      await this.add([...picker.files]);
       picker.value = "";
     });
     details.after(picker);
     this.area.addEventListener("paste", (event) => {
       if (!event.clipboardData.files.length) return;
       event.preventDefault();
-      this.add(event.clipboardData.files);
+      this.add([...event.clipboardData.files]);
     });
     for (const name of ["dragover", "dragleave", "drop"]) {
       this.form.addEventListener(name, (event) => {
         if (!event.dataTransfer.types.includes("Files")) return;
         event.preventDefault();
         this.form.classList.toggle("over", name === "dragover");
-        if (name === "drop") this.add(event.dataTransfer.files);
+        if (name === "drop") this.add([...event.dataTransfer.files]);
       });
     }
   }
-
-  add(files) {
-    const room = MOST_PICTURES - this.uploads.children.length;
-    const details = this.form.querySelector(".add-pictures");
-    const played = details?.dataset.accept.includes("video/") ? /^(image|video|audio)\// : /^image\//;
-    const pictures = [...files].filter((file) => played.test(file.type) || PHONES.test(file.name));
-    for (const file of pictures.slice(0, room)) this.send(file);
-    if (details) details.open = true; // whether they are hidden is asked there
-  }
-
-  send(file) {
-    const place = document.createElement("div");
-    place.className = "upload";
-    const progress = document.createElement("progress");
-    progress.setAttribute("aria-label", this.words.uploading);
-    progress.max = 1;
-    place.append(preview(file), progress);
-    this.uploads.append(place);
-    this.uploading += 1;
-    this.count();
-    const body = new FormData();
-    body.append("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
-    body.append("file", file);
-    const request = new XMLHttpRequest(); // fetch says nothing of progress
-    request.open("POST", this.form.dataset.upload);
-    request.upload.addEventListener("progress", (event) => (progress.value = event.loaded / event.total));
-    request.addEventListener("loadend", () => {
-      this.uploading -= 1;
-      if (request.status === 200) {
-        place.insertAdjacentHTML("afterend", request.responseText);
-        place.nextElementSibling.querySelector("textarea").focus();
-        this.watch(place.nextElementSibling);
-      } else {
-        const plain = request.getResponseHeader("Content-Type")?.startsWith("text/plain");
-        this.say(plain ? request.responseText : this.words.failed);
-      }
-      place.remove();
-      this.changed();
-    });
-    request.send(body);
-  }
-
-  // Video and sound are prepared by a worker; what is written about them meanwhile stays.
-  watch(place) {
-    if (!place.matches("[data-processing]")) return;
-    setTimeout(async () => {
-      if (!place.isConnected) return;
-      const answer = await fetch(`${this.form.dataset.upload}/${place.dataset.picture}`).catch(() => null);
-      const holder = document.createElement("template");
-      holder.innerHTML = answer?.ok ? await answer.text() : "";
-      const found = holder.content.querySelector(".upload:not([data-processing])");
-      if (!found) return this.watch(place);
-      place.querySelector(".still").replaceWith(found.querySelector(".still"));
-      place.removeAttribute("data-processing");
-      this.count();
-    }, LOOK_AFTER);
-  }
-}
-
-// Drawn, not loaded: the policy of the page lets no picture in that is not the site's own.
-function preview(file) {
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 1;
-  createImageBitmap(file, { resizeWidth: 224 }).then(
-    (bitmap) => {
-      canvas.width = bitmap.width;
-      canvas.height = bitmap.height;
-      canvas.getContext("2d").drawImage(bitmap, 0, 0);
-    },
-    () => {}, // the server says what is wrong with it
-  );
-  return canvas;
-}
-
-// What must stay in sight: the point that was pressed.
-function point(event) {
-  const box = event.target.getBoundingClientRect();
-  const across = ((event.clientX - box.left) / box.width) * 2 - 1;
-  const up = 1 - ((event.clientY - box.top) / box.height) * 2;
-  const select = event.target.closest(".upload").querySelector("select");
-  const value = `${across.toFixed(2)},${up.toFixed(2)}`;
-  select.add(new Option(value, value, true, true));
 }
 
 function stored(key) {

@@ -44,8 +44,9 @@ def test_keys_that_go_somewhere_and_none_when_switched_off(author, reader, visit
         page.goto("/@author")
         page.keyboard.press("j")
         page.keyboard.press("m")
-        page.wait_for_url("**/compose?to=author")
-        expect(page.get_by_label("What is happening?")).to_have_value("@author ")
+        expect(page.get_by_role("dialog").get_by_label("What is happening?")).to_have_value(
+            "@author "
+        )
         reader.keys = "off"
         reader.save()
         page.goto("/@author")

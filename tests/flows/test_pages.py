@@ -19,7 +19,7 @@ FOR_MEMBERS = [
     "/home", "/compose", "/compose?reply_to={post}", "/compose?quote={post}", "/notifications",
     "/notifications/mentions", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance",
     "/settings/circles",
-    "/settings/writing", "/likes", "/scheduled", "/conversations",
+    "/settings/writing", "/likes", "/scheduled", "/drafts", "/conversations",
     "/password/change", "/@alice/block",
 ]  # fmt: skip
 MACHINERY = re.compile(r"\{\{|\{%|\bNone\b|style=|onclick=|javascript:")

@@ -41,13 +41,13 @@ def test_a_video_is_posted_and_plays(reader, visit, worker):
         expect(page.get_by_text("Being prepared.")).to_be_visible()
         post = page.get_by_role("button", name="Post", exact=True)
         page.get_by_label("What is happening?").fill("Look at this.")
+        page.get_by_role("button", name="ALT").click()
         page.get_by_label("Describe this for people who can't see it").fill("A test picture.")
         page.get_by_label("Captions (WebVTT)").set_input_files(captions)
+        page.get_by_role("button", name="Done").click()
         expect(post).to_be_disabled()
-        expect(page.locator(".upload img")).to_be_visible(timeout=60_000)
-        expect(page.get_by_label("Describe this for people who can't see it")).to_have_value(
-            "A test picture."
-        )
+        expect(page.locator(".upload > img")).to_be_visible(timeout=60_000)
+        expect(page.locator(".upload textarea")).to_have_value("A test picture.")
         post.click()
         player = page.get_by_label("A test picture.")
         expect(player).to_be_visible()

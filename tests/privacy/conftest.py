@@ -22,6 +22,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.mute_thread import mute_thread
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
+from apps.posts.saved import save_draft
 from apps.search.models import StarterPack
 from apps.tags.actions import follow_tag, unfollow_tag
 from apps.timeline.home import home_timeline
@@ -61,6 +62,7 @@ def life(page_of, settings):
     repost(bob, first.pk)
     upload_picture(alice, BytesIO(picture()), alt=f"waiting {CANARY}")
     schedule_post(alice, Draft(f"later {CANARY}"), timezone.now() + timedelta(hours=1))
+    save_draft(alice, {"body": f"begun {CANARY}"}, [])
     like_post(alice, theirs.pk)
     like_post(bob, first.pk)
     bookmark_post(alice, theirs.pk)

@@ -85,7 +85,7 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
         "@vauthor/media", "@vfriend", "@vfriend/with_replies", "ranked", "aggregate", "{own_feed}",
         "@vfriend/feeds/open")),
     ("page of one's own", "/", (
-        "bookmarks", "likes", "scheduled", "lists", "lists/{list}/edit", "feeds", "feeds/{feed}/edit",
+        "bookmarks", "likes", "scheduled", "drafts", "lists", "lists/{list}/edit", "feeds", "feeds/{feed}/edit",
         "settings/filters",
         "settings/filters/{filter}",
         "settings/circles", "settings/circles/{circle}", "follow_requests", "settings/blocks", "settings/mutes",
@@ -390,6 +390,8 @@ ELSEWHERE: dict[str, str] = {
             "scheduled/<int:number>/edit",
             "scheduled/<int:number>/retry",
             "scheduled/<int:number>/discard",
+            "drafts/<int:number>/delete",
+            "posts/<post:post_id>/redraft",
             "api/v1/filters/<int:keyword_id>",
             "api/v2/filters/keywords/<int:keyword_id>",
             "api/v2/filters/statuses/<int:row_id>",

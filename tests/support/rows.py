@@ -25,6 +25,7 @@ from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
+from apps.posts.saved import save_draft
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag
@@ -121,6 +122,7 @@ class Rows:
         like_post(reader, post)
         bookmark_post(reader, post)
         schedule_post(reader, Draft(body=f"Later {n}"), timezone.now() + timedelta(hours=n))
+        save_draft(reader, {"body": f"Begun {n}"}, [])
         file_report(reader, self.fans[-1], category="spam", comment=f"Report {n}")
 
     def _add_settings(self, n: int) -> None:

@@ -62,7 +62,11 @@ class Newcomer:
         else:
             add.click()
             self.tab.get_by_label("Picture 1").set_input_files(self.picture)
+        if self.scripts:
+            self.tab.get_by_role("button", name="ALT").click()
         self.tab.get_by_label("Describe this for people who can't see it").first.fill(ALT)
+        if self.scripts:
+            self.tab.get_by_role("button", name="Done").click()
         self._press("Post")
         expect(self.tab.get_by_role("img", name=ALT)).to_be_visible()
 
@@ -78,7 +82,7 @@ class Newcomer:
     def replies(self) -> None:
         self.tab.goto(self.friend)
         self._posts.first.locator(".when").click()
-        self.tab.locator("article.focused").get_by_role("link", name="Reply").click()
+        self.tab.locator("article.focused").get_by_role("link", name="Write a reply").click()
         area = self.tab.get_by_label("Your reply")
         if self.scripts:  # the script puts the cursor behind the name first
             expect(area).to_be_focused()
@@ -90,6 +94,8 @@ class Newcomer:
         self.tab.goto(self.friend)
         post = self._posts.first
         post.get_by_role("button", name="Repost").click()
+        if self.scripts:  # which asks
+            post.get_by_role("button", name="Repost", exact=True).click()
         expect(post.locator("button[formaction$='/unrepost']")).to_be_visible()
 
     def quotes(self) -> None:
@@ -101,7 +107,10 @@ class Newcomer:
         menu.click()
         self.tab.get_by_role("link", name="Quote", exact=True).click()
         self.tab.get_by_label("What is happening?").fill(CHINESE)
-        self._press("Post")
+        box = self.tab.get_by_role("dialog") if self.scripts else self._main
+        box.get_by_role("button", name="Post", exact=True).click()
+        if self.scripts:
+            self.tab.get_by_role("link", name="View").click()
         expect(self.tab.locator("article.focused .content").first).to_have_text(CHINESE)
         expect(self.tab.locator("article.focused .quote")).to_be_visible()
 

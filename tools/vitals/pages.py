@@ -52,6 +52,7 @@ PAGES = (
     Page("edit", "timeline/edit.html", "/posts/{own_post}/edit"),
     Page("delete", "timeline/delete.html", "/posts/{own_post}/delete"),
     Page("scheduled", "timeline/scheduled.html", "/scheduled"),
+    Page("drafts", "timeline/drafts.html", "/drafts"),
     Page("history", "timeline/history.html", "/@{viewer}/{own_post}/history"),
     Page("reactions", "timeline/reactions.html", "/@{author}/{post}/likes"),
     Page("reposts", "timeline/reactions.html", "/@{author}/{post}/reposts"),

@@ -163,6 +163,7 @@ def purge_unused_uploads(*, limit: int) -> int:
         rows = Attachment.objects.select_for_update(skip_locked=True).filter(
             post=None,
             scheduled=None,
+            draft=None,
             past_post_id=None,
             created_at__lt=timezone.now() - RETENTION,
         )

@@ -89,7 +89,7 @@ class PictureForm:
     def of(cls, request: HttpRequest) -> "PictureForm":
         """Ids that are not numbers are dropped."""
         data = request.POST
-        ids = [_parse_id(text) for text in data.getlist("media_ids")[: 2 * MAX_PICTURES]]
+        ids = [id_or_none(text) for text in data.getlist("media_ids")[: 2 * MAX_PICTURES]]
         files = [
             UploadedPicture(request.FILES[name], data.get(f"{name}_alt", "").strip())
             for name in file_names()
@@ -215,7 +215,8 @@ def _focus(text: str) -> Focus:
         return INVALID_FOCUS
 
 
-def _parse_id(text: str) -> int | None:
+def id_or_none(text: str) -> int | None:
+    """The id that a form names; None for another text."""
     try:
         return parse_id(text)
     except ValueError:

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -22,7 +23,7 @@ from apps.posts.actions.drafts import (
     Draft,
     PollDraft,
 )
-from apps.posts.models import Visibility
+from apps.posts.models import Post, SavedDraft, Visibility
 from apps.web.forms.pictures import DisplayedPicture, file_names
 from apps.web.post_card import circle_label
 from feedcache.ids import parse_id
@@ -47,6 +48,7 @@ POLL_DURATIONS = [  # seconds
 DEFAULT_POLL_SECONDS = 86_400
 OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
 LOCAL_TIME = "%Y-%m-%dT%H:%M"  # the format of datetime-local inputs
+MAX_MORE = 9  # posts of a thread behind the first
 MAX_BIGINT = 2**63 - 1
 MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
 HOME_COMPOSER = "composer"  # the id of the composer on the home page, also for scripts
@@ -132,13 +134,14 @@ class MomentForm(forms.Form):
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post. `instead_of` is the id of a scheduled post that failed."""
+    """A new post. `instead_of` is the id of a scheduled post that failed, `saved` that of the draft."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
     instead_of = forms.IntegerField(required=False, min_value=1, max_value=MAX_BIGINT)
+    saved = forms.IntegerField(required=False, min_value=1, max_value=MAX_BIGINT)
     option_1, option_2, option_3, option_4 = (
         forms.CharField(
             required=False,
@@ -180,6 +183,19 @@ class ComposeForm(EditForm, MomentForm):
         choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
         self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
+    @property
+    def more(self) -> list[str]:
+        """The texts of a thread behind the first."""
+        if not self.is_bound:
+            return list(self.initial.get("more", ()))
+        return more_texts(cast(QueryDict, self.data))
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        if data.get("at") and self.more:
+            self.add_error("scheduled_at", _("A thread can't be published later."))
+        return data
+
     def clean_reply_to(self) -> int | None:
         return _post_id(self.cleaned_data["reply_to"])
 
@@ -207,6 +223,15 @@ class ComposeForm(EditForm, MomentForm):
                 "poll_multiple": poll.multiple,
                 "poll_hidden": poll.hide_totals,
             }
+        return initial
+
+    @classmethod
+    def initial_of_saved(cls, row: SavedDraft, circle_ids: Collection[int]) -> dict[str, Any]:
+        """As `initial_of`."""
+        initial: dict[str, Any] = {"reply_to": "", "quote": "", **row.fields, "saved": row.pk}
+        circle_id = circle_id_of(str(initial.get("visibility", "")))
+        if circle_id is not None and circle_id not in circle_ids:
+            initial["visibility"] = Visibility.MENTIONED.value
         return initial
 
     @property
@@ -241,6 +266,49 @@ class ComposeForm(EditForm, MomentForm):
             return None
         seconds = int(data["poll_seconds"] or DEFAULT_POLL_SECONDS)
         return PollDraft(options, seconds, data["poll_multiple"], data["poll_hidden"])
+
+
+SAVED = (
+    "body", "content_warning", "language", "sensitive", "visibility", "reply_to", "quote", *OPTIONS,
+    "poll_seconds", "poll_multiple", "poll_hidden", "scheduled_at", "utc_offset",
+)  # fmt: skip
+"""The fields that a saved draft has."""
+
+
+def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
+    """Those of a form that have a value, as they were sent."""
+    fields: dict[str, str | list[str]] = {name: str(data[name]) for name in SAVED if data.get(name)}
+    return {**fields, "more": more} if (more := more_texts(data)) else fields
+
+
+def more_texts(data: QueryDict) -> list[str]:
+    return [text for text in data.getlist("more") if text.strip()][:MAX_MORE]
+
+
+def fields_of_post(post: Post) -> dict[str, str]:
+    """What the composer would have to say to publish a post once more."""
+    fields = {
+        "body": post.body,
+        "content_warning": post.content_warning,
+        "language": post.language,
+        "sensitive": "on" if post.sensitive else "",
+        "visibility": f"{CIRCLE_PREFIX}{post.circle_id}" if post.circle_id else post.visibility,
+        "reply_to": str(post.reply_to_id or ""),
+        "quote": str(post.source_id or ""),
+    }
+    if post.has_poll:
+        poll = post.poll
+        seconds = round((poll.expires_at - post.created_at).total_seconds())
+        nearest = min(
+            (value for value, _label in POLL_DURATIONS), key=lambda one: abs(one - seconds)
+        )
+        fields |= {name: str(text) for name, text in zip(OPTIONS, poll.options, strict=False)}
+        fields |= {
+            "poll_seconds": str(nearest),
+            "poll_multiple": "on" if poll.multiple else "",
+            "poll_hidden": "on" if poll.hide_totals else "",
+        }
+    return {name: value for name, value in fields.items() if value}
 
 
 def circle_id_of(text: str) -> int | None:

@@ -1,5 +1,6 @@
 """The composer: new posts with pictures and polls, published now or scheduled."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -18,10 +19,11 @@ from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, n
 from apps.pagination import Cursor
 from apps.posts.actions.idempotency import Request, existing_result
 from apps.posts.actions.schedule import schedule_post
-from apps.posts.actions.uploads import uploaded_picture, withdraw_picture
+from apps.posts.actions.uploads import uploaded_picture, uploaded_pictures, withdraw_picture
 from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Attachment, Post, ScheduledPost, Visibility
 from apps.posts.queries import mentions_of
+from apps.posts.saved import delete_draft, saved_draft
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import ReplyRow, visible_item
@@ -31,6 +33,7 @@ from apps.web.forms.pictures import (
     PictureFields,
     PictureForm,
     UploadedPicture,
+    id_or_none,
     save_pictures,
 )
 from apps.web.forms.posts import (
@@ -40,17 +43,27 @@ from apps.web.forms.posts import (
     ComposeForm,
     composer_context,
 )
+from apps.web.posts.threads import Interrupted, check_rest, data_of_rest, publish_rest
 from apps.web.templatetags.amounts import moment
 
 AnyPost = Post | ScheduledPost
-TEMPLATES = {"": "timeline/compose.html", HOME_COMPOSER: "timeline/_home_composer.html"}
+LINKS = ("reply_to", "quote")
+WRITING = "writing"  # the id of the composer in a dialog over a page, also for scripts
+HOME_PAGES = ("/", "/home")
+TEMPLATES = {
+    "": "timeline/compose.html",
+    HOME_COMPOSER: "timeline/_home_composer.html",
+    WRITING: "timeline/_writing_composer.html",
+}
 REPLY = "timeline/_reply.html"
 
 
 @require_safe
 @login_required
 def compose(request: AuthenticatedRequest) -> HttpResponse:
-    """A page with only the composer; for htmx the composer of a reply below its post."""
+    """A page with only the composer; for htmx a dialog, or the composer of a reply below its post."""
+    if number := request.GET.get("saved"):
+        return _continue(request, number)
     initial = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
     if request.GET.get("to"):
         initial["body"] = f"@{request.GET['to'][:100]} "
@@ -61,12 +74,35 @@ def compose(request: AuthenticatedRequest) -> HttpResponse:
     return composer(request, form_of(request, initial=initial), PictureFields())
 
 
+def _continue(request: AuthenticatedRequest, number: str) -> HttpResponse:
+    """The composer with a saved draft."""
+    row = saved_draft(request.user, id_or_none(number))
+    circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
+    initial = ComposeForm.initial_of_saved(row, circle_ids)
+    pictures = PictureFields(uploaded_pictures(request.user, row.media_ids))
+    return composer_of_draft(request, initial, pictures)
+
+
+def composer_of_draft(
+    request: AuthenticatedRequest, initial: dict[str, Any], pictures: PictureFields
+) -> HttpResponse:
+    """The composer with what was written before. Links to posts that are gone are dropped."""
+    gone = [
+        name
+        for name in LINKS
+        if initial[name] and not item_of(request, initial[name], strict=False)
+    ]
+    form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
+    note = _("What this post was about is not there any more. It will stand on its own.")
+    return composer(request, form, pictures, note=note if gone else "")
+
+
 @require_POST
 @login_required
 def publish(request: AuthenticatedRequest) -> HttpResponseBase:
     """Publish or schedule; after an error the form keeps the text and the uploaded pictures."""
     form, picture_form = form_of(request, request.POST), PictureForm.of(request)
-    if "take_out" in request.POST:
+    if "take_out" in request.POST or "add_another" in request.POST:
         remaining = without_removed(request, picture_form)
         return composer(request, form, save_pictures(request.user, remaining))
     pictures = None
@@ -75,17 +111,34 @@ def publish(request: AuthenticatedRequest) -> HttpResponseBase:
         if post is None:
             pictures = save_pictures(request.user, picture_form)
             pictures.raise_error()
-            if not form.is_valid():
-                return composer(request, form, pictures, status=422)
-            if _should_ask(request, pictures):
-                return composer(request, form, pictures, status=422, asks=True)
+            if not form.is_valid() or _should_ask(request, pictures):
+                return composer(request, form, pictures, status=422, asks=form.is_valid())
             post = _publish(request, form, picture_form, pictures)
     except DomainError as error:
-        add_errors(form, error, FIELD_NAMES)
         pictures = pictures or save_pictures(request.user, picture_form)
-        status = 422 if request.htmx else error.status  # htmx swaps in a form only for 422
-        return _with_retry_after(composer(request, form, pictures, status=status), error)
-    return _created(request, post)
+        add_errors(form, error, FIELD_NAMES)
+        return _refused(request, form, pictures, error)
+    return _finish(request, form, post)
+
+
+def _finish(request: AuthenticatedRequest, form: ComposeForm, post: AnyPost) -> HttpResponseBase:
+    """The rest of a thread; then its draft is not needed any more."""
+    try:
+        posts = publish_rest(request.user, form, post) if isinstance(post, Post) else [post]
+    except Interrupted as stop:
+        form = form_of(request, data_of_rest(request.POST, stop))
+        form.add_error(None, stop.account)
+        return _refused(request, form, PictureFields(), stop.error)
+    if (number := form.cleaned_data["saved"]) is not None:
+        delete_draft(request.user, number)
+    return _created(request, posts)
+
+
+def _refused(
+    request: AuthenticatedRequest, form: ComposeForm, pictures: PictureFields, error: DomainError
+) -> HttpResponse:
+    status = 422 if request.htmx else error.status  # htmx swaps in a form only for 422
+    return _with_retry_after(composer(request, form, pictures, status=status), error)
 
 
 @require_POST
@@ -145,6 +198,7 @@ def _publish(
     picture_form: PictureForm,
     pictures: PictureFields,
 ) -> AnyPost:
+    check_rest(form)
     draft = form.draft().with_pictures(pictures.ids)
     idempotency: dict[str, Any] = {
         "idempotency_key": form.cleaned_data["idempotency_key"],
@@ -157,7 +211,8 @@ def _publish(
     return publishing.publish(request.user, draft, **idempotency).post
 
 
-def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:
+def _created(request: AuthenticatedRequest, posts: Sequence[AnyPost]) -> HttpResponseBase:
+    post = posts[0]
     draft = request.POST.get("draft", "")
     if isinstance(post, ScheduledPost):
         message = escape(_("It will be published on %(moment)s."))
@@ -166,8 +221,10 @@ def _created(request: AuthenticatedRequest, post: AnyPost) -> HttpResponseBase:
         messages.success(request, text, extra_tags=draft)
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     said = _said_of(post)
+    if len(posts) > 1:
+        said = _("%(count)d posts are published.") % {"count": len(posts)}
     if request.htmx:
-        return _insert(request, post, {"text": said, "draft": draft})
+        return _insert(request, [one.pk for one in posts], {"text": said, "draft": draft})
     messages.success(request, said, extra_tags=draft)
     permalink = f"{request.user.url}/{post.pk}"
     url = next_url(request, permalink)
@@ -182,13 +239,25 @@ def _said_of(post: Post) -> str:
     return _("Posted.")
 
 
-def _insert(request: AuthenticatedRequest, post: Post, detail: dict[str, str]) -> HttpResponse:
-    """Insert the post in its page: at the top of home, else below the post it answers."""
-    item = visible_item(request.user.pk, post.pk)
-    if _inline_id(request) == HOME_COMPOSER:
+def _insert(
+    request: AuthenticatedRequest, post_ids: Sequence[int], detail: dict[str, str]
+) -> HttpResponse:
+    """Insert posts in their page: at the top of home, or below the post that they answer."""
+    items = [visible_item(request.user.pk, post_id) for post_id in reversed(post_ids)]
+    item = items[-1]
+    inline = _inline_id(request)
+    if inline == WRITING:
+        if request.htmx.current_url_abs_path not in HOME_PAGES:
+            detail |= {"link": item.url, "see": _("View")}
+            return trigger_client_event(HttpResponse(status=204), "posted", detail)
+        response = reswap(
+            render(request, "timeline/_inserted.html", {"items": items}), "afterbegin"
+        )
+        return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="settle")
+    if inline == HOME_COMPOSER:
         form = form_of(request)
         form.fields["body"].widget.attrs["autofocus"] = True
-        context = {"items": [item], "inline": HOME_COMPOSER, **composer_context(form)}
+        context = {"items": items, "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
         # before the new composer is there, which would restore the draft
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
@@ -212,9 +281,9 @@ def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
 
 
 def without_removed(request: AuthenticatedRequest, form: PictureForm) -> PictureForm:
-    """The form without the picture that its author wants to remove."""
+    """The form without the picture that its author wants to remove, if there is one."""
     ids = {str(change.id): change.id for change in form.changes}
-    picture_id = ids.get(request.POST["take_out"])
+    picture_id = ids.get(request.POST.get("take_out", ""))
     if picture_id is None:
         return form
     # with `instead_of` it belongs to the failed post until that is replaced
@@ -232,8 +301,8 @@ def form_of(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> Compose
 
 def _inline_id(request: AuthenticatedRequest) -> str:
     """Unique on a page that has several composers."""
-    if request.htmx.target == HOME_COMPOSER:
-        return HOME_COMPOSER
+    if request.htmx.target in (HOME_COMPOSER, WRITING):
+        return str(request.htmx.target)
     post_id = request.POST.get("reply_to") or request.GET.get("reply_to", "")
     return f"reply{post_id}" if post_id.isalnum() else "reply"
 
@@ -268,10 +337,28 @@ def composer(
         "hide_compose_button": True,
         "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
+        "draft_key": request.POST.get("draft") or _draft_key(form),
         "note": note,
+        "opens": request.GET.get("with", ""),
+        "another": "add_another" in request.POST,
         **composer_context(form, [DisplayedPicture.of(row) for row in pictures.rows]),
     }
-    return render(request, TEMPLATES.get(inline, REPLY), context, status=status)
+    template = TEMPLATES.get(inline, REPLY)
+    if inline == WRITING and request.method == "GET":
+        template = "timeline/_writing.html"
+    return render(request, template, context, status=status)
+
+
+def _draft_key(form: ComposeForm) -> str:
+    """What a browser keeps a draft under; empty where it keeps none."""
+    if form["instead_of"].value():
+        return ""
+    if number := form["saved"].value():
+        return f"saved:{number}"
+    for name in ("reply_to", "quote"):
+        if post_id := form[name].value():
+            return f"{name.removesuffix('_to')}:{post_id}"
+    return "new"
 
 
 def _missing_descriptions(pictures: PictureFields) -> str:

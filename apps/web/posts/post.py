@@ -73,7 +73,6 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
         "author": f"{focus.author.name} (@{focus.author.handle})",
         "back_url": filtered.focus.author.url,  # of the page of a repost: whoever reposted
         "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
-        "focus_id": focus.id,
         "can_repost": focus.can_repost,
         "has_more": filtered.more,
     }

@@ -31,9 +31,8 @@ from apps.posts.content.post import Picture
 from apps.posts.models import ScheduledPost
 from apps.web.forms.pictures import PictureFields
 from apps.web.forms.posts import ComposeForm, MomentForm
-from apps.web.posts.compose import composer, form_of, item_of
+from apps.web.posts.compose import composer_of_draft
 
-LINKS = ("reply_to", "quote")
 ACTS: dict[str, Callable[[User, int], object]] = {
     "cancel": cancel,
     "retry": retry_failed,
@@ -97,15 +96,8 @@ def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
     draft = Draft.restored(failed_post(request.user, number).draft)
     circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
     initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}
-    gone = [name for name in LINKS if initial[name] and not _exists(request, initial[name])]
-    form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
-    note = _("What this post was about is not there any more. It will stand on its own.")
     pictures = PictureFields(uploaded_pictures(request.user, draft.media_ids))
-    return composer(request, form, pictures, note=note if gone else "")
-
-
-def _exists(request: AuthenticatedRequest, post_id: str) -> bool:
-    return item_of(request, post_id, strict=False) is not None
+    return composer_of_draft(request, initial, pictures)
 
 
 @require_POST
