@@ -33,16 +33,19 @@ class _Table:
 
 
 def emoji_beginning(text: str, *, maximum: int) -> list[Emoji]:
-    """Those whose short name, name or keywords begin with a text, in any language; a whole match before others."""
+    """Those whose short name, name or keywords begin with a text, in any language.
+
+    Names before keywords, and of each the whole ones first.
+    """
     wanted, table = _term(text), _table()
     if not wanted:
         return []
-    best: dict[int, tuple[bool, int]] = {}
+    best: dict[int, tuple[bool, bool, int]] = {}
     for number in range(bisect_left(table.terms, (wanted,)), len(table.terms)):
         term, where, place = table.terms[number]
         if not term.startswith(wanted):
             break
-        found = (term != wanted, where)
+        found = (where >= KEYWORD, term != wanted, where)
         best[place] = min(found, best.get(place, found))
     names = table.emoji.get(get_language() or "", table.emoji[DEFAULT_LANGUAGE])
     return [

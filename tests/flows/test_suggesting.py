@@ -180,6 +180,30 @@ def test_a_box_that_sends_on_enter(people, author, reader, visit):
         expect(page.locator(".bubble.own .content")).to_have_text("tea 🎉🫖")
 
 
+def test_in_the_dialog_over_the_page(people, visit):
+    with visit() as page:
+        opened(page, "/public")
+        page.keyboard.press("n")
+        page.get_by_role("dialog").get_by_label("What is happening?").fill("One.")
+        page.get_by_role("button", name="Add another post").click()
+        more = page.get_by_role("dialog").get_by_label("Another post")
+        more.press_sequentially("Hello @aus")
+        page.locator(OPTIONS).click()  # what a dialog makes inert could not be
+        expect(more).to_have_value("Hello @austen ")
+        page.get_by_role("dialog").get_by_role("button", name="Emoji").click()
+        page.get_by_role("tab", name="Animals and nature").click()
+        page.get_by_role("gridcell", name="dog face").click()
+        expect(more).to_have_value("Hello @austen 🐶")
+        page.get_by_role("dialog").get_by_role("button", name="Emoji").click()
+        expect(page.locator(CELLS)).to_have_text(["🐶"])
+        page.keyboard.press("Escape")
+        more.press_sequentially(" @aus")
+        expect(page.locator(OPTIONS)).to_have_count(1)
+        page.keyboard.press("Escape")
+        expect(page.locator(OPTIONS)).to_have_count(0)
+        expect(more).to_have_value("Hello @austen 🐶 @aus")  # and the dialog is there
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_is_on_the_screen_and_accessible(people, visit, width):
     with visit(width=width) as page:

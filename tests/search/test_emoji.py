@@ -33,6 +33,7 @@ def test_the_whole_name_comes_first(text, first):
 
 def test_beginnings_and_words_inside():
     assert characters("smil")[:2] == ["😃", "😄"]  # in Unicode's order, by the short names
+    assert characters("sm")[:2] == ["😃", "😄"]  # not the flag of San Marino, whose keyword it is
     assert "🤣" in characters("laughing", 20)  # rolling on the floor
     assert "👨‍⚖️" in characters("法官")  # 男法官
     assert "🇨🇳" in characters("中国")
