@@ -70,7 +70,7 @@ setInterval(() => setClocks(document), 60000);
 // --- boxes that suggest what may be meant, and the emoji beside them ---------------------------------------
 
 async function suggest({ target }) {
-  if (!target.dataset?.suggest) return;
+  if (target.dataset?.suggest === undefined) return;
   if (target.form) target.form.written = target;
   (await import(words.suggesting)).attach(target, words.suggested);
 }

@@ -6,7 +6,7 @@ const GAP = 6; // pixels
 // As the grammar of texts has them (apps/posts/content/text.py): a handle may follow Chinese and Japanese at once.
 const WORD =
   /(?:(?<![\p{L}\p{M}\p{N}_@＠#＃:/&])|(?<=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}])(?=[@＠]))(?:[@＠#＃][\p{L}\p{M}\p{N}_]{1,40}|:(?=..|\p{sc=Han})[\p{L}\p{N}_+-]{1,40})$/u;
-const WORDS = { text: WORD, search: /^.*\S/ };
+const WORDS = { "": WORD, search: /^.*\S/ };
 const NAME = /[^\s,，]+$/;
 const known = new WeakSet();
 const list = document.createElement("div");

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 def texts(page_of):
     """`texts(viewer, q)`: what would be put in the place of the word."""
 
-    def ask(viewer, q, place="text"):
+    def ask(viewer, q, place=""):
         while index_new_people():
             pass
         answer = page_of(viewer).get("/suggest", {"q": q, "in": place})

@@ -179,7 +179,7 @@ class IntroductionForm(forms.Form):
                 "rows": 4,
                 "maxlength": BIO_MAX_CHARACTERS,
                 "dir": "auto",
-                "data-suggest": "text",
+                "data-suggest": True,
             }
         ),
     )

@@ -24,7 +24,7 @@ class MessageForm(forms.Form):
                 "rows": 1,
                 "dir": "auto",
                 "placeholder": _("Message"),
-                "data-suggest": "text",
+                "data-suggest": True,
             }
         ),
     )

@@ -69,7 +69,7 @@ class EditForm(forms.Form):
                 "rows": 1,
                 "dir": "auto",
                 "placeholder": _("What is happening?"),
-                "data-suggest": "text",
+                "data-suggest": True,
             }
         ),
     )
@@ -80,7 +80,7 @@ class EditForm(forms.Form):
                 "maxlength": CONTENT_WARNING_MAX_CHARACTERS,
                 "dir": "auto",
                 "placeholder": _("What should people know before?"),
-                "data-suggest": "text",
+                "data-suggest": True,
             }
         ),
     )
