@@ -414,6 +414,7 @@ RATE_LIMITS = {
     "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # a device that the account knows
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
+    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # while somebody types, per account
     "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # what the service is asked, per account
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
     "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address

@@ -241,8 +241,8 @@ TABLES_OF_OTHERS = {
     "search": (
         "matches and suggestions are ranked in the statement that finds them",
         """
-        accounts_user accounts_usercounts graph_block graph_followee graph_followrequest graph_mute
-        posts_attachment posts_post posts_postcounts tags_tagfollow tags_taguse
+        accounts_user accounts_usercounts graph_block graph_followee graph_follower graph_followrequest
+        graph_mute posts_attachment posts_post posts_postcounts tags_tagfollow tags_taguse
         """,
     ),
     "second_level": (

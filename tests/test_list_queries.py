@@ -148,6 +148,8 @@ LISTS = {
     "/search?q=tea&type=statuses": "Post {n}",
     "/search?q=fan&type=accounts": "fan{n}",
     "/search?q=tea&type=hashtags": "tea{n}",
+    "/suggest?q=@fan": "fan{n}",
+    "/suggest?q=%23tea": "tea{n}",
     "/explore": "Post {n}",
     "/explore/tags": "tea{n}",
     "/explore/people": "friend{n}",
@@ -173,6 +175,7 @@ OTHERS = {
     "digest/end/<str:token>", "email/confirm/<str:token>", "favicon.ico", "favicon.svg", "healthz/live",
     "healthz/ready", "join", "login", "login/code", "manifest.webmanifest", "media/<path:name>", "metrics",
     "nodeinfo/2.0", "oauth/authorize", "oembed", "offline", "sw.js",
+    "emoji",
     "opensearch.xml", "account-deleted", "password/change", "password/reset", "password/reset/<str:uidb64>/<str:token>",
     "privacy", "robots.txt", "rules", "sitemap-pages.xml", "sitemap.xml", "status", "streams/ticket",
     # forms and settings of one's own account

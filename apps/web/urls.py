@@ -30,6 +30,7 @@ from apps.web.timelines import (
     lists,
     public,
     search,
+    suggest,
     tags,
 )
 from feedcache.ids import from_base36, parse_id, to_base36
@@ -294,6 +295,8 @@ urlpatterns: list[URLPattern] = [
     path("settings/filters/<int:filter_id>/delete", filters.delete, name="filter_delete"),
     # search
     path("search", search.search, name="search"),
+    path("suggest", suggest.suggest, name="suggest"),
+    path("emoji", suggest.emoji, name="emoji"),
     path("explore", search.explore, {"tab": "posts"}, name="explore"),
     path("explore/tags", search.explore, {"tab": "tags"}, name="explore_tags"),
     path("explore/people", search.explore, {"tab": "people"}, name="explore_people"),

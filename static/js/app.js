@@ -67,6 +67,24 @@ function setClocks(root) {
 setClocks(document);
 setInterval(() => setClocks(document), 60000);
 
+// --- boxes that suggest what may be meant, and the emoji beside them ---------------------------------------
+
+async function suggest({ target }) {
+  if (target.dataset?.suggest === undefined) return;
+  if (target.form) target.form.written = target;
+  (await import(words.suggesting)).attach(target, words.suggested);
+}
+
+document.addEventListener("focusin", suggest);
+suggest({ target: document.activeElement });
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-emoji]");
+  if (!button) return;
+  const { open } = await import(button.dataset.emoji);
+  open(button, await import(words.suggesting)).catch(() => say(words.failed));
+});
+
 // --- composers: what they need comes with the first one ---------------------------------------------
 
 async function compose(root) {

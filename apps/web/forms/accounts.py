@@ -111,12 +111,15 @@ def _picture(label: Any, help_text: Any) -> forms.FileField:
 class HandlesField(forms.CharField):
     """Handles separated by spaces or commas, with or without @. Cleans to a list of unique ones."""
 
-    def __init__(self, *, help_text: Any) -> None:
+    def __init__(self, *, help_text: Any, suggests: str = "people") -> None:
+        """`suggests`: whom, while somebody types (`apps/web/timelines/suggest.py`)."""
         super().__init__(
             label=_("Handles"),
             max_length=HANDLES_MAX_CHARACTERS,
             help_text=help_text,
-            widget=forms.TextInput(attrs={"autocomplete": "off", **AS_TYPED}),
+            widget=forms.TextInput(
+                attrs={"autocomplete": "off", "data-suggest": suggests, **AS_TYPED}
+            ),
         )
 
     def clean(self, value: Any) -> list[str]:
@@ -179,7 +182,14 @@ class IntroductionForm(forms.Form):
         label=_("Bio"),
         required=False,
         help_text=_("At most 500 characters."),
-        widget=forms.Textarea(attrs={"rows": 4, "maxlength": BIO_MAX_CHARACTERS, "dir": "auto"}),
+        widget=forms.Textarea(
+            attrs={
+                "rows": 4,
+                "maxlength": BIO_MAX_CHARACTERS,
+                "dir": "auto",
+                "data-suggest": True,
+            }
+        ),
     )
     avatar = _picture(
         _("Picture"), _("JPEG, PNG, WebP, GIF, AVIF or HEIC, 4 MB at most. It is cut to a square.")

@@ -26,7 +26,9 @@ class ListForm(forms.Form):
 
 
 class ListMembersForm(forms.Form):
-    handles = HandlesField(help_text=_("Of people you follow, with spaces between them."))
+    handles = HandlesField(
+        help_text=_("Of people you follow, with spaces between them."), suggests="followed"
+    )
 
 
 class CircleForm(forms.Form):

@@ -19,7 +19,14 @@ class MessageForm(forms.Form):
         required=False,
         strip=False,
         label=_("Your message"),
-        widget=forms.Textarea(attrs={"rows": 1, "dir": "auto", "placeholder": _("Message")}),
+        widget=forms.Textarea(
+            attrs={
+                "rows": 1,
+                "dir": "auto",
+                "placeholder": _("Message"),
+                "data-suggest": True,
+            }
+        ),
     )
     sensitive = forms.BooleanField(required=False)
     seen = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
