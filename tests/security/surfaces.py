@@ -290,6 +290,7 @@ ELSEWHERE: dict[str, str] = {
             "password/change",
             "password/reset",
             "password/reset/<str:uidb64>/<str:token>",
+            "settings",
             "settings/account",
             "accounts",
             "accounts/add",

@@ -99,7 +99,6 @@ PAGES = (
     Page("mute", "graph/mute.html", "/@{author}/mute"),
     Page("languages", "graph/languages.html", "/@{author}/languages"),
     Page("groups-of-person", "graph/groups/person.html", "/@{author}/groups"),
-    Page("person-card", "graph/card.html", "/@{author}/card"),
     Page("report", "moderation/report.html", "/@{author}/report?post={post}"),
     Page("requests", "graph/requests.html", "/follow_requests"),
     Page("settings", "accounts/settings_index.html", "/settings"),

@@ -104,7 +104,7 @@ def card(request: SiteRequest, handle: str) -> HttpResponseBase:
     """A card about an account, without a page around it, for a pointer that rests on the account's name."""
     person = user_by_handle(handle)
     context = {"person": person, **follow_buttons(viewer_id_of(request), [person])}
-    return render(request, "graph/card.html", context)
+    return render(request, "graph/_person_card.html", context)
 
 
 @require_POST
