@@ -1,6 +1,7 @@
 """`./run house`."""
 
 import argparse
+import os
 import json
 import sys
 from collections.abc import Mapping
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _traces(*, short: bool) -> Mapping[str, Trace]:
+    os.environ["OPTIONAL_APPS"] = ""  # the walks of the core (docs/decisions/0168)
     servers = import_module("tools.bench.servers")
     with servers.site_servers():
         # imports models, which need the settings that were made just now
