@@ -1,8 +1,8 @@
 """`./run house`."""
 
 import argparse
-import os
 import json
+import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
