@@ -11,23 +11,26 @@ def absolute(path: str) -> str:
 
 
 def own_host() -> str:
-    """Of this site, with its port."""
+    """The site's host and port."""
     return str(settings.SITE_URL).partition("://")[2].lower()
 
 
 def is_own_host(host: str) -> bool:
-    """In any case, with or without the port."""
+    """Whether a host is this site's. Ignores upper and lower case; the port may be missing."""
     return host.lower() in {own_host(), own_host().partition(":")[0]}
 
 
-def local_handle(name: str) -> str:
-    """A handle as people write it, without its @ and the host of this site: `@bob@this.site` is bob."""
+def without_own_host(name: str) -> str:
+    """A handle as people write it, without its @ and without this site's host: `@bob@this.site` becomes `bob`.
+
+    The host of another site stays: `@bob@other.site` becomes `bob@other.site`.
+    """
     handle, _at, host = name.removeprefix("@").partition("@")
     return handle if not host or is_own_host(host) else f"{handle}@{host}"
 
 
 def picture_address(name: str) -> str:
-    """A static file."""
+    """The absolute URL of a static file."""
     return absolute(_static_path(name))
 
 

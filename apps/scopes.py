@@ -19,11 +19,12 @@ COVERED = {
         for access in ("read", "write")
         for name in ("blocks", "follows", "mutes")
     ),
-    "push": frozenset[str](),  # clients ask for it; there is nothing that it would allow
+    "push": frozenset[str](),  # clients ask for it whether or not there is web push
     "profile": frozenset[str](),  # only the account's identity
 }
 NAMES = frozenset(COVERED).union(*COVERED.values())
-OFFERED = NAMES - {"push"}  # what people and programs are told of: there is no web push
+# What people and programs are told of; the app of web push adds its scope.
+OFFERED = set(NAMES - {"push"})
 ALL = " ".join(COVERED)  # a personal token's, unless its owner chooses fewer
 ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
 

@@ -18,7 +18,7 @@ MAX_PAUSE_SECONDS = 4.0
 
 
 class Breaker:
-    """Closed (all may pass), open (none) or half open (one, whose success or failure decides)."""
+    """Closed (all calls pass), open (none pass) or half open (one passes, and its success or failure decides)."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Breaker:
             self._failures, self._is_half_open, self.is_closed = 0, False, True
 
     def fail(self) -> bool:
-        """Open; whether the breaker was closed before. The pause doubles after each failed trial only."""
+        """Open the breaker; returns whether it was closed before. The pause doubles only after a failed trial."""
         with self._lock:
             was_closed, self.is_closed = self.is_closed, False
             if was_closed or self._is_half_open:
@@ -70,7 +70,7 @@ T = TypeVar("T")
 
 
 class SourceUnavailable(Exception):
-    """The source failed recently, is overloaded or too slow."""
+    """The source has failed recently, or is overloaded or too slow."""
 
 
 class Bulkhead:

@@ -71,7 +71,7 @@ def graph() -> redis.Redis:
 
 
 def graph_replicas() -> list[redis.Redis]:
-    """Those of the settings; none where relations have moved away from their primary."""
+    """The replicas of the settings; none if relations have moved away from the primary of these."""
     replicas = _graph_replicas()
     return [] if replicas and tenant_of("graph").url else replicas
 
@@ -103,7 +103,7 @@ def sessions() -> redis.Redis:
 
 
 def broadcasts() -> redis.Redis:
-    """A cluster passes each message on to all its nodes."""
+    """The server of pub/sub messages. A cluster passes each message on to all its nodes."""
     return client_at("broadcasts", tenant_of("broadcasts").url)
 
 
@@ -137,7 +137,7 @@ def async_broadcasts() -> Any:
 
 
 async def close_async(client: Any) -> None:
-    """Close a client of `async_broadcasts`, and those of the Sentinels it asked."""
+    """Close a client of `async_broadcasts`, and its clients of the Sentinels."""
     await client.aclose()
     manager = getattr(client.connection_pool, "sentinel_manager", None)
     for sentinel in manager.sentinels if manager else []:
@@ -148,7 +148,7 @@ COUNTER_KINDS = ("posts", "users")
 
 
 class Follower(Protocol):
-    """What follows the topology for this process: `feedcache.servers.topology_listener`."""
+    """The interface of `feedcache.servers.topology_listener`, which follows the topology for this process."""
 
     topology: Topology
     is_known: bool
@@ -162,12 +162,12 @@ _followers: list[Callable[[], Follower]] = []
 
 
 def follow_topology_with(make: Callable[[], Follower]) -> None:
-    """How this process learns where data is; until then it is at the addresses of the settings."""
+    """Set how this process learns where data is. Before that, data is at the addresses of the settings."""
     _followers[:] = [cache(make)]
 
 
 def _topology() -> Topology | None:
-    """The topology of this process; None while neither store has told. The first call may wait for it."""
+    """The topology of this process; None until one of its two stores has answered. The first call may wait for it."""
     if not _followers:
         return Topology()
     follower = _followers[0]()
@@ -175,7 +175,7 @@ def _topology() -> Topology | None:
 
 
 def tenant_of(name: str) -> Tenant:
-    """Where a class of data is now; `NOWHERE` while that is not known."""
+    """The server of a class of data now; `NOWHERE` while that is not known."""
     topology = _topology()
     return NOWHERE if topology is None else topology.tenants.get(name, _AT_SETTINGS)
 
@@ -192,14 +192,14 @@ def counters_at(url: str) -> redis.Redis:
 
 
 def counter_servers() -> list[redis.Redis]:
-    """All servers that have counters, also those to which they move; that of the settings is the first."""
+    """All servers with counters, also those to which counters are moving; the server of the settings is the first."""
     tenants = [one.tenant for kind in COUNTER_KINDS for one in counter_ranges(kind)]
     urls = ["", *(url for one in tenants for url in (one.url, one.also) if url)]
     return [counters_at(url) for url in dict.fromkeys(urls)]
 
 
 def written(name: str) -> list[redis.Redis]:
-    """The servers to which a class of data is written now: the one that is read first; two while it moves."""
+    """The servers to which a class of data is written now, beginning with the one that is read; two while it moves."""
     if name == "counters":
         return counter_servers()
     tenant = tenant_of(name)
@@ -209,7 +209,7 @@ def written(name: str) -> list[redis.Redis]:
 
 @cache
 def client_at(name: str, url: str) -> redis.Redis:
-    """The client of a class of data at an address; "" is that of the settings, whose login all of them use."""
+    """The client of a class of data at an address ("": that of the settings). All use the login of the settings."""
     configured = _configured_url(name)
     return _redis(url, name, login=_login(configured)) if url else _redis(configured, name)
 
@@ -235,7 +235,7 @@ def _login(url: str) -> dict[str, Any]:
 
 
 def forget_clients() -> None:
-    """The next use connects again."""
+    """Forget all clients, so that the next use of each connects again."""
     client_at.cache_clear()
     _graph_replicas.cache_clear()
 
@@ -247,7 +247,7 @@ def _redis(
     pool: type[redis.BlockingConnectionPool] | None = None,
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
-    """A client whose calls count as those of a role, but with a pool of its own."""
+    """A client with a pool of its own, whose calls are counted as those of a role."""
     settings = current_settings()
     timeout, tls = settings.redis_timeout_seconds, settings.redis_tls_files
     if url.startswith(CLUSTERS):
@@ -286,7 +286,7 @@ def _redis(
 
 
 def reset_breakers() -> None:
-    """Close all breakers, after the servers were brought back."""
+    """Close all breakers; for tests that have brought servers back."""
     for breaker in _breakers(
         [*_needed_by_pages(), existence(), limits(), sessions(), broadcasts()]
     ):
@@ -294,7 +294,7 @@ def reset_breakers() -> None:
 
 
 def has_open_breaker() -> bool:
-    """Whether this process skips a Redis that pages need. Asks no server."""
+    """Whether this process skips a Redis that pages need. Makes no request."""
     return not all(breaker.is_closed for breaker in _breakers(_needed_by_pages()))
 
 
@@ -352,7 +352,7 @@ def refills_all_l1() -> bool:
     return current_settings().refills_all_l1
 
 
-EXPIRE_EVERY = 16  # one in so many reads of a replica extends the time to live on the primary
+EXPIRE_EVERY = 16  # one of this many reads of a replica extends the time to live on the primary
 
 T = TypeVar("T")
 

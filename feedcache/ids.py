@@ -76,7 +76,7 @@ def possible_ids(ids: Iterable[int]) -> list[int]:
 def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
     """The author's next id, strictly greater than `last_id` (0 for none) even when the clock went back.
 
-    In a second that has a post already the sequence grows; the 17th post borrows the next second.
+    In a second that has a post already, the sequence grows; the 17th post of a second gets the next second.
     """
     if last_id == 0 or now > second_of(last_id):
         return compose(now, author_id, 0)
@@ -87,7 +87,7 @@ def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
 
 
 def parse_id(text: str) -> int:
-    """Canonical decimal text only; ValueError for anything else, from `+5` to Arabic digits."""
+    """The id in a canonical decimal text; ValueError for anything else, such as `+5` or Arabic digits."""
     if not _DECIMAL.fullmatch(text):
         raise ValueError("not an id")
     number = int(text)
@@ -97,7 +97,7 @@ def parse_id(text: str) -> int:
 
 
 def to_base36(post_id: int) -> str:
-    """The article's form: 6 characters of time, 6 of author, 2 of sequence; sorts like the number."""
+    """The text form of source 004: 6 characters of time, 6 of author, 2 of sequence. It sorts like the number."""
     parts = (second_of(post_id) - EPOCH, 6), (author_of(post_id), 6), (sequence_of(post_id), 2)
     return "".join(_base36(number, width) for number, width in parts)
 

@@ -1,4 +1,4 @@
-"""A small cache inside the process, for values that many readers need at once: bounded, short-lived, one loader a key.
+"""A small cache inside the process, for values that many readers need at once: bounded, short-lived, one load per key.
 
 A value is at most as old as its time to live, counted from the moment its loading began. A key that is forgotten while
 it is being loaded is not cached: its value goes only to the callers that asked before.
@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-WAIT_SECONDS = 1.0  # for another thread's load; then the caller loads for itself
+WAIT_SECONDS = 1.0  # for another thread's load; after that, the caller loads for itself
 MAX_COUNTED = 4096  # keys whose calls are counted at a time
 
 
@@ -57,7 +57,7 @@ class LocalCache(Generic[K, V]):
         return load()
 
     def forget(self, key: K) -> None:
-        """Drop a value, and do not cache the one that is being loaded."""
+        """Drop a value; one that is being loaded is not cached."""
         with self._lock:
             self._entries.pop(key, None)
             self._loads.pop(key, None)
@@ -102,7 +102,7 @@ class HotKeys(Generic[K]):
         self._previous: frozenset[K] = frozenset()
 
     def count(self, key: K) -> bool:
-        """Count a call; whether the key is hot."""
+        """Count a call; returns whether the key is hot."""
         with self._lock:
             second = int(self._clock())
             if second != self._second:
@@ -117,8 +117,9 @@ class HotKeys(Generic[K]):
 class CachedDecoder(Generic[V]):
     """A decoder that caches its most recently used results, of input up to `max_bytes`.
 
-    Two generations of up to `maximum` results each: when the young one is full, the old one goes. Thread-safe: two
-    threads may decode the same bytes at once. Results are shared: treat them as immutable. Errors are not cached.
+    It has two generations of up to `maximum` results each; when the young one is full, the old one is dropped.
+    Thread-safe: two threads may decode the same bytes at once. Results are shared: treat them as immutable. Errors are
+    not cached.
     """
 
     def __init__(

@@ -7,16 +7,16 @@ The kind of a stored item and its expiry are in Memcached's 32 bits of flags: tw
 So no value can look like a tombstone, and a copy in another layer lives no longer than the original.
 
 **Generation.** The keys of a node contain a number. The node itself stores the current one under a key of its own, the
-*stamp*, which every request reads along. An answer under another stamp does not count: reads and writes are repeated
+*stamp*, which every request reads as well. An answer under another stamp does not count: reads and writes are repeated
 under the new number. So all processes that use a node agree at once on what is in it.
 
 **Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
 its breaker was open) may hold something older than the other layers. It is not read until its generation has grown.
 The new generation is announced through Redis at once, for the processes that saw no failure, and written to the node by
-the first process that reaches it. The others learn of it within a second and read nothing below. Without Redis only the
-node learns of it: until it is written there, a process that saw no failure reads the old generation.
+the first process that reaches it. The others learn of it within a second and read nothing older. Without Redis only the
+node itself can tell them: until the generation is written there, a process that saw no failure reads the old one.
 
-**Breaker.** A node that does not answer costs one time-out, then it is skipped.
+**Breaker.** A node that does not answer costs one time-out; after that it is skipped.
 """
 
 import logging
@@ -64,7 +64,7 @@ class Item(NamedTuple):
 
 
 def flags_of(kind: Kind, ends: int) -> int:
-    """`ends` is a Unix second."""
+    """The 32 bits of flags of an item. `ends` is a Unix second."""
     return max(ends - _ERA, 0) << 2 | kind
 
 
@@ -333,7 +333,7 @@ class NodeHealth:
             return max(lowest, stamp), missed
 
     def set_generation(self, generation: int, missed: int) -> None:
-        """The node has this generation now; it may be read unless another write was missed meanwhile."""
+        """Note that the node has this generation; it may be read unless another write was missed meanwhile."""
         with self._lock:
             self._generation = generation
             self._covered = max(self._covered, missed)
@@ -366,7 +366,7 @@ RequestBuilder = Callable[[bytes], bytes]
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request sent to a node. `lines`: how many stores it has, each answered by a line."""
+    """A request sent to a node. `lines`: the number of its stores, each of which is answered by a line."""
 
     node: "MemcachedNode"
     build: RequestBuilder
@@ -377,7 +377,7 @@ class PendingRequest:
     began: float = field(default_factory=time.perf_counter, init=False)
 
     def collect(self, deadline: float) -> Answer | None:
-        """The answer; None when the node failed or may not be used. Repeated when the generation was another."""
+        """The answer; None when the node failed or may not be used. Repeats the request under a changed generation."""
         answer = self.receive(deadline)
         for _ in range(MAX_TRIES):
             if answer is None or self.node.is_current(answer, self.generation):
@@ -479,7 +479,7 @@ class MemcachedNode:
     def send(
         self, build: RequestBuilder, *, lines: int = 0, is_repeatable: bool = True
     ) -> PendingRequest | None:
-        """None when the node may not be used."""
+        """Send a request; None when the node may not be used."""
         generation = self.current()
         if generation is None:
             return None
@@ -500,16 +500,16 @@ class MemcachedNode:
         return self.health.confirms(generation, self.take_stamp(answer))
 
     def take_stamp(self, answer: Answer) -> int | None:
-        """The node's generation; removed from the answer."""
+        """Remove the stamp from an answer, and return the generation in it."""
         item = answer.items.pop(self.stamp_key, None)
         return int(item.data) if item and item.data.isdigit() else None
 
     def miss_write(self) -> None:
-        """A write did not reach the node, or may not have: nothing older in it may be read by any process."""
+        """Note that a write did not reach the node, or may not have: no process may read anything older in it."""
         self.health.miss_write()
 
     def fail(self, error: Exception) -> None:
-        """The node did not answer: open the breaker."""
+        """Open the breaker, because the node did not answer."""
         self.health.invalidate()
         if self._breaker.fail():
             logger.warning("memcached %s does not answer and is skipped: %s", self.url, error)
@@ -535,7 +535,7 @@ class MemcachedNode:
                 return
 
     def _write_stamp(self, item: Item | None, generation: int) -> bool:
-        """False when another process was faster."""
+        """Write a new stamp; False when another process was faster."""
         new = (self.stamp_key, Item(b"%d" % generation, 0, item.token if item else 0))
         verb = b"cas" if item else b"add"
         request = store_request(verb, [new], ttl_seconds=0, noreply=False) + self._stamp_request(
@@ -596,7 +596,7 @@ class MemcachedNode:
                 self._idle.pop().close()
 
     def retire(self) -> None:
-        """The node left the topology."""
+        """Close the client of a node that has left the topology."""
         self._is_retired = True
         self.discard_idle()
 

@@ -1,15 +1,15 @@
 """The tiers of Memcached (sources 000, 002): many small equal L1 groups, Main, and Backup behind it.
 
-A tier is a layer of nodes at fixed slots: a key belongs to one slot of a layer for ever, whatever fails. A request that
-concerns several nodes is sent to all of them before the first answer is read. Inside the module keys are bytes.
+A tier is a layer of nodes at fixed slots: a key always belongs to the same slot of a layer, whatever fails. A request
+that concerns several nodes is sent to all of them before the first answer is read. Inside this module keys are bytes.
 
 A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds its
 results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup takes its place;
 when both fail nothing was written. `gets` and `cas` work on Main, else on Backup, never on L1.
 
-Without L1 there are two layers, without Backup one, without Main none: then every read is a miss, every write False.
-A failure is a miss. Which memory of a failed node may be read: see `memcached_node`. Departures from the articles, and
-why: docs/decisions/0009 and 0142; why not by Memcached's own leases: 0148.
+Without L1 there are two layers, and without Backup one. Without Main there are none: every read is a miss, and every
+write returns False. A failure is a miss. `memcached_node` decides which memory of a failed node may be read. For the
+departures from the articles see docs/decisions/0009 and 0142; for why Memcached's own leases are not used, see 0148.
 """
 
 import os
@@ -45,14 +45,14 @@ from feedcache.topology import Group, Topology
 
 Items = Mapping[bytes, Item]
 
-VALUE_MARK, LEASE_MARK = b":", b"~"  # what follows the generation in a key
+VALUE_MARK, LEASE_MARK = b":", b"~"  # one of these follows the generation in a key
 LEASE_SECONDS = 2  # Memcached counts whole seconds: a lease lives one to two
-UNKNOWN_TTL_SECONDS = 60  # of a copy of an item without an expiry
+UNKNOWN_TTL_SECONDS = 60  # for the copy of an item without an expiry
 
 
 @dataclass(slots=True)
 class Reading:
-    """The items of a layer, and the generation of each node that answered: a refill must be under the same."""
+    """The items of a layer, and the generation of each node that answered: a refill must use the same ones."""
 
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Layer:
         self.slots = tuple(slots)
 
     def slot_of(self, key: bytes) -> Slot:
-        """By a hash that is the same in every process and version."""
+        """The slot of a key, by a hash that is the same in every process and version."""
         return self.slots[zlib.crc32(key) % len(self.slots)]
 
     def by_slot(self, keys: Collection[bytes]) -> list[tuple[Slot, list[bytes]]]:
@@ -99,7 +99,7 @@ class Layer:
         return self.ask(keys)()
 
     def ask(self, keys: Collection[bytes]) -> Callable[[], Reading]:
-        """Send the request of a read now; the result waits for the answers, and must be called."""
+        """Send the request of a read now. The function returned must be called: it waits for the answers."""
         requests, errors = [], 0
         for slot, part in self.by_slot(keys):
             build = _get(slot.node, part)
@@ -123,7 +123,7 @@ class Layer:
         return reading
 
     def write(self, verb: bytes, items: Items, *, ttl_seconds: int) -> set[bytes]:
-        """Store and wait for the answers; the stored keys. A node that failed has missed a write."""
+        """Store items, wait for the answers, and return the stored keys. A node that failed has missed a write."""
         stored: set[bytes] = set()
         requests = []
         for slot, part in self.by_slot(items):
@@ -148,11 +148,11 @@ class Layer:
         *,
         release: Collection[bytes] = (),
     ) -> None:
-        """Add items of another layer or the source without waiting, unless something newer is there; may get lost.
+        """Add items of another layer or of the source, unless something newer is there. Does not wait; may get lost.
 
-        Only under the generation that the layer had when it was read: a write may have been missed in between. An item
-        with a token replaces exactly the one that was read with it. Leases to `release` are deleted in the same
-        request, so that no reader finds neither lease nor value.
+        It writes only under the generation that the layer had when it was read, because a write may have been missed in
+        between. An item with a token replaces exactly the one that was read with it. Leases to `release` are deleted in
+        the same request, so that every reader finds a lease or a value.
         """
         for slot, part in self.by_slot(items.keys() | set(release)):
             generation = nodes.get(slot.node)
@@ -189,7 +189,7 @@ class Layer:
 
 
 def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
-    """Set items in several layers, each with a time to live, without a reply for each, and wait until they are there.
+    """Set items in several layers, each with a time to live, and wait until all are there, without a reply for each.
 
     A read of the stamp closes the request to every node; all nodes work at the same time. So a reader in any process
     finds the new item in every layer afterwards. A node that does not answer has missed a write.
@@ -211,7 +211,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
 
 @dataclass(slots=True)
 class Leases:
-    """Keys to load here, keys that another caller loads, and items stored meanwhile."""
+    """The keys that the caller has to load, those that another caller loads, and the items stored meanwhile."""
 
     won: set[bytes] = field(default_factory=set)
     lost: set[bytes] = field(default_factory=set)
@@ -226,7 +226,7 @@ class Leases:
 def layer_of(
     name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode], *, epoch: int
 ) -> Layer:
-    """A layer of the topology; nodes that have a client already keep it."""
+    """A layer of the topology; a node that has a client already keeps it."""
     slots = []
     for node in group:
         key = (node.url, node.generation, epoch)
@@ -235,19 +235,19 @@ def layer_of(
 
 
 def make(kind: Kind, data: bytes, ttl_seconds: int) -> Item:
-    """An item that expires after so many seconds."""
+    """An item that expires after `ttl_seconds`."""
     return Item(data, flags_of(kind, int(time.time()) + ttl_seconds))
 
 
 def bounded(ttl_seconds: int) -> int:
-    """A time to live that Memcached does not read as a date."""
+    """The time to live, small enough that Memcached does not take it for a date."""
     return max(1, min(ttl_seconds, MAX_TTL_SECONDS))
 
 
 def _collect(
     requests: Sequence[tuple[PendingRequest, list[bytes]]],
 ) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
-    """The answers to requests that are all under way; together they cost one time-out at most."""
+    """The answers to requests that are all under way. Together they wait for one time-out at most."""
     timeout = max((request.node.timeout for request, _part in requests), default=0.0)
     pending, deadline = list(requests), time.monotonic() + timeout
     try:
@@ -327,7 +327,7 @@ _is_key = re.compile(rb"[!-~]{1,200}").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Where `gets` read a value, and its cas number there."""
+    """The layer where `gets` read a value, and the value's cas number there."""
 
     layer: Layer
     node: MemcachedNode
@@ -336,7 +336,7 @@ class Token:
 
 @dataclass(slots=True)
 class Read:
-    """`names`: the requested keys as text, by key as bytes."""
+    """What was read of some keys, and where. `names`: the requested keys as text, by key as bytes."""
 
     names: dict[bytes, str]
     group: Layer | None
@@ -360,7 +360,7 @@ class Read:
                 self.tokens.setdefault(layer, {})[key] = item.token
 
     def refuse(self, key: bytes) -> Layer:
-        """Mark the item of a key as unusable: exactly this one may be replaced. The layer it was in."""
+        """Mark the item of a key as unusable, so that exactly this one may be replaced; returns its layer."""
         item = self.items.pop(key)
         layer = next(layer for layer, items in reversed(self.answers) if items.get(key) is item)
         self.tokens.setdefault(layer, {})[key] = item.token
@@ -378,7 +378,7 @@ class Read:
 
 
 def named(keys: Collection[str]) -> dict[bytes, str]:
-    """Keys as bytes; keys that Memcached does not accept are left out, and so are misses."""
+    """Keys as bytes. Those that Memcached does not accept are left out, which makes them misses."""
     if len(keys) > MAX_KEYS_PER_CALL:
         raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
     return {raw: key for key in keys if _is_key(raw := key.encode())}
@@ -431,11 +431,11 @@ class TieredCache:
         }
 
     def read(self, keys: Collection[str]) -> Read:
-        """A read for `fill` and `refill` afterwards; stores nothing yet."""
+        """Read keys, and return the read for a later `fill` or `refill`; stores nothing itself."""
         return self.ask(keys)()
 
     def ask(self, keys: Collection[str]) -> Callable[[], Read]:
-        """`read`, sent to the first layer now; the result waits for the answers, and must be called."""
+        """Send a `read` to the first layer now. The function returned must be called: it waits for the answers."""
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
         if self._refills_all_l1:
@@ -460,7 +460,7 @@ class TieredCache:
             self._descend(read, keys, layers[layers.index(layer) + 1 :])
 
     def refill(self, read: Read) -> None:
-        """Store items of a lower layer in those above it that were asked, unless something newer came meanwhile."""
+        """Copy items of a lower layer to the layers above it that were asked, unless something newer came meanwhile."""
         for layer, items in read.answers:
             has_above = layer is self.backup or (read.group and layer is not read.group)
             if not has_above or not items or not read.is_fresh:
@@ -472,9 +472,9 @@ class TieredCache:
                 read.group.refill(read.replacing(read.group, found), read.nodes)
 
     def before_change(self, keys: Collection[str]) -> Read:
-        """The result of a read of keys that cannot exist yet, asking no node. For `fill`, after new rows are committed.
+        """A read of keys that cannot exist yet, without a request. For `fill`, after new rows are committed.
 
-        Called in the transaction of the change: values and tombstones that others store from its commit on are newer,
+        Call it in the transaction of the change: values and tombstones that others store after the commit are newer,
         and stay.
         """
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
@@ -516,25 +516,25 @@ class TieredCache:
     # -- writing ---------------------------------------------------------------------------------
 
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
-        """Store committed values; whether each is in Main or Backup. At most 1,000.
+        """Store committed values, at most 1,000; returns for each whether it is in Main or Backup.
 
-        For keys that contain their version, or have one writer. Values with several writers need `update`.
+        It is for keys that contain their version, or have one writer. Values with several writers need `update`.
         """
         names, ttl_seconds = named(values), bounded(ttl_seconds)
         items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
         return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
     def append_many(self, values: Mapping[str, bytes]) -> None:
-        """Append to stored values wherever they are, without waiting; it may get lost. Their lives are not extended."""
+        """Append to stored values in all layers, without waiting; may get lost. Does not extend their lives."""
         names = named(values)
         items = {key: Item(values[name]) for key, name in names.items()}
         for layer in (self.main, self.backup, *self.groups):
             layer.append(items)
 
     def delete_many(self, keys: Collection[str]) -> bool:
-        """No older value will be found under these keys. At most 1,000.
+        """Delete at most 1,000 keys, so that no older value is found under them afterwards.
 
-        Stores tombstones: during their short life no reader can refill an older value.
+        It stores tombstones: during their short life no reader can refill an older value.
         """
         return self._store(dict.fromkeys(named(keys), _tombstone()), ttl_seconds=TOMBSTONE_SECONDS)
 
@@ -561,7 +561,7 @@ class TieredCache:
         return False
 
     def _store(self, items: Items, *, ttl_seconds: int) -> bool:
-        """Whether each is in Main or Backup. Items in neither are not stored in L1: tombstones replace its copies."""
+        """Store items; returns for each whether it is in Main or Backup. If it is in neither, L1 gets a tombstone."""
         in_main = self.main.write(b"set", items, ttl_seconds=ttl_seconds)
         rest = {key: item for key, item in items.items() if key not in in_main}
         in_backup = self.backup.write(b"set", rest, ttl_seconds=ttl_seconds) if rest else set()
@@ -585,8 +585,8 @@ class TieredCache:
     def _cas(self, key: bytes, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace a value where it was read, then in all other layers.
 
-        Of two writers that succeed one after the other, the first may reach the other layers last. So after them the
-        base is read once more: a writer that finds a later value there replaces the copies by tombstones.
+        When two writers succeed one after the other, the first may reach the other layers last. So after writing these,
+        the base is read once more: a writer that finds a later value there replaces the copies by tombstones.
         """
         base = token.layer
         if base not in (self.main, self.backup) or base.slot_of(key).node is not token.node:
@@ -616,12 +616,12 @@ class TieredCache:
     def announce_missed(self) -> bool:
         """Announce at once which nodes missed a write of this process, before the write is acknowledged.
 
-        Asks no server when none did. False when Redis did not take the announcement.
+        Makes no request if no node did. False when Redis did not take the announcement.
         """
         announced = [node.health.announce(at_once=True) for node in self.nodes()]
         return all(announced)
 
-    # -- for those who load ----------------------------------------------------------------------
+    # -- for loaders -----------------------------------------------------------------------------
 
     def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
         """Store values loaded after `read`, unless something newer came meanwhile, and release leases."""
@@ -634,7 +634,7 @@ class TieredCache:
             layer.refill(read.replacing(layer, items), read.nodes)
 
     def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
-        """Try to become the loader, on Main, else on Backup; keys that neither answers for cannot be leased."""
+        """Try to become the loader of keys, on Main, else on Backup. If neither answers, a key cannot be leased."""
         leases = Leases()
         for layer in (self.main, self.backup):
             rest = [key for key in keys if key not in leases.won and key not in leases.lost]
@@ -671,7 +671,7 @@ class _CurrentTiers:
         self.is_following = False
 
     def after_fork(self) -> None:
-        """In a child: the parent goes on using its connections and locks."""
+        """Make new clients in a child process: the parent goes on using its connections and locks."""
         self.lock = threading.Lock()
         _listener_redis.cache_clear()
         if self.cache is not None:
@@ -702,7 +702,7 @@ def tiers() -> TieredCache:
 
 
 def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
-    """Swap to another topology; operations under way end with the one they began with.
+    """Swap to another topology. Operations under way finish with the old one.
 
     Nodes that stay in their places keep their clients. New nodes are not used for `hold_seconds`.
     """
@@ -719,7 +719,9 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 
 
 def _follow(topology: Topology) -> None:
-    """Processes change over one after another: until all have, some would not write to a new node that others read."""
+    """Use a new topology, its new nodes only after a while: until all processes have changed over, some would not
+    write to a node that others read already.
+    """
     if _current.cache is None:
         return
     mine = _current.cache.topology
@@ -729,12 +731,12 @@ def _follow(topology: Topology) -> None:
 
 
 def sync_nodes() -> None:
-    """Once a second: exchange with other processes which nodes missed writes."""
+    """Exchange with other processes which nodes have missed writes. Called once a second."""
     if _current.cache is not None:
         sync_generations(list(_current.cache.nodes()), by=_listener_redis())
 
 
 @cache
 def _listener_redis() -> Redis:
-    """Connections of the listener's thread alone, which may be running while the process forks."""
+    """A client for the listener's thread alone, because this thread may be running while the process forks."""
     return dedicated_configuration()

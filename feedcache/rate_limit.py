@@ -17,7 +17,7 @@ from feedcache.connections import RedisError, written
 from feedcache.read_through import Batch, Future
 from feedcache.redis_clients import ScriptCall, execute
 
-MAX_LOCAL_SUBJECTS = 20_000  # of one limit, in one process
+MAX_LOCAL_SUBJECTS = 20_000  # per limit, in one process
 # A window never falls below zero: else it would allow more than its limit.
 _COUNT = """
 local cost = tonumber(ARGV[1])
@@ -30,7 +30,7 @@ return {used, redis.call('PTTL', KEYS[1])}
 
 @dataclass(frozen=True, slots=True)
 class RateLimitResult:
-    """Whether the request is allowed, how many more are, and in how many seconds the window ends."""
+    """Whether the request is allowed, how many more are allowed, and in how many seconds the window ends."""
 
     allowed: bool
     remaining: int
@@ -38,7 +38,7 @@ class RateLimitResult:
 
     @property
     def retry_after(self) -> int:
-        """In whole seconds; meaningful when not allowed."""
+        """Seconds until the next attempt; meaningful only if the request is not allowed."""
         return max(math.ceil(self.resets_in), 1)
 
 
@@ -53,13 +53,13 @@ class Limit:
 
     @property
     def key(self) -> str:
-        """Does not reveal the subject."""
+        """The key in Redis, which does not reveal the subject."""
         digest = hashlib.blake2b(self.subject.encode(), digest_size=12).hexdigest()
         return f"limit:{self.name}:{digest}"
 
 
 class LocalWindows:
-    """Windows counted inside this process. Thread-safe; of each limit the latest subjects only."""
+    """Windows counted inside this process, for the latest subjects of each limit. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -72,7 +72,7 @@ class LocalWindows:
             self._put(limit, used, self._clock() + resets_in)
 
     def count(self, limit: Limit, cost: int) -> tuple[int, float]:
-        """Count `cost`; the used part of the window, and in how many seconds it ends."""
+        """Count `cost`; returns what is used of the window, and in how many seconds it ends."""
         with self._lock:
             now = self._clock()
             windows = self._ends.get(limit.name)
@@ -99,9 +99,9 @@ local = LocalWindows()
 
 
 def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimitResult]:
-    """Count `cost` against several limits, each by itself, in one round trip; a result for each.
+    """Count `cost` against several independent limits in one round trip; returns a result for each.
 
-    Cost 0 only looks; a negative cost gives back.
+    A cost of 0 only reads the count; a negative cost gives back.
     """
     commands = [_count_call(limit, cost) for limit in rate_limits]
     first, *others = written("limits")
@@ -116,7 +116,7 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
 
 
 def queue_count(batch: Batch, limit: Limit) -> Future[RateLimitResult]:
-    """Count 1 against a limit as a part of a batch; while limits move between servers, after it."""
+    """Count 1 against a limit as a part of a batch; while limits move between servers, after the batch."""
     client, *others = written("limits")
     if others:
         return lambda: count_each([limit])[0]

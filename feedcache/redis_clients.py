@@ -45,8 +45,8 @@ RedisError = redis.RedisError
 
 
 class _Monitored:
-    """Mixed into a connection class: remembers, since the connection was lent, whether the server failed, and when
-    something was sent (`perf_counter`; 0: nothing was).
+    """Mixed into a connection class. Remembers whether the server has failed since the connection was lent, and when
+    something was sent (`perf_counter`; 0: nothing was sent).
     """
 
     did_fail = False
@@ -79,7 +79,7 @@ class _Monitored:
 
 
 class _CountsCalls:
-    """Mixed into a pool: counts each time that a connection is lent and asks something as a call of a role."""
+    """Mixed into a pool. Whenever a lent connection has sent something, counts that as a call of a role."""
 
     def __init__(self, *args: Any, role: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -101,7 +101,7 @@ class _CountsCalls:
 
 
 class CacheConnections(_CountsCalls, redis.ConnectionPool):
-    """The pool of Django's cache. Without a breaker: a delete that it skipped would leave a session that has ended."""
+    """The pool of Django's cache. It has no breaker: if it skipped a delete, an ended session would remain."""
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Any:
@@ -153,7 +153,7 @@ class SentinelConnections(BreakingPool, SentinelConnectionPool):
 
 
 class SentinelCacheConnections(_CountsCalls, SentinelConnectionPool):
-    """As CacheConnections, to whichever server is the primary."""
+    """Like CacheConnections, but to whichever server is the primary."""
 
 
 def sentinel_parts(url: str) -> tuple["Address", str, int]:
@@ -166,7 +166,7 @@ def sentinel_parts(url: str) -> tuple["Address", str, int]:
 
 
 def nodes_of(url: str) -> list[tuple[str, int]]:
-    """The servers that an address names; of one server on a socket there are none."""
+    """The servers that an address names; none for the address of a socket."""
     if url.startswith(SENTINELS):
         return sentinel_parts(url)[0].nodes
     if url.startswith(CLUSTERS):
@@ -176,7 +176,7 @@ def nodes_of(url: str) -> list[tuple[str, int]]:
 
 
 def tls_options(url: str, files: Mapping[str, str]) -> dict[str, str]:
-    """What a connection needs beside an address with TLS, by redis-py's names; nothing without TLS."""
+    """The options of redis-py for a connection with TLS; none for an address without TLS."""
     return {f"ssl_{name}": path for name, path in files.items()} if url.startswith(TLS) else {}
 
 
@@ -209,7 +209,7 @@ def sentinel_pool(
 
 
 class Address(NamedTuple):
-    """The nodes that know the rest of a cluster, and the login."""
+    """The address of a cluster: some of its nodes, which know the others, and the login."""
 
     nodes: list[tuple[str, int]]
     username: str | None = None
@@ -217,7 +217,7 @@ class Address(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For staff: without the password."""
+        """The address without the password, for staff."""
         return ", ".join(f"{host}:{port}" for host, port in self.nodes)
 
 
@@ -285,7 +285,7 @@ class Cluster:
             raise redis.ConnectionError(str(error)) from error
 
     def masters(self) -> list[tuple[str, int]]:
-        """The masters as the first node that answers knows them. RedisError when none does."""
+        """The masters that the first node to answer knows. RedisError when none answers."""
         for host, port in self.address.nodes:
             try:
                 rows = self.rows(host, port)
@@ -296,7 +296,7 @@ class Cluster:
         raise redis.ConnectionError("no node of the cluster answers")
 
     def rows(self, host: str, port: int) -> list[list[str]]:
-        """CLUSTER NODES, as a node has it. Raises RedisError."""
+        """The rows of CLUSTER NODES from one node. Raises RedisError."""
         with closing(self.node(host, port, timeout_seconds=ROWS_TIMEOUT_SECONDS)) as client:
             lines: bytes = client.execute_command("CLUSTER", "NODES")
         return [line.split() for line in lines.decode().splitlines()]
@@ -340,7 +340,7 @@ class Cluster:
 
     @contextmanager
     def counted_call(self) -> Iterator[None]:
-        """Count a call. The library's errors about a whole cluster are not RedisErrors: no caller would catch them."""
+        """Count a call, and turn the library's errors about a whole cluster into RedisErrors, which callers catch."""
         began, failed = perf_counter(), True
         try:
             yield
@@ -358,7 +358,7 @@ Queued = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 class ClusterPipeline:
-    """Commands for a cluster. Only `execute` talks to servers, so nothing else fails."""
+    """Commands for a cluster. Only `execute` talks to servers, so only it can fail."""
 
     def __init__(self, cluster: Cluster, *, transaction: bool) -> None:
         self._cluster = cluster
@@ -414,17 +414,17 @@ def _digest_of(source: str) -> str:
 
 
 def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """Send commands together, in one round trip per server; their results.
+    """Send commands together, in one round trip per server, and return their results.
 
-    RedisError when one of them failed: the others may have been executed.
+    RedisError when one of them failed; the others may have been executed.
     """
     return raise_first_error(PendingCommands(client, commands).collect())
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """As `execute`, in a transaction; in a cluster without, as it would fail while its slot moves.
+    """Like `execute`, but in a transaction. In a cluster without one, which would fail while its slot moves.
 
-    All of it is repeated when Redis had lost a script.
+    If Redis has lost a script, everything is repeated.
     """
     if is_cluster(client):
         return execute(client, commands)

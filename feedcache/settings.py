@@ -1,4 +1,4 @@
-"""Where the servers of this process are, and how they are used: said once, before anything else is called.
+"""Where the servers of this process are, and how they are used. Configure them once, before any other call:
 
 configure(Settings(redis_url="redis://127.0.0.1:6379/0", topology=configured(["127.0.0.1:11211"])))
 """
@@ -11,11 +11,12 @@ from feedcache.topology import Topology
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """A class of data in Redis without an address of its own is at `redis_url`. Addresses: see `redis_clients`.
+    """The addresses of the servers (their form: `redis_clients`) and options.
 
-    `topology`: the nodes of Memcached, until staff change them. `follows_topology`: they may do so while this process
-    runs, which learns of it from Redis. `key_prefix`: one for each site that shares a Memcached. `refills_all_l1`:
-    loaded values go to every group of L1, not only to the one that was read.
+    `redis_url`: the server for every class of data without an address of its own. `topology`: the nodes of Memcached,
+    until staff change them. `follows_topology`: whether this process learns from Redis when staff change them while it
+    runs. `key_prefix`: a different one for each site that shares a Memcached. `refills_all_l1`: loaded values go to
+    every group of L1, not only to the one that was read.
     """
 
     redis_url: str
@@ -39,12 +40,12 @@ _current: list[Settings] = []
 
 
 def configure(settings: Settings) -> None:
-    """Clients that were made before keep their addresses until `connections.forget_clients`."""
+    """Set the settings of this process. Existing clients keep their addresses until `connections.forget_clients`."""
     _current[:] = [settings]
 
 
 def current_settings() -> Settings:
-    """RuntimeError before `configure`."""
+    """The settings of this process; RuntimeError before `configure`."""
     if not _current:
         raise RuntimeError("feedcache does not know its servers: call feedcache.settings.configure")
     return _current[0]

@@ -4,11 +4,11 @@ The caller that adds the lease of a key to Main (else Backup) loads it; the othe
 request per node asks for all leases of a batch and reads the keys again, so a miss costs one more round trip, far less
 than the query it may save: single flight is on by default.
 
-A lease is a key of its own, beside the value: so there is one also for a key whose value is deleted or outdated, and
-what stores a value need not know of it (docs/decisions/0148).
+A lease is a key of its own, beside the value. So a key whose value is deleted or outdated can have one as well, and
+code that stores a value need not know of leases (docs/decisions/0148).
 
-A lease lives one to two seconds; then a waiting caller may win it: a killed loader costs one more load. A caller that
-has waited `WAIT_SECONDS` loads without a lease.
+A lease lives one to two seconds; after that a waiting caller may win it, so a killed loader costs one more load. A
+caller that has waited `WAIT_SECONDS` loads without a lease.
 """
 
 import random
@@ -20,7 +20,7 @@ from feedcache.memcached_tiers import Items, Read, TieredCache
 POLL_SECONDS = (0.010, 0.025)
 WAIT_SECONDS = 4.0
 
-Load = Callable[[list[bytes]], Items]  # loads keys; the items to store
+Load = Callable[[list[bytes]], Items]  # loads keys, and returns the items to store
 
 
 def load_once(
@@ -31,7 +31,7 @@ def load_once(
     load: Load,
     accept: Callable[[bytes], bool],
 ) -> None:
-    """Have each missing key loaded by one caller. `accept` takes over a stored item; False for garbage."""
+    """Let one caller load each missing key. `accept` takes an item that was stored meanwhile; False for garbage."""
     deadline = time.monotonic() + WAIT_SECONDS
     waiting = list(missing)
     while waiting:

@@ -1,4 +1,4 @@
-"""What this process counts: reads of caches, calls of backends, requests; and the time of a request by stage.
+"""The counters of this process (reads of caches, calls of backends, requests), and the time of a request by stage.
 
 A subject is a class of data ("post"), a tier of Memcached ("tier:l1"), a backend ("call:redis graph") or a class of
 interfaces ("requests:core"). `servers.totals` adds up all processes.
@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 HIT, MISS, NEGATIVE, GARBAGE, STALE = "hit", "miss", "negative", "garbage", "stale"
-ERROR = "error"  # of a tier: it was skipped, or did not answer
-CALL, REQUESTS = "call:", "requests:"  # before the names of backends and of classes of interfaces
-OUTGOING = "outgoing:"  # before the names of what asks other sites
+ERROR = "error"  # a tier was skipped, or did not answer
+CALL, REQUESTS = "call:", "requests:"  # prefixes of backends and of classes of interfaces
+OUTGOING = "outgoing:"  # prefix of what asks other sites
 CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
 SLOW, REFUSED = "slow", "refused"  # of requests
 
@@ -59,9 +59,9 @@ def hit_rate(counts: Counts, subject: str) -> float | None:
 
 
 def count_call(backend: str, began: float, *, failed: bool = False) -> None:
-    """Count a call that began at a time of `perf_counter` and has ended. A backend is a store and a role.
+    """Count a call that `began` at a time of `perf_counter` and has just ended. A backend is a store and a role.
 
-    From the request to its answer; calls that wait at the same time each count the whole wait.
+    The time is that from the request to its answer. When several calls wait at once, each counts the whole wait.
     """
     microseconds = int((time.perf_counter() - began) * 1e6)
     count(CALL + backend, {CALLS: 1, MICROSECONDS: microseconds, FAILED: failed})
@@ -69,9 +69,9 @@ def count_call(backend: str, began: float, *, failed: bool = False) -> None:
 
 @contextmanager
 def traced() -> Iterator[Stages]:
-    """The stages that end inside, in seconds (source 000: the ten steps of a page).
+    """Record the stages that end inside the context, in seconds (source 000: the ten steps of a page).
 
-    Stages that wait at the same time each count the whole wait: their sum is more than the request's time. Outside
+    When several stages wait at once, each counts the whole wait, so their sum may exceed the request's time. Outside
     `traced` nothing is recorded.
     """
     stages: Stages = {}
@@ -83,7 +83,7 @@ def traced() -> Iterator[Stages]:
 
 
 def stage(name: str) -> AbstractContextManager[None]:
-    """Count the time inside as that of a stage."""
+    """Count the time inside the context for a stage."""
     return nullcontext() if _stages.get() is None else _timed(name)
 
 
@@ -97,7 +97,7 @@ def _timed(name: str) -> Iterator[None]:
 
 
 def spend(names: Iterable[str], seconds: float) -> None:
-    """Add seconds to each of some stages; ignored without a name."""
+    """Add seconds to each of these stages, if there are any."""
     stages = _stages.get()
     if stages is not None:
         for name in filter(None, names):

@@ -3,9 +3,9 @@
 Pure: no clients, no settings. A change is a new value with a higher version, and every process swaps the whole value at
 once. Slots are fixed: a key belongs to a slot of a pool, and no failure moves it to another.
 
-`generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology, the one in
-which the node was placed or the class flushed, so they only grow: memory of an earlier time is unreachable, even that
-of a node which comes back.
+`generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology: the version
+in which the node was placed or the class was flushed. So they only grow, and nobody can read what was stored earlier,
+even in a node that comes back.
 """
 
 import json
@@ -25,8 +25,8 @@ L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main
 BACKUP_SHARE = 2  # source 000: Backup has at most half of Main
 
 CLASSES = ("content", "outbox", "inbox", "graph", "existence", "counters")
-# Classes of data in Redis that move to another server while everything runs. Counters and filters are whole or not
-# used, sessions are Django's: these move with a restart (docs/decisions/0107).
+# Classes of data in Redis that can move to another server as a whole while the site runs. Counters move by ranges of
+# ids. Filters, which are complete or unusable, and Django's sessions move with a restart (docs/decisions/0107).
 TENANTS = ("timelines", "graph", "limits", "broadcasts")
 
 _ADDRESS = re.compile(
@@ -62,7 +62,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One Memcached. `name` is for staff, and stays with the node in any place."""
+    """One Memcached server. `name` is for staff, and stays with the node wherever it is placed."""
 
     name: str
     url: str
@@ -78,8 +78,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """The Redis of a class of data: read and written at `url`; while it moves, what must be on both is written to
-    `also`, too. "" is the address of the settings.
+    """The Redis of a class of data, which is read and written at `url` ("": the address of the settings). While it
+    moves, everything that both servers need is written to `also` as well.
     """
 
     url: str = ""
@@ -92,7 +92,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Counters of one kind of id from `low` on, up to the next range: a part of them with a Redis of its own."""
+    """The counters of one kind of id from `low` on, up to the next range, which have a Redis of their own."""
 
     low: int = 0
     tenant: Tenant = Tenant()
@@ -110,7 +110,7 @@ class Place:
     group: int = 0
 
     def __str__(self) -> str:
-        """As in "main 1" or "l1 2/0"."""
+        """The place as text, such as "main 1" or "l1 2/0"."""
         slot = f"{self.group}/{self.slot}" if self.pool is Pool.L1 else str(self.slot)
         return f"{self.pool} {slot}"
 
@@ -119,11 +119,11 @@ class Place:
 class Topology:
     """All nodes by pool and slot, the epochs of the classes, and the Redis servers of those that moved.
 
-    `counters`: the ranges of each kind of count that is on several servers, or has moved. Version 0 is that of the
-    settings.
+    `counters`: the ranges of each kind of count that is on several servers, or has moved. Version 0 is the topology of
+    the settings.
 
-    `epoch` is a part of every key of Memcached, too: nothing counts that was cached under another one. It belongs to
-    the database and to the nodes of the settings, not to a version, and is in no text.
+    `epoch` is a part of every key of Memcached, too, so values cached under another epoch are ignored. It belongs to
+    the database and to the nodes of the settings, not to a version, and is not a part of `to_json`.
     """
 
     version: int = 0
@@ -152,7 +152,7 @@ class Topology:
         return dict(self.places()).get(place)
 
     def with_node(self, place: Place, node: Node) -> "Topology":
-        """Another node at an existing place."""
+        """The topology with a different node at an existing place."""
         if place.pool is Pool.MAIN:
             return replace(self, main=_put(self.main, place.slot, node))
         if place.pool is Pool.BACKUP:
@@ -162,7 +162,7 @@ class Topology:
         return replace(self, l1=tuple(groups))
 
     def to_json(self) -> str:
-        """Equal values are equal texts."""
+        """The topology as text; equal topologies have equal texts."""
         document = {
             "version": self.version,
             "main": _lists(self.main),
@@ -179,7 +179,7 @@ class Topology:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Topology":
-        """TopologyError for any text that `to_json` cannot have written."""
+        """The inverse of `to_json`; TopologyError for any text that `to_json` cannot have written."""
         try:
             document = json.loads(text)
             return cls(
@@ -190,7 +190,7 @@ class Topology:
                 epochs={
                     _text(name): _number(epoch) for name, epoch in dict(document["epochs"]).items()
                 },
-                tenants={  # versions that are older than the tenants have none
+                tenants={  # old texts have none
                     _text(name): _tenant(*_list(urls))
                     for name, urls in dict(document.get("tenants", {})).items()
                 },
@@ -241,7 +241,7 @@ class Finding:
 
 
 def problems(topology: Topology) -> list[Finding]:
-    """Why a topology cannot be used; [] when it can."""
+    """Why a topology cannot be used; [] if it can."""
     findings = []
     if not topology.main and not topology.tenants and not topology.counters:
         findings.append(Finding("no_main"))
@@ -292,7 +292,7 @@ def _duplicates(places: Sequence[tuple[Place, Node]]) -> Iterator[Finding]:
 
 
 def warnings(topology: Topology) -> list[Finding]:
-    """Departures from the sizes that the sources recommend; a burst may be a reason for them."""
+    """Departures from the sizes that the sources recommend. There may be good reasons for them, such as a burst."""
     main = megabytes(topology.main)
     backup = megabytes(topology.backup)
     groups = len(topology.l1)
@@ -356,7 +356,7 @@ def _tenant(url: Any, also: Any) -> Tenant:
 
 
 def _ranges(rows: list[Any]) -> tuple[Range, ...]:
-    """The first begins at 0, each of the others above the one before it."""
+    """The ranges in rows; the first begins at 0, and each of the others above the one before it."""
     ranges = [Range(_number(low), _tenant(url, also)) for low, url, also in map(_list, rows)]
     lows = [one.low for one in ranges]
     if lows[:1] != [0] or any(low >= high for low, high in pairwise(lows)):

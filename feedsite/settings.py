@@ -29,6 +29,8 @@ SECRET_KEY = env.str("SECRET_KEY")
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # Ed25519, 32 bytes in base64: signs the receipts of pages that readers download. Empty: they are not signed.
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
+# P-256, 32 bytes in base64url: signs messages to people's devices. Empty: nothing is sent to any.
+VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
 DEBUG = env.bool("DEBUG", False)
 DEMO = env.bool("DEMO", False)  # home has a tour
 # Off for tests and `./run`: feedsite.checks refuses what is only good enough for them.
@@ -40,9 +42,11 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 POSSIBLE_APPS = [
     "apps.aggregate",
     "apps.console",
+    "apps.digest",
     "apps.feeds",
     "apps.previews",
     "apps.promotions",
+    "apps.push",
     "apps.ranking",
     "apps.second_level",
     "apps.syndication",
@@ -122,6 +126,7 @@ MIDDLEWARE = [
     "apps.http.authentication.SessionUserMiddleware",
     "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
     "feedsite.middleware.locale.UserLocaleMiddleware",
+    "apps.http.staff_zone.StaffZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -409,6 +414,7 @@ RATE_LIMITS = {
     "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # a device that the account knows
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
+    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # while somebody types, per account
     "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # what the service is asked, per account
     "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
     "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
@@ -465,10 +471,12 @@ CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 20, "time_limit": 25}
     for name in (
         "apps.accounts.tasks.send_mail",
+        "apps.digest.tasks.send",
         "apps.events.tasks.dispatch",
         "apps.events.tasks.sweep",
         "apps.privacy.tasks.erase",
         "apps.privacy.tasks.move_in",
+        "apps.push.tasks.send",
         "apps.timeline.tasks.publish_due",
         "apps.timeline.tasks.split_backfill",
         "apps.timeline.tasks.split_job",
@@ -533,11 +541,13 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 # (docs/decisions/0017).
 CELERY_TASK_ROUTES = {
     "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
+    "apps.digest.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.deliver_chunk": {"queue": "fanout"},
     "apps.events.tasks.sweep": {"queue": "sweep"},
     "apps.timeline.tasks.publish_due": {"queue": "sweep"},
     "apps.timeline.tasks.sweep": {"queue": "sweep"},
     "apps.privacy.tasks.sweep": {"queue": "sweep"},
+    "apps.push.tasks.sweep": {"queue": "sweep"},
     "apps.posts.tasks.sweep_transcodes": {"queue": "sweep"},
     "apps.posts.tasks.transcode": {"queue": "media"},
     "apps.previews.tasks.fetch": {"queue": "media"},
@@ -564,6 +574,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.previews.tasks.sweep": 5,
     "apps.privacy.tasks.sweep": 5,
     "apps.promotions.tasks.apply_time": 5,
+    "apps.push.tasks.sweep": 5,
     "apps.timeline.tasks.maintain_policies": 5,
     "apps.audit.tasks.audit": 10,
     "apps.posts.tasks.write_back_reads": 10,
@@ -572,6 +583,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.search.tasks.index_older_people": 10,
     "apps.engagement.tasks.maintain_filters": 15,
     "apps.audit.tasks.reconcile_counts": 30,
+    "apps.digest.tasks.sweep": 30,
     "apps.promotions.tasks.sweep_segments": 60,
     "apps.second_level.tasks.purge": 60,
     "apps.timeline.tasks.maintain_replicas": 60,
@@ -586,11 +598,13 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.privacy.tasks.purge": 1800,
     "apps.accounts.tasks.purge_mail": 3600,
     "apps.accounts.tasks.purge_sessions": 3600,
+    "apps.digest.tasks.make": 3600,
     "apps.events.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
     "apps.previews.tasks.purge": 3600,
     "apps.promotions.tasks.purge_impressions": 3600,
+    "apps.push.tasks.purge": 3600,
     "apps.ranking.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
 }
@@ -638,6 +652,10 @@ EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a hanging ma
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
+
+# --- web push: by the services of the browsers' makers ---------------------------------------------
+PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)  # of each step of a request to one
+PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # workers that slow services can occupy
 
 # --- second factor --------------------------------------------------------------------------------
 # Staff have their permissions only in sessions verified by one.
@@ -766,9 +784,11 @@ SPECTACULAR_SETTINGS = {
             "count",
             "cached",
         ],
+        "PolicyEnum": ["push", "online", "pull", "auto", "site"],
+        "PushPolicyEnum": ["all", "followed", "follower", "none"],
         "MediaTypeEnum": ["image", "video", "audio"],
         "NotificationTypeEnum": "apps.api.entities.notification.TYPE_NAMES",
-        "VerdictEnum": ["accept", "filter", "drop"],
+        "TreatmentEnum": ["accept", "filter", "drop"],
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],
         "WritableVisibilityEnum": ["public", "unlisted", "private", "friends", "direct", "circle"],
     },
@@ -776,6 +796,8 @@ SPECTACULAR_SETTINGS = {
 
 # --- programs that act for people -----------------------------------------------------------------
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
+# Migrations refer to it.
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth2_provider.AccessToken"  # noqa: S105 -- of a model
 OAUTH2_PROVIDER = {
     "OIDC_ISS_ENDPOINT": SITE_URL,  # the issuer, as in the discovery document
     "OAUTH2_BACKEND_CLASS": "apps.oauth.provider.Core",

@@ -8,12 +8,14 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from apps.api import urls as api
 from apps.api.views import instance
 from feedsite.files import media, static_pages
-from feedsite.monitoring import health, metrics
+from feedsite.monitoring import health, metrics, staff_home
 
 # Swagger UI needs inline styles; its script is a file.
 api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(
     SpectacularSwaggerSplitView.as_view(url_name="schema")
 )
+
+admin.site.index = staff_home.index  # type: ignore[method-assign]  # Django's documented way
 
 urlpatterns = [
     # The API first, and its busiest routes first: Django tries them in order.

@@ -10,7 +10,7 @@ import shutil
 import socket
 import stat
 import tempfile
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,8 +21,8 @@ from runner.terminal import LaunchError
 
 MARKER = ".feedsite"
 NAMES = frozenset({
-    MARKER, "lock", "site.json", "environment.json", "secret_key", "page_signing_key", "demo", "static-stamp",
-    "postgres", "postgres.new", "redis", "memcached", "sockets", "static", "media", "beat", "log",
+    MARKER, "lock", "site.json", "environment.json", "secret_key", "page_signing_key", "vapid_private_key", "demo",
+    "static-stamp", "postgres", "postgres.new", "redis", "memcached", "sockets", "static", "media", "beat", "log",
 })  # fmt: skip
 # A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the
 # directory's.
@@ -95,6 +95,12 @@ class DataDir:
     def page_signing_key(self) -> str:
         """The same; 32 bytes in base64, the form of an Ed25519 key in the settings."""
         return self._secret("page_signing_key", b64encode(secrets.token_bytes(32)).decode())
+
+    def vapid_private_key(self) -> str:
+        """The same; 32 bytes in base64url, with which messages to devices are signed."""
+        return self._secret(
+            "vapid_private_key", urlsafe_b64encode(secrets.token_bytes(32)).decode()
+        )
 
     def _secret(self, name: str, new: str) -> str:
         file = self.path / name

@@ -16,8 +16,8 @@ SITE_SETTINGS = (
     "REDIS_CACHE_URL", "REDIS_BROADCAST_URL", "CELERY_BROKER_URL", "MEMCACHED_URLS", "MEMCACHED_BACKUP_URLS",
     "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
-    "SECRET_KEY", "PAGE_SIGNING_KEY", "ALLOWED_HOSTS", "SITE_URL", "STREAMING_URL", "MEDIA_ROOT", "STATIC_ROOT",
-    "SECURE_COOKIES", "DEBUG", "PRODUCTION",
+    "SECRET_KEY", "PAGE_SIGNING_KEY", "VAPID_PRIVATE_KEY", "ALLOWED_HOSTS", "SITE_URL", "STREAMING_URL", "MEDIA_ROOT",
+    "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "PRODUCTION",
     "STAFF_SECOND_FACTOR", "STATICFILES_BACKEND", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL",
 )  # fmt: skip
 # Settings of the web server and of libpq that a shell may have for another purpose.
@@ -65,10 +65,14 @@ def site_environment(
     environment = {**defaults, **services, **_inherited()}
     if "CELERY_BROKER_URL" not in environment:
         environment["CELERY_BROKER_URL"] = _broker_of(environment["REDIS_URL"])
-    if not environment.get("SECRET_KEY") and not environment.get("SECRET_KEY_FILE"):
-        environment["SECRET_KEY"] = data.secret_key()
-    if not environment.get("PAGE_SIGNING_KEY") and not environment.get("PAGE_SIGNING_KEY_FILE"):
-        environment["PAGE_SIGNING_KEY"] = data.page_signing_key()
+    secrets = {
+        "SECRET_KEY": data.secret_key,
+        "PAGE_SIGNING_KEY": data.page_signing_key,
+        "VAPID_PRIVATE_KEY": data.vapid_private_key,
+    }
+    for name, make in secrets.items():
+        if not environment.get(name) and not environment.get(f"{name}_FILE"):
+            environment[name] = make()
     return _with_python(environment)
 
 

@@ -232,11 +232,17 @@ TABLES_OF_OTHERS = {
         accounts_user graph_block graph_followee graph_mute posts_post tags_tag
         """,
     ),
+    "push": (
+        "the rows of a message are made of new notifications, in one statement",
+        """
+        notifications_notification
+        """,
+    ),
     "search": (
         "matches and suggestions are ranked in the statement that finds them",
         """
-        accounts_user accounts_usercounts graph_block graph_followee graph_followrequest graph_mute
-        posts_attachment posts_post posts_postcounts tags_tagfollow tags_taguse
+        accounts_user accounts_usercounts graph_block graph_followee graph_follower graph_followrequest
+        graph_mute posts_attachment posts_post posts_postcounts tags_tagfollow tags_taguse
         """,
     ),
     "second_level": (

@@ -34,7 +34,7 @@ from apps.accounts.models import (
     UserCounts,
 )
 from apps.accounts.profile import clean_name, clean_profile
-from apps.accounts.signals import access_revoked, announce_visibility
+from apps.accounts.signals import access_revoked, announce_account_visibility
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.scopes import ALL, NAMES
@@ -63,11 +63,12 @@ def register(
 ) -> User:
     """Create an account; Invalid with a message for each field. TooMany for an e-mail address.
 
-    An address of another account is accepted: only its owner learns of it, by mail (`email.sending`). Operators at the
-    command line may use reserved handles and any password, and vouch for the address.
+    An address that another account has is accepted: only the owner of that account learns of it, by mail
+    (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses need no
+    confirmation.
     """
     address = clean_email(email)
-    # with the address, which the password must not resemble
+    # validated with the address, which the password must not resemble
     user = User(handle=handle.strip().lower(), email=address, display_name=clean_name(display_name))
     errors = _handle_errors(user.handle) | email_errors(address)
     if by_operator:
@@ -94,7 +95,7 @@ def register(
 
 
 def update_profile(user: User, **fields: Any) -> User:
-    """Change fields of a profile (`clean_profile`). Invalid, and then nothing changes."""
+    """Change fields of a profile (`clean_profile`). Invalid; then nothing has changed."""
     changed = clean_profile(fields)
     replaced = [getattr(user, name).name for name in ("avatar", "header") if name in changed]
     for name, value in changed.items():
@@ -122,7 +123,7 @@ def remove_header(user: User) -> None:
 @transaction.atomic
 def set_locked(user: User, *, locked: bool) -> User:
     """Choose whether follows need approval; unlocking accepts all pending requests."""
-    # the lock of every follow: no concurrent request is missed when all are accepted
+    # every follow takes this lock, so accepting all requests misses no concurrent one
     UserCounts.objects.select_for_update().get(pk=user.pk)
     was_locked = User.objects.values_list("is_locked", flat=True).get(pk=user.pk)
     user.is_locked = locked
@@ -133,7 +134,7 @@ def set_locked(user: User, *, locked: bool) -> User:
 
 
 def update_settings(user: User, **fields: Any) -> User:
-    """Change settings of pages and defaults of new posts. Invalid for an unknown choice, and then nothing changes."""
+    """Change settings of pages and defaults of new posts. Invalid for an unknown choice; then nothing has changed."""
     for name in fields.keys() & _CHOICES.keys():
         if fields[name] not in _CHOICES[name]:
             raise _invalid({name: _("Choose one of the list.")})
@@ -144,7 +145,7 @@ def update_settings(user: User, **fields: Any) -> User:
 
 
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
-    """A new bearer token, never shown again; cuts off a long name. Invalid for an unknown scope."""
+    """Make a bearer token, which is never shown again; a long name is cut off. Invalid for an unknown scope."""
     names = list(dict.fromkeys(scopes.split()))
     if not names or not NAMES.issuperset(names):
         raise _invalid({"scopes": _("Choose one of the list.")})
@@ -240,7 +241,8 @@ def close_account(user: User, *, password: str, origin: Origin | None = None) ->
 
 @transaction.atomic
 def _anonymise(user: User) -> None:
-    UserCounts.objects.select_for_update().get(pk=user.pk)  # the lock of every write of an author
+    # every write of an author takes this lock
+    UserCounts.objects.select_for_update().get(pk=user.pk)
     FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
     _delete_files([user.avatar.name, user.header.name])
     now = timezone.now()
@@ -262,7 +264,7 @@ def _anonymise(user: User) -> None:
     if user.email:
         Mail.objects.filter(address=user.email).delete()
     card_changed(user.pk)
-    announce_visibility(user.pk)
+    announce_account_visibility(user.pk)
 
 
 def _free_handle(user_id: int) -> str:

@@ -21,7 +21,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers itself, and is taken out below
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from apps.accounts.authentication.second_factor import is_on
+from apps.accounts.authentication.second_factor import has_second_factor
 from apps.accounts.cache import card_changed
 from apps.accounts.email.confirmation import clean_email
 from apps.accounts.email.rescue import (
@@ -54,7 +54,7 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
     if not staff_of(request).is_staff:
         raise NotAllowed(_("Only staff may go here."))
     # may_act_as_staff refused: a code, or a new second factor, is needed first
-    page = CODE_URL if is_on(staff_of(request)) else SETUP_URL
+    page = CODE_URL if has_second_factor(staff_of(request)) else SETUP_URL
     return redirect_to_login(onward, page)
 
 
@@ -77,12 +77,12 @@ def user_link(user: User) -> SafeString:
 
 
 def staff_of(request: HttpRequest) -> User:
-    """The member of staff; the admin admits nobody else."""
+    """The member of staff who makes a request: the admin admits nobody else."""
     return cast("User", request.user)
 
 
 def account_ids(term: str) -> list[int]:
-    """The id of the account with this handle, or nothing. A query of its own: a join would scan the searched table."""
+    """The id of the account with this handle, or nothing. A separate query, because a join would scan the table."""
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
@@ -144,14 +144,14 @@ class ProfileForm(forms.ModelForm):
         )
 
     def clean_display_name(self) -> str:
-        """As on the settings page."""
+        """Clean the name as on the settings page."""
         try:
             return clean_name(self.cleaned_data["display_name"])
         except DomainError as error:
             raise forms.ValidationError(error.message) from None
 
     def clean_email(self) -> str | None:
-        """Lower case; NULL without an address."""
+        """The address in lower case; NULL without an address."""
         return clean_email(self.cleaned_data["email"])
 
 
@@ -176,7 +176,8 @@ class UserAdmin(StaffList, DjangoUserAdmin):
                            "second_factor")}),
         (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
         (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
-        (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
+        (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions"),
+                                       "classes": ("collapse",)}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
     read_only = (
@@ -190,7 +191,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return users
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers change accounts of staff: an address is enough to get a new password mailed."""
+        """Only superusers may change accounts of staff: who sets an address can have a new password mailed to it."""
         is_ordinary = obj is None or not (obj.is_staff or obj.is_superuser)
         return self.has_intervene_permission(request) and (
             is_ordinary or staff_of(request).is_superuser
@@ -201,7 +202,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return self.has_intervene_permission(request) and request.user.has_perm(RESCUE)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Only superusers grant rights; an address is changed only by who may rescue accounts."""
+        """Only superusers may grant rights, and only staff with the permission to rescue may change addresses."""
         rights = () if staff_of(request).is_superuser else self.rights
         may_give = self.has_rescue_permission(request) and obj != request.user
         return (*self.read_only, *rights, *(() if may_give else ("email",)))
@@ -209,12 +210,12 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Handles and addresses are in lower case."""
+        """Search in lower case, as handles and addresses are stored."""
         term = search_term[:SEARCH_MAX_CHARACTERS].strip().removeprefix("@").lower()
         return super().get_search_results(request, queryset, term)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own interface
-        """Save all but a new address, which stays pending until a letter to it is confirmed."""
+        """Save everything except a new address, which stays pending until its owner confirms it."""
         address, obj.email = obj.email, form.initial.get("email", obj.email)
         super().save_model(request, obj, form, change)
         if address != obj.email:
@@ -238,7 +239,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     @admin.display(description=gettext_lazy("second factor"), boolean=True)
     def second_factor(self, user: User) -> bool:
-        return is_on(user)
+        return has_second_factor(user)
 
     @admin.display(description=gettext_lazy("posts"), ordering="counts__posts")
     def posts(self, user: User) -> int:
@@ -296,7 +297,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def mail_password(
         self, request: HttpRequest, queryset: QuerySet[User]
     ) -> TemplateResponse | None:
-        """To the address of the account, after a confirmation."""
+        """Mail a link to a new password to the address of the account, after a confirmation."""
         staff = staff_of(request)
         return self._act_on_each(
             request,
@@ -317,7 +318,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def reset_factor(
         self, request: HttpRequest, queryset: QuerySet[User]
     ) -> TemplateResponse | None:
-        """After a confirmation; the password alone is enough afterwards."""
+        """Remove the second factor, after a confirmation; then the password alone is enough."""
         staff = staff_of(request)
         return self._act_on_each(
             request,

@@ -1,4 +1,4 @@
-"""The cache entries of this app: the counts of accounts, the cards of authors, and who asks."""
+"""The cache entries of this app: the counts of accounts, the cards of authors, and the accounts behind requests."""
 
 import logging
 import secrets
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 1024  # at most 2 KB of bio and 8 KB of lines
 BATCH_SIZE = 1000
-MAX_ACCOUNTS = 4  # of a card, as its counts change
+MAX_ACCOUNTS = 4  # kept with a card, one for each set of counts
 MAX_DECODED = 4096  # cards of about 2 KB each, with everything derived from them
 
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
@@ -50,7 +50,7 @@ USER_COUNTS = TableCounts(
 # come from the counters, in the same round trip.
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What pages show of an account, except its counts; shared by readers of equal bytes."""
+    """What pages show of an account, except its counts. A decoded card is shared by all its readers."""
 
     # in the order of the columns, for `from_db`
     id: int
@@ -68,7 +68,7 @@ class Card:
     created_at: datetime
     last_open_post_id: int
     derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # as `User.derived`
-    # accounts made of it, by their counts
+    # accounts made from this card, by their counts
     accounts: dict[tuple[int, ...], User] = field(default_factory=dict, compare=False)
 
 
@@ -114,7 +114,7 @@ def _card_of(user: User, last_open_post_id: int) -> Card:
 
 
 def _user_of(card: Card, counts: tuple[int, ...]) -> User:
-    """The account of a card with its counts, to be read only: pages share it. Its other fields are deferred."""
+    """The account of a card with these counts. Do not change it, because pages share it. Other fields are deferred."""
     user = card.accounts.get(counts)
     if user is not None:
         return user
@@ -128,8 +128,7 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
     return user
 
 
-# Unread cards expire after a day. Of their values only the date of the last open post is not
-# updated at every change.
+# Unread cards expire after a day. Every change updates them, except the date of the last open post.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
     version=4,
@@ -138,7 +137,7 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
     encode=_encode,
     decode=CachedDecoder(_decode, maximum=MAX_DECODED),
     family="content",
-    negative_ttl_seconds=0,  # ids of accounts come from ids of posts: they exist
+    negative_ttl_seconds=0,  # ids of accounts come from ids of posts, so the accounts exist
 )
 
 
@@ -161,21 +160,21 @@ def active_users_of(
 
 
 def card_changed(user_id: int) -> None:
-    """In the transaction of a change: its card is forgotten after the commit, in any case."""
+    """Call this in the transaction of a change. The card is forgotten after the commit, even if this process dies."""
     record("account_changed", user_id=user_id)
     transaction.on_commit(lambda: forget_cards([user_id]), robust=True)
 
 
 def forget_cards(user_ids: Collection[int]) -> None:
-    """From now on no reader gets an older card of these accounts."""
+    """Forget the cards of these accounts: from now on no reader gets an older one."""
     ids = list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         if not CARDS.forget(ids[start : start + BATCH_SIZE]):
             logger.warning("cards of %d accounts may be old until the event is handled", len(ids))
 
 
-# What a request needs of the account behind it, without SQL (docs/decisions/0116). Whatever changes it calls
-# `viewer_changed`; the counts that others change are left out, and are read when they are asked for.
+# The account behind a request, without SQL (docs/decisions/0116). Code that changes it calls `viewer_changed`. Counts
+# that other people change are left out; they are read when they are needed.
 _VIEWER_FIELDS = tuple(field for field in User._meta.concrete_fields if field.name != "password")
 _VIEWER_COLUMNS = tuple(field.attname for field in _VIEWER_FIELDS)
 _VIEWER_DATES = tuple(
@@ -193,12 +192,12 @@ _VIEWER_COUNTS = (
     "choosy_follows",
     "knows_circles",
 )
-VIEWER_SECONDS = 300  # nothing else ends an entry when its process dies between commit and call
+VIEWER_SECONDS = 300  # ends an entry when a process dies between a commit and its call
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """An account that asks. Every load has another `epoch`: what was checked under it is void after a change."""
+    """The account behind a request. Every load has a new `epoch`; what was checked under an old one is void."""
 
     epoch: str
     session_hash: str
@@ -255,12 +254,15 @@ def _load_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
 
 
 def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
-    """None for an unknown account, and while the caches cannot prove that they are current. Executes the batch."""
+    """The cached account behind a request. Executes the batch.
+
+    None for an unknown account, and while the caches cannot prove that they are current.
+    """
     return (batch or Batch()).get_checked(VIEWERS, user_id, _load_viewers)
 
 
 def forget_viewers(user_ids: Collection[int]) -> None:
-    """After a commit: from now on these accounts are read again, and so are their tokens."""
+    """Call this after a commit: from now on these accounts and their tokens are read again."""
     ids = list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         if not VIEWERS.forget(ids[start : start + BATCH_SIZE]):
@@ -268,12 +270,14 @@ def forget_viewers(user_ids: Collection[int]) -> None:
 
 
 def viewer_changed(*user_ids: int) -> None:
-    """In the transaction of a change of accounts, or of what their counts rows say to them."""
+    """Call this in the transaction that changes accounts, or those of their counts that only they see."""
     transaction.on_commit(lambda: forget_viewers(user_ids), robust=True)
 
 
 def access_changed(user_id: int) -> None:
-    """In the transaction that ends tokens or sessions: forgotten after the commit, in any case."""
+    """Call this in the transaction that ends tokens or sessions. The account is forgotten after the commit, even if
+    this process dies.
+    """
     record("access_ended", user_id=user_id)
     viewer_changed(user_id)
     announce("tokens_ended", user_id=user_id)

@@ -1,7 +1,7 @@
 """A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
 
 The statement that changes the counts of a row also raises its revision, so puts may come late, twice, or in any order.
-In SQL with RETURNING, which the ORM lacks: the new values are those of the change itself.
+It is SQL with RETURNING, which the ORM lacks, so that the new values are those of the change itself.
 """
 
 import logging
@@ -37,10 +37,10 @@ class CountsTable:
     model: type[models.Model]
     columns: tuple[str, ...]
     rebuild: str
-    of_posts: bool = False  # whose rows may lie on other servers
+    of_posts: bool = False  # counts of posts, whose rows may lie on other servers
 
     def lock(self, ids: Collection[int]) -> None:
-        """Before rows of other servers are read in a transaction that changes these counts later (`apps.shards`)."""
+        """Lock counts that a transaction changes later, before it reads rows of other servers (`apps.shards`)."""
         if self.of_posts:
             shards.lock(ids)
 
@@ -77,7 +77,7 @@ class CountsTable:
         return ends["pk__min"] or 0, ends["pk__max"] or 0
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> Row | None:
-        """Add to counts, set other columns, and raise the revision; the new row, None without one."""
+        """Add to counts, set other columns, and raise the revision. Returns the new row; None if there is no row."""
         self.lock([id_])
         sets = [f"{name} = {name} + %s" for name in deltas] + [f"{name} = %s" for name in values]
         sql = (
@@ -117,7 +117,7 @@ class CountsTable:
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        # in the order of ids, like every write of several rows, to avoid deadlocks; the array leads to their shards
+        # in the order of ids, like every write of several rows, to avoid deadlocks; shards are chosen by the array
         sql = f"""
             WITH v AS (SELECT * FROM unnest(%(ids)s::bigint[], %(values)s::bigint[]) AS v(id, value)),
             locked AS (
@@ -174,7 +174,7 @@ class TableCounts(CounterService):
     def complete(
         self, ids: Collection[int], found: Mapping[int, Found] | None
     ) -> dict[int, Values]:
-        """As of any service; while a server of posts is away, zeros of what lies there, which no page shows."""
+        """Like `CounterService.complete`; while a server of posts is away, zeros for its posts, which no page shows."""
         try:
             return super().complete(ids, found)
         except OperationalError as error:
@@ -202,7 +202,7 @@ def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
 
 
 def put_writes(service: CounterService, row: Row) -> QueueWrites:
-    """`put_or_record` of one row, as writes beside others."""
+    """`put_or_record` of one row, as writes to send with others."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         queued = [batch.commands(client, [call]) for client, call in service.put_calls(row)]
@@ -226,7 +226,7 @@ def _record_missed(service: CounterService, rows: Collection[Row], error: RedisE
 
 
 def rebuild_after_commit(service: CounterService) -> None:
-    """For bulk loaders: counts come from PostgreSQL until the store is rebuilt."""
+    """Rebuild the store after a bulk load; until then counts come from PostgreSQL."""
     transaction.on_commit(partial(_invalidate, service))
 
 

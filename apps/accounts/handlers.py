@@ -29,8 +29,8 @@ def forget_on_logout(request: HttpRequest, user: User | None, **_more: Any) -> N
 
 
 @receiver(access_revoked)
-def end_own_access(user_id: int, *, of_sessions: bool = True, **_more: Any) -> None:
-    if of_sessions:
+def end_own_access(user_id: int, *, ends_sessions: bool = True, **_more: Any) -> None:
+    if ends_sessions:
         end_sessions(user_id)
     revoke_tokens(user_id)
 
@@ -50,12 +50,12 @@ def forget_viewer(instance: Any, *, created: bool = False, **_more: Any) -> None
 
 @handles("account_changed")
 def forget_changed_card(payload: Payload) -> None:
-    """Again, in case the process that changed the account died after its commit."""
+    """Forget a card again, in case the process that changed the account died after its commit."""
     forget_cards([payload["user_id"]])
     forget_viewers([payload["user_id"]])
 
 
 @handles("access_ended")
 def forget_ended_access(payload: Payload) -> None:
-    """Again, as above."""
+    """Forget an account behind requests again, in case the process that ended its access died after the commit."""
     forget_viewers([payload["user_id"]])

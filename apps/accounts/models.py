@@ -104,8 +104,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         validators=[RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 of a-z, 0-9 and _."))],
     )
     email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
-    # Given by the owner but not confirmed: without any effect, and several accounts may have the
-    # same.
+    # Given by the owner but not confirmed. It has no effect, and several accounts may have the same.
     pending_email = models.EmailField(
         _("e-mail, not confirmed"), blank=True, default="", db_default=""
     )
@@ -190,9 +189,9 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     objects: ClassVar[UserManager] = UserManager()
     derived: dict[Any, Any] | None = None  # values computed from a card, shared by all pages
-    has_new_password = False  # until it is saved
-    session_hash = ""  # of an account from the cache, which has no password
-    # Of a cached account that asks: what is cached for it under this epoch is void after a change.
+    has_new_password = False  # True from `set_password` until the account is saved
+    session_hash = ""  # set for an account from the cache, which has no password
+    # Set for a cached account behind a request: values cached for it under this epoch are void after a change.
     epoch = ""
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
@@ -231,7 +230,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         self.has_new_password, self.session_hash = True, ""
 
     def check_password(self, raw_password: str | None) -> bool:
-        """A password in an outdated hash is hashed again, which does not revoke access."""
+        """Check a password; if its hash is outdated, store a new hash, which does not revoke access."""
 
         def rehash(right: str) -> None:
             self.password = make_password(right)
@@ -240,7 +239,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return check_password(raw_password, self.password, rehash)
 
     def save(self, **options: Any) -> None:
-        """A new password revokes, in the same transaction, all access that the old one granted."""
+        """Save; a new password revokes, in the same transaction, all access that the old one granted."""
         fields = options.get("update_fields")
         writes_password = self.has_new_password and (fields is None or "password" in fields)
         if not writes_password or self._state.adding:
@@ -273,7 +272,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def is_suspended(self) -> bool:
-        """By staff, or deleted by its owner: the account and its posts are hidden."""
+        """Whether staff suspended the account, or its owner deleted it: it and its posts are hidden."""
         return self.suspended_at is not None
 
 
@@ -285,7 +284,7 @@ class UserCounts(models.Model):
     built from, and is a miss for readers who know a newer one.
     """
 
-    # Seconds since 1970 by PostgreSQL, of a row that was locked (`posts.store`).
+    # PostgreSQL's Unix time when the row was locked (`posts.store`).
     locked_at = 0.0
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="counts")
@@ -302,8 +301,7 @@ class UserCounts(models.Model):
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
     # of the ids and contents of the user's open posts
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # Zero when there is nothing to look up for this reader: read with the reader, and saves
-    # queries.
+    # Zero if this reader has none. They are read with the reader, and save the queries for these things.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
@@ -326,7 +324,7 @@ class UserCounts(models.Model):
         fields: Iterable[str] | None = None,
         from_queryset: models.QuerySet["UserCounts"] | None = None,
     ) -> None:
-        """All fields that were not loaded come with the first of them, in one query."""
+        """Load all deferred fields together with the first one, in one query."""
         deferred = self.get_deferred_fields()
         if fields is not None and deferred.issuperset(fields := list(fields)):
             fields = deferred
@@ -351,7 +349,7 @@ class AccessToken(models.Model):
 
     @staticmethod
     def digest_of(token: str) -> str:
-        """Tokens are long and random, so a plain hash is enough."""
+        """The stored digest of a token. Tokens are long and random, so a plain hash is enough."""
         return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -401,9 +399,9 @@ class MailKind(models.TextChoices):
 
 
 class Mail(LeasedRow):
-    """A mail to be sent. It holds no link and no token: the worker makes them when it sends.
+    """A mail to be sent. It contains no link and no token: the worker makes them when it sends the mail.
 
-    `address` is the recipient of mails that do not go to the address of `user`; the worker looks up its account.
+    `address` is the recipient of mails that do not go to the address of `user`; the worker looks up that account.
     """
 
     kind = models.CharField(_("kind"), max_length=20, choices=MailKind.choices)

@@ -14,11 +14,11 @@ from apps.accounts.models import (
 )
 from apps.errors import Invalid
 from apps.media.avatars import avatar_file, header_file
-from apps.texts import carriable, is_visible, normalise
+from apps.texts import is_visible, normalise, without_control_characters
 
-# Embeddings and overrides of direction: in a line they go on into what the page says after it.
+# Embeddings and overrides of direction: they would affect the text that follows on the page.
 _OVERRIDES = re.compile("[\u202a-\u202e]")
-# Characters that reorder or hide text; but not joiners, which emoji and several scripts need.
+# Characters that reorder or hide text, without joiners, which emoji and several scripts need.
 _INVISIBLE = re.compile(
     "[\u0000-\u001f\u007f-\u009f\u00ad\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0]"
 )
@@ -44,8 +44,8 @@ def clean_name(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """On one line, without characters that reorder or hide text; empty when nothing of it is visible."""
-    line = " ".join(_INVISIBLE.sub("", carriable(text)).split())
+    """A text on one line, without characters that reorder or hide text; empty if nothing of it is visible."""
+    line = " ".join(_INVISIBLE.sub("", without_control_characters(text)).split())
     return line if is_visible(line) else ""
 
 

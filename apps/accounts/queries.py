@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, cached_viewer, load_cards
 from apps.accounts.models import AccessToken, User, UserCounts
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import NotFound
 from apps.sql import Columns, Row, rows_of
 from feedcache.read_through import Batch
@@ -40,9 +40,9 @@ class AccountCounts:
 
 
 def user_counts(user_ids: Collection[int]) -> dict[int, AccountCounts]:
-    """The counts of up to 1,000 accounts from Redis, for pages that read no row of theirs.
+    """The counts of up to 1,000 accounts from Redis, for pages that do not read the rows of these accounts.
 
-    A page that reads the row joins the counts: that costs less than another round trip.
+    Pages that do read the rows join the counts, which costs less than another round trip.
     """
     return {
         user_id: AccountCounts(*values)
@@ -59,8 +59,8 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
 
 
 def user_by_handle(handle: str) -> User:
-    """The account of a handle in any case, with or without the @ and this site's host; NotFound."""
-    name = local_handle(handle).lower()
+    """The account with a handle; NotFound. Ignores upper and lower case; an @ and this site's host are allowed."""
+    name = without_own_host(handle).lower()
     for row in rows_of(_BY_HANDLE, {"handle": name}):
         return account_of(row)
     raise NotFound(_("There is no account with this handle."))
@@ -76,7 +76,7 @@ def account_of(row: Row) -> User:
 
 
 def user_of_session(user_id: int) -> User | None:
-    """The account of a session, with its counts; None when it is suspended or inactive. Without SQL when it is warm."""
+    """The account of a session, with its counts; None if it is suspended or inactive. Without SQL if it is cached."""
     viewer = cached_viewer(user_id)
     if viewer is not None:
         return viewer.user()
@@ -86,7 +86,7 @@ def user_of_session(user_id: int) -> User | None:
 
 
 def cached_users(user_ids: Collection[int]) -> dict[int, User]:
-    """Accounts that are not suspended, from the caches; only after a revision check of the same request."""
+    """Accounts that are not suspended, from the caches. Call it only after a revision check in the same request."""
     batch = Batch()
     cards = batch.get_many(CARDS, user_ids, load_cards)
     counts = queue_in_batch(batch, {USER_COUNTS: user_ids})
@@ -95,7 +95,7 @@ def cached_users(user_ids: Collection[int]) -> dict[int, User]:
 
 
 def user_by_id(user_id: int) -> User:
-    """NotFound."""
+    """An account that is not suspended, with its counts; NotFound."""
     user = users_by_id([user_id]).get(user_id)
     if user is None:
         raise NotFound(_("There is no such account."))

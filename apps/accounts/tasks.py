@@ -19,13 +19,13 @@ def maintain_counts() -> None:
 
 @shared_task
 def send_mail(mail_id: int) -> None:
-    """Skipped while another worker sends it, and once it is sent."""
+    """Send a mail, unless another worker is sending it or has sent it."""
     sending.run_due(limit=1, only=[mail_id])
 
 
 @shared_task
 def sweep_mail() -> None:
-    """Enqueue due mails again: the mail server may take too long for a sweeper."""
+    """Enqueue due mails again. Sending them here might take too long for a sweep."""
     for mail_id in sending.due():
         enqueue(sending.TASK, mail_id)
 

@@ -22,7 +22,9 @@ class ActionJson(TypedDict):
     """What an account did, with whom or what."""
 
     verb: Annotated[str, Verb]
-    group_key: Annotated[str, "Verb and object: show actions with the same key as one."]
+    group_key: Annotated[
+        str, "Made of verb and object; show actions with the same key as one line."
+    ]
     created_at: DateTime
     account: Annotated[AccountJson, "Who did it."]
     status: Annotated[StatusJson | None, "What was liked or reposted."]
@@ -53,7 +55,7 @@ def action_json(action: Action) -> ActionJson:
 )
 @endpoint(GET="read:statuses")
 def aggregate(request: Request) -> Response:
-    """A page of the aggregate feed; who keeps out of it is not in it."""
+    """A page of the aggregate feed, without people who hide their activity (`hides_activity`)."""
     cursor = ActionCursor.from_query(request.query_params)
     page = aggregate_page(viewer_of(request), cursor)
     with stage("present"):

@@ -1,4 +1,4 @@
-"""Authenticates API requests, checks the scopes of their tokens, and counts them, in one round trip when warm."""
+"""Authenticates API requests, checks the scopes of their tokens, and counts them, in one round trip when cached."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
@@ -20,14 +20,14 @@ TOKEN_MAX_CHARACTERS = 200
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`Authorization: Bearer TOKEN`, of a person or of an application."""
+    """Authenticates by `Authorization: Bearer TOKEN`, with the token of a person or of an application."""
 
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
         """The account and the token; None without the header.
 
-        AuthenticationFailed for a bad token, NotAllowed for missing scopes. Scopes are checked here because an endpoint
-        with permission classes of its own would lose the check. The request is counted for the account that this token
-        had a moment ago, in the same round trip that confirms it.
+        AuthenticationFailed for an invalid token, NotAllowed for missing scopes. Scopes are checked here because an
+        endpoint with permission classes of its own would lose the check. The request is counted for the account that
+        this process remembers for the token, in the same round trip that confirms that account.
         """
         scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
@@ -68,7 +68,7 @@ def viewer_of(request: Request) -> User:
 
 
 def staff_of(request: Request, permission: str) -> User:
-    """The account of a request by staff with a permission such as "timeline.change_sitepolicy"; NotAllowed."""
+    """The account of a request, if it is staff with a permission such as "timeline.change_sitepolicy"; NotAllowed."""
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
         raise NotAllowed(_("You do not have the permission for this."))

@@ -1,4 +1,4 @@
-"""The two decorators of an endpoint: which requests it takes, and what the OpenAPI document says of it."""
+"""The two decorators of an endpoint: the requests that it accepts, and its description in the OpenAPI document."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, get_args, get_origin, is_typeddict
@@ -19,10 +19,10 @@ Endpoint = Callable[..., Response]
 def endpoint(
     *, public: bool = False, limit: str = "", **scopes: str | tuple[str, ...]
 ) -> Callable[[Endpoint], Endpoint]:
-    """DRF's `api_view` with the scopes that a token needs for each method; of several, one suffices.
+    """DRF's `api_view`, with the scopes that a token needs for each method; one of several scopes suffices.
 
-    `public`: visitors without a token may ask too. `limit` is the one that the action of a POST checks: it is counted
-    together with the request. ValueError for an unknown scope.
+    `public`: also for visitors without a token. `limit`: the limit that the action of a POST checks, so that it can be
+    counted together with the request. ValueError for an unknown scope.
     """
     needed = {
         method: (names,) if isinstance(names, str) else names for method, names in scopes.items()
@@ -45,7 +45,7 @@ def endpoint(
 
 
 def _head(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """What GET would answer; the server leaves the body out. To the function it is GET, see `shows_its_answer`."""
+    """The response of GET; the server leaves out the body. The view sees a GET request (but see `shows_its_answer`)."""
     request.method = "GET"
     answer: Response = view.get(request, *args, **kwargs)
     return answer
@@ -62,9 +62,9 @@ def operation(
 ) -> Callable[[Endpoint], Endpoint]:
     """Describe an endpoint, or one of its methods, as `extend_schema` does. Goes above `endpoint`.
 
-    `response` is an entity, a list of entities, or what `extend_schema` takes. `errors` are statuses with a Problem as
-    body, beside those that `complete_document` adds; without them: those of what belongs to the viewer. The function's
-    docstring is the description; without `name` and `tags` the operation has the names of its function and module.
+    `response` is an entity, a list of entities, or anything that `extend_schema` takes. `errors` are the statuses with
+    a Problem as body, in addition to those from `complete_document`; the default is for resources of the viewer. The
+    function's docstring is the description; `name` and `tags` default to the names of the function and its module.
     """
     if get_origin(response) is list:
         response = Entity(get_args(response)[0], many=True)

@@ -60,7 +60,7 @@ def _sentences(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _sentence(error: Any) -> str:
-    # the library's own names Python's types
+    # the library's message names Python's types
     return _("This has to be a list.") if getattr(error, "code", "") == "not_a_list" else str(error)
 
 

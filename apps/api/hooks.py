@@ -21,11 +21,18 @@ class StatusField(NamedTuple):
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
 MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's below /api/v1/
 TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts are translated now
-STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s: what shows statuses loads them
-SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()  # after a page for a viewer's program
+VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
+STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, loaded only to show statuses
+# Called after a viewer's program got a page.
+SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
+
+
+def vapid_key() -> str:
+    """Empty without web push."""
+    return next((key() for key in VAPID_KEY), "")
 
 
 @cache
 def status_fields() -> list[StatusField]:
-    """Those of all apps."""
+    """The status fields of all apps."""
     return [import_string(name) for name in STATUS_FIELDS]

@@ -1,7 +1,7 @@
 """The OpenAPI document, where drf-spectacular needs help.
 
-drf-spectacular inlines TypedDicts wherever they occur, without formats. Here each is a component
-under the name of its class without "Json". Schemas are those of OpenAPI 3.1, so null is a type.
+drf-spectacular inlines TypedDicts wherever they occur, without formats. Here each TypedDict becomes a
+component, named after its class without "Json". Schemas follow OpenAPI 3.1, so null is a type.
 """
 
 from types import NoneType
@@ -40,7 +40,7 @@ BASIC: dict[Any, Object] = {
 
 
 class Entity(Serializer[Any]):
-    """An entity as a response. It serializes nothing: the entity's builder does."""
+    """An entity as a response, for the document only. The entity's builder makes the JSON, not this class."""
 
     def __init__(self, entity: type[Any], **options: Any) -> None:
         super().__init__(**options)
@@ -71,9 +71,7 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema) -> Object:
-    """The OpenAPI 3.1 schema of a type; entities in it become
-    components. KeyError for unsupported types.
-    """
+    """The OpenAPI 3.1 schema of a type; entities in it become components. KeyError for unsupported types."""
     if is_typeddict(hint):
         return auto_schema.resolve_serializer(Entity(hint), "response").ref
     if get_origin(hint) is None:
@@ -92,7 +90,7 @@ def _schema_of_parts(origin: Any, args: tuple[Any, ...], auto_schema: AutoSchema
         schema = {"type": "array", "items": schema_of(args[0], auto_schema)}
     elif origin is dict:
         schema = {"type": "object", "additionalProperties": schema_of(args[1], auto_schema)}
-    else:  # of a union one member is None
+    else:  # a union: only `X | None` is supported
         (member,) = set(args) - {NoneType}
         schema = _nullable(schema_of(member, auto_schema))
     return schema
@@ -134,17 +132,19 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         return {"bearer": list(needed_scopes(auto_schema.view, auto_schema.method) or ())}
 
 
-_SCHEMA = {"schema": {"$ref": "#/components/schemas/Problem"}}
-PROBLEM = {"content": {"application/json": _SCHEMA, "application/problem+json": _SCHEMA}}
+_PROBLEM_SCHEMA = {"schema": {"$ref": "#/components/schemas/Problem"}}
+PROBLEM = {
+    "content": {"application/json": _PROBLEM_SCHEMA, "application/problem+json": _PROBLEM_SCHEMA}
+}
 EVERYWHERE = {
     "400": "The request cannot be understood.",
-    "401": "The access token is missing, or it is not good.",
-    "403": "The token's scopes, or the person asked, do not allow it.",
+    "401": "The access token is missing, or it is not valid.",
+    "403": "The token's scopes, or the other account's block or settings, do not allow it.",
     "429": "Too many requests: see X-RateLimit-Reset and Retry-After.",
-    "503": "It cannot be served just now; Retry-After says when.",
+    "503": "The request cannot be served at the moment; Retry-After says when to try again.",
 }
 WITH_A_BODY = {
-    "415": "The body is in a form that is not taken.",
+    "415": "The body has a content type that is not accepted.",
     "422": "The content breaks a rule; `errors` names the fields.",
 }
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
@@ -171,7 +171,7 @@ def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
 
 
 def _ids_as_strings(operation: dict[str, Any]) -> None:
-    """Ids in paths are strings, as they are in answers: JavaScript would round the numbers."""
+    """Make ids in paths strings, as they are in responses: JavaScript would round the numbers."""
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "path" and parameter["schema"].get("type") == "integer":
             parameter["schema"] = {"type": "string", "pattern": "^[0-9]+$"}
@@ -180,7 +180,10 @@ def _ids_as_strings(operation: dict[str, Any]) -> None:
 def _keep_one_content_type(
     operation: dict[str, Any], schemas: dict[str, Any], *, is_of_oauth: bool
 ) -> None:
-    """Bodies may be JSON or forms. Generated clients would send every type that the document names, so it names one."""
+    """Name one content type: multipart for files, forms for /oauth, else JSON.
+
+    Endpoints take JSON and forms, but a generated client handles every content type that the document lists.
+    """
     content = operation.get("requestBody", {}).get("content", {})
     if len(content) < 2:
         return
@@ -197,9 +200,9 @@ def _add_common_answers(operation: dict[str, Any], *, has_id: bool) -> None:
     if "requestBody" in operation:
         common |= WITH_A_BODY
     if has_id:
-        common["404"] = "It does not exist, or is not for who asks: the same answer for both."
+        common["404"] = "It does not exist, or the caller may not see it: the answer is the same."
     for status, description in common.items():
         responses.setdefault(status, {**PROBLEM, "description": description})
     for response in responses.values():
-        if response.get("content") == {"application/json": _SCHEMA}:
+        if response.get("content") == {"application/json": _PROBLEM_SCHEMA}:
             response["content"] = PROBLEM["content"]

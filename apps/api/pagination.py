@@ -18,7 +18,7 @@ CURSOR_PARAMETERS = [
     OpenApiParameter("limit", int, description="How many at most; clamped."),
 ]
 
-# Of lists of posts, whose ids begin with the second.
+# For lists of posts, whose ids begin with the second.
 POSTS_PARAMETERS = [
     *CURSOR_PARAMETERS,
     OpenApiParameter("date", str, description="Up to the end of this day (UTC), like 2026-11-20."),
@@ -34,7 +34,7 @@ def posts_cursor(request: Request) -> Cursor:
 
 
 def people_cursor(request: Request) -> Cursor:
-    """The cursor of a page of accounts, which are longer than pages of posts."""
+    """The cursor of a page of accounts; such pages are longer than those of posts."""
     return Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
 
 
@@ -45,5 +45,5 @@ def paged(request: Request, page: Page[Any], body: object) -> Response:
 
 
 def ends_early_header(page: Page[Any]) -> dict[str, str]:
-    """The header of a page that is shorter than asked for although there is more."""
+    """The header that marks a page as shorter than requested although there is more."""
     return {ENDS_EARLY: "true"} if page.ends_early else {}

@@ -14,7 +14,7 @@ from apps.timeline.pipeline.hooks import PROMOTERS
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
-MAX_OFFSET = 150  # with the longest page of posts at most the ids that `hydrate` takes
+MAX_OFFSET = 150  # so that offset and page together do not exceed the ids that `hydrate` takes
 
 
 def validated(serializer: BaseSerializer[Any]) -> dict[str, Any]:
@@ -30,12 +30,12 @@ def is_true(text: str | None) -> bool:
 
 
 def shows_its_answer(request: Request) -> bool:
-    """False for HEAD, after which nothing was read, shown or recommended to anybody."""
+    """Whether the client sees the response: False for HEAD, which must not mark anything as read or shown."""
     return bool(request.META["REQUEST_METHOD"] != "HEAD")
 
 
 def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
-    """A boolean query parameter, None without it; BadRequest when it is neither true nor false."""
+    """A boolean query parameter; None without it; BadRequest if it is neither true nor false."""
     text = query.get(name) or ""
     if text.lower() in {"0", "false", "f", "off", "no"}:
         return False
@@ -78,12 +78,12 @@ PROMOTED_PARAMETERS = [_PROMOTED] if PROMOTERS else []
 
 
 def wants_promoted(request: Request) -> bool:
-    """Programs that show the label say so: others would show promoted posts like those of people one follows."""
+    """Whether a program asks for promoted posts. Others would show them without their label."""
     return bool(PROMOTERS) and is_true(request.query_params.get("promoted"))
 
 
 def note_shown(request: Request, viewer_id: int, items: Sequence[FeedItem]) -> None:
-    """What a program gets on a page of its own."""
+    """Tell optional apps which posts a viewer's program was shown."""
     if shows_its_answer(request):
         for note in SHOWN:
             note(viewer_id, items)

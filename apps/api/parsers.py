@@ -1,7 +1,7 @@
-"""Parsers of the API: strict JSON, and forms in the shape that JSON would have: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
+"""Parsers of the API: strict JSON, and forms, which become what JSON would be: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
-Clients send whichever their library prefers, so every endpoint takes all of them and sees one shape. Control characters
-are left out of all texts (`apps.texts.carriable`).
+Clients send whichever their library prefers, so every endpoint takes all of them and sees the same nested data. All
+texts lose their control characters (`apps.texts.without_control_characters`).
 """
 
 import re
@@ -16,7 +16,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser, FormParser, MultiPartParser
 
 from apps.http.requests import is_malformed
-from apps.texts import carriable
+from apps.texts import without_control_characters
 
 MAX_DEPTH = 5
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
@@ -31,8 +31,7 @@ class NestedFormParser(FormParser):
         body = stream.read()
         try:
             fields = QueryDict(body, encoding="utf-8")
-            list(fields.lists())
-            unquote_to_bytes(body).decode()  # QueryDict would put replacement characters
+            unquote_to_bytes(body).decode()  # QueryDict would insert replacement characters
         except UnicodeDecodeError:
             raise ParseError("The form contains characters that are not text.") from None
         return nested((name, value) for name, values in fields.lists() for value in values)
@@ -54,12 +53,16 @@ def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             raise ParseError("The form contains characters that are not text.")
         if isinstance(value, str) and is_malformed([value]):
             raise ParseError(f"The field {name} is not text. A file needs a name (filename).")
-        _put(result, _path(name), carriable(value) if isinstance(value, str) else value)
+        _put(
+            result,
+            _path(name),
+            without_control_characters(value) if isinstance(value, str) else value,
+        )
     return {name: _lists(value) for name, value in result.items()}
 
 
 def _path(name: str) -> list[str]:
-    """`a[b][]` is a, b and an empty step; a name in another form is one step."""
+    """The steps of a name: `a[b][]` is a, b and an empty step; a name of another form is one step."""
     match = _NAME.fullmatch(name)
     if match is None:
         return [name]
@@ -81,7 +84,8 @@ def _put(container: Any, path: list[str], value: Any) -> None:
 
 
 def _child(container: Any, step: str, kind: type[Any], *, name: str) -> Any:
-    if isinstance(container, list):  # a list of objects: a repeated name begins the next object
+    # a list of objects: a repeated name begins the next object (`a[][b]=1&a[][c]=2&a[][b]=3`)
+    if isinstance(container, list):
         if (
             not container
             or not isinstance(container[-1], kind)
@@ -110,7 +114,10 @@ MAX_BYTES = 1024 * 1024
 
 
 class StrictJSONParser(BaseParser):
-    """No NaN, lone surrogates or NUL, bounded depth and size: 400 otherwise."""
+    """JSON without NaN, lone surrogates and NUL, of bounded size: 400 otherwise.
+
+    orjson bounds the depth; MAX_DEPTH only stops the unfolding of names with brackets.
+    """
 
     media_type = "application/json"
 
@@ -128,12 +135,12 @@ class StrictJSONParser(BaseParser):
             raise ParseError("The body must be an object.")
         if is_malformed(_texts(data)):
             raise ParseError("The body contains characters that are not text.")
-        _make_carriable(data)
+        _remove_control_characters(data)
         return without_brackets(data)
 
 
 def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-    """An object with names as in a form, `media_ids[]` or `poll[options]`, in the shape that they say."""
+    """Nest JSON whose keys are written like those of a form: `media_ids[]`, `poll[options]`."""
     if depth < MAX_DEPTH:
         data = {
             name: without_brackets(value, depth + 1) if isinstance(value, dict) else value
@@ -148,7 +155,7 @@ def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
         elif value:
             pairs += [(name, item) for item in value]
         else:
-            pairs.append((name.removesuffix("[]"), value))  # a form cannot say this
+            pairs.append((name.removesuffix("[]"), value))  # a form cannot send an empty list
     return nested(pairs)
 
 
@@ -165,14 +172,14 @@ def _texts(data: Any) -> list[str]:
     return texts
 
 
-def _make_carriable(data: dict[str, Any]) -> None:
-    """Clean all texts of a body, in place."""
+def _remove_control_characters(data: dict[str, Any]) -> None:
+    """Remove them from all texts of a body, in place."""
     stack: list[dict[Any, Any] | list[Any]] = [data]
     while stack:
         container = stack.pop()
         items = container.items() if isinstance(container, dict) else enumerate(container)
         for key, value in list(items):
             if isinstance(value, str):
-                container[key] = carriable(value)
+                container[key] = without_control_characters(value)
             elif isinstance(value, dict | list):
                 stack.append(value)

@@ -1,7 +1,7 @@
 """DRF's throttle: counts the requests of the API. `apps.throttling` has the limits that actions check.
 
-Requests with a good token count against their account or application; all others, also those with a
-bad token, against their IP address. Refused requests count too.
+Requests with a valid token count against their account or application; all others, also those with an
+invalid token, against their IP address. Refused requests count as well.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from apps.throttling import rate_limit, require_allowed
 from feedcache.rate_limit import RateLimitResult, count_each, queue_count
 from feedcache.read_through import Batch, Future
 
-# keys of the environment: name and result of the request's limit, result of the limit of its action
+# keys in the request's environment: name and result of the limit of requests; result of the limit of the action
 RATE_LIMIT, ACTION_LIMIT = "feedsite.rate_limit", "feedsite.action_limit"
 
 
@@ -39,12 +39,12 @@ class ApiThrottle(BaseThrottle):
 
 
 def count_by_address(request: HttpRequest | Request) -> None:
-    """TooMany."""
+    """Count a request by its IP address. TooMany."""
     count_request(request, "api_address", client_address(request))
 
 
 def count_request(request: HttpRequest | Request, name: str, subject: str) -> None:
-    """Count against the limit of the request's class. TooMany, once the result is in the request's environment."""
+    """Count a request against the limit of its class, and store the result in its environment. TooMany."""
     name = _limit_name(request, name)
     result = count_each([rate_limit(name, subject)])[0]
     request.META[RATE_LIMIT] = name, result
@@ -52,7 +52,7 @@ def count_request(request: HttpRequest | Request, name: str, subject: str) -> No
 
 
 class Counted(NamedTuple):
-    """Counts that were queued: the name of the request's limit, and the results once the batch was executed."""
+    """Queued counts: the name of the request's limit, and its results after the batch was executed."""
 
     name: str
     request: Future[RateLimitResult]
@@ -60,7 +60,7 @@ class Counted(NamedTuple):
 
 
 def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counted | None:
-    """Count a request of the account that its token was of a moment ago, as a part of a batch; None without one."""
+    """Queue the count of a request for the account that is remembered for its token; None without an account."""
     if user_id is None:
         return None
 
@@ -75,7 +75,7 @@ def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counte
 
 
 def note_counted(request: Request, counted: Counted) -> None:
-    """The token is still of that account: the counts are the request's."""
+    """Use the queued counts for the request, because the token is confirmed to belong to that account."""
     request.META[RATE_LIMIT] = counted.name, counted.request()
     if counted.action:
         request.META[ACTION_LIMIT] = counted.action()

@@ -24,6 +24,7 @@ TREND_HOURS = 24
 
 class FindingInline(admin.TabularInline):
     model = AuditFinding
+    template = "admin/rows.html"
     extra = 0
     can_delete = False
     fields = readonly_fields = ("kind", "in_words", "times", "repaired_at")

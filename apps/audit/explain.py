@@ -37,7 +37,7 @@ from apps.timeline.pipeline.items import FeedItem, Promotion
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.rulebook import FILTERED, HOME_RULES, Rule, Verdict
 from apps.timeline.sources import virtual_follows
-from apps.timeline.sources.candidates import Via
+from apps.timeline.sources.found import Via
 from feedcache.ids import from_base36, parse_id
 from feedcache.stats import traced
 

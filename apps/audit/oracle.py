@@ -107,7 +107,7 @@ class Oracle:
             self.circles = _by_id(rows("SELECT * FROM graph_circle"))
             self.suspended = _ids("SELECT id FROM accounts_user WHERE suspended_at IS NOT NULL")
             self.follows = pairs("SELECT owner_id, followee_id FROM graph_followee")
-            self.unshared = pairs(
+            self.hides_reposts_of = pairs(
                 "SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts"
             )
             self.languages = _languages(_LANGUAGES)
@@ -182,7 +182,7 @@ class Oracle:
             " AND followee_id = %(viewer)s AND owner_id <> %(viewer)s",
             values,
         )
-        self.unshared = pairs(
+        self.hides_reposts_of = pairs(
             f"""SELECT owner_id, followee_id FROM graph_followee
                 WHERE NOT shows_reposts AND {mine.format("followee_id")}""",  # noqa: S608 -- constants
             values,
@@ -308,7 +308,7 @@ class Oracle:
         if not self.is_shown(viewer, post_id):
             return False
         post = self.posts[post_id]
-        shared = post["kind"] == "repost" and post["author_id"] in self.unshared[viewer]
+        shared = post["kind"] == "repost" and post["author_id"] in self.hides_reposts_of[viewer]
         if (
             shared
             or post["author_id"] in self.elsewhere[viewer]

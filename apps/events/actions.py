@@ -56,7 +56,7 @@ EVENTS = {
     "counts_missed": "kind, ids",
 }
 
-# Subscribers by the names under which 0.2.0 recorded them: their events may wait during an upgrade.
+# Subscribers by the names that 0.2.0 recorded: such events may still be waiting during an upgrade.
 RENAMED = {
     "apps.timeline.handlers.update_second_level": "apps.second_level.handlers.update_span",
     "apps.timeline.handlers.update_second_levels": "apps.second_level.handlers.update_spans",
@@ -70,9 +70,9 @@ _conditions: dict[
 broker = Breaker(max_pause_seconds=1)
 
 KEEP_DONE_DAYS = 3
-# Rows due for so long had no message or wait in a long queue; a worker is already on its way to the others.
+# Rows that have been due for this long lost their message, or wait in a long queue. A worker is about to take others.
 SWEEP_OVERDUE = timedelta(seconds=1)
-# By hand: a post has many subscribers, and the ORM would build an object for each. `recording` has its values.
+# SQL, because a post has many subscribers and the ORM would build an object for each. `recording` returns its values.
 RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
 SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(event)s, %(payload)s::jsonb, subscriber
@@ -82,7 +82,7 @@ RETURNING id
 
 
 def declare(**payloads: str) -> None:
-    """Add events of an optional app, each with what it carries; above its handlers."""
+    """Add events of an optional app, each with a description of its payload. Call it above the app's handlers."""
     EVENTS.update(payloads)
 
 
@@ -91,8 +91,8 @@ def handles(
 ) -> Callable[[Handler], Handler]:
     """Subscribe a function to an event. It may run more than once for an event and must be idempotent.
 
-    `first`: it runs before the other subscribers, because a user waits for it. `when` says at each event whether it is
-    recorded for this subscriber; what is recorded runs in any case.
+    `first`: run it before the other subscribers, because a user waits for it. `when` is called at each event, and says
+    whether to record the event for this subscriber; a recorded event is always handled.
     """
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
@@ -146,10 +146,10 @@ def dispatch_after_commit(event_ids: list[int]) -> None:
 def enqueue(
     task_name: str, *args: Any, queue: str | None = None, expires: float | None = None
 ) -> None:
-    """Send a Celery task to `queue`, or to that of its route; by name because tasks are a layer above actions.
+    """Send a Celery task to `queue`, or to the queue of its route. By name, because tasks are a layer above actions.
 
-    Only a hint that rows are due: if the message is lost, a sweep finds them. So a broker that failed is left alone for
-    a moment, and requests do not wait for it one after the other. It expires after `expires` seconds.
+    The message is only a hint that rows are due: if it is lost, a sweep finds them. So after a failure the broker is
+    left alone for a moment, instead of letting every request wait for it. The message expires after `expires` seconds.
     """
     if not broker.is_closed and not broker.allows():
         return

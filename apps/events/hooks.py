@@ -15,19 +15,19 @@ T = TypeVar("T")
 
 
 class Hook(list[T]):
-    """A list to which apps `add`, of at most `maximum` values; the same one twice is there once."""
+    """A list of at most `maximum` values, to which apps `add`. A value that is added twice is there once."""
 
     def __init__(self, *, maximum: int | None = None) -> None:
         super().__init__()
         self._maximum = maximum
 
     def add(self, *values: T) -> None:
-        """ImproperlyConfigured when there are too many: two apps want what only one can have."""
+        """Add values; ImproperlyConfigured if there are too many, because two apps claim what only one can have."""
         self += [value for value in values if value not in self]
         if self._maximum is not None and len(self) > self._maximum:
             raise ImproperlyConfigured(f"at most {self._maximum} of {self}")
 
 
 def urlpatterns_of(modules: Iterable[str]) -> list[URLPattern]:
-    """Those of all these modules."""
+    """The URL patterns of all these modules."""
     return [pattern for name in modules for pattern in import_module(name).urlpatterns]

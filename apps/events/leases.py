@@ -1,6 +1,6 @@
 """Work as rows that cannot be lost: claimed under a lease, retried when it expires, dead letters after five attempts.
 
-Celery may lose any message; a sweep finds these rows (`FOR UPDATE SKIP LOCKED`).
+Celery may lose any message; a periodic sweep finds the rows all the same (`FOR UPDATE SKIP LOCKED`).
 """
 
 import logging
@@ -19,21 +19,23 @@ from feedcache.connections import RedisError
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
-# Longer than the time limit of the tasks that process such rows (settings); the delay after a worker has died.
+# The delay after a worker has died. Tasks that process such rows have a shorter time limit (CELERY_TASK_ANNOTATIONS),
+# because the general one, 50 s, is longer than the lease.
 LEASE = timedelta(seconds=30)
 
-# No lease and no pause is longer: a row that is due later was written while PostgreSQL's clock was ahead.
+# Longer than every lease and every pause: a row that is due later was written while PostgreSQL's clock was ahead.
 FARTHEST = timedelta(minutes=5)
 
-RETRY_AFTER = timedelta(seconds=2)  # times the number of attempts; models may override it
+RETRY_AFTER = timedelta(seconds=2)  # multiplied by the attempts so far; models may override it
 ERROR_MAX_CHARACTERS = 2000
 
 R = TypeVar("R", bound="LeasedRow")
-Receipt = Mapping[str, Any]  # fields of the row that record what the work did
+Outcome = Mapping[str, Any]  # values for fields of the row that record what the work did
 WORKER_DIED = "the worker died or ran out of time at every attempt"
 
 # One statement, since round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
 # index of pending rows; ordered by key it would scan the primary key past all rows that are done.
+# The last condition takes the rows up to the first one that was tried before; that one only if it is the oldest.
 _CLAIM = """
 WITH due AS (
     SELECT {key}, attempts FROM {table}
@@ -76,7 +78,7 @@ class LeasedRow(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now())
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     retry_after = RETRY_AFTER
-    is_for_later: ClassVar[bool] = False  # whether people choose when it is due
+    is_scheduled_by_people: ClassVar[bool] = False  # people choose `due_at`, so it may be far ahead
 
     class Meta:
         abstract = True
@@ -89,7 +91,7 @@ def claim(
     only: list[int] | None = None,
     overdue: timedelta = timedelta(),
 ) -> list[R]:
-    """Lease up to `limit` rows that have been due for `overdue`, longest first; skips rows locked by other workers.
+    """Lease up to `limit` rows that have been due for `overdue`, longest first; skip rows locked by other workers.
 
     A row with earlier attempts is claimed alone: if it kills its worker, its neighbours lose no attempt. A row whose
     fifth lease has expired becomes a dead letter here.
@@ -109,17 +111,17 @@ def claim(
 
 def run_due(
     model: type[R],
-    work: Callable[[R], Receipt | None],
+    work: Callable[[R], Outcome | None],
     *,
     limit: int,
     only: list[int] | None = None,
     overdue: timedelta = timedelta(),
-    write: Callable[[R, Receipt], None] | None = None,
+    write: Callable[[R, Outcome], None] | None = None,
 ) -> int:
     """Claim due rows and process each; returns how many were claimed.
 
-    The receipt that `work` returns is written (`finish`, or `write` in its place) when the row is marked done. A row
-    that fails is retried after a pause; when a store is down, the attempt does not count.
+    When a row is marked done, the outcome that `work` returned is written with it: by `finish`, or by `write` instead.
+    A row that fails is retried after a pause; when a store is down, the attempt does not count.
     """
     rows = claim(model, limit=limit, only=only, overdue=overdue)
     run(rows, work, write=write)
@@ -128,18 +130,18 @@ def run_due(
 
 def run(
     rows: Sequence[R],
-    work: Callable[[R], Receipt | None],
+    work: Callable[[R], Outcome | None],
     *,
-    write: Callable[[R, Receipt], None] | None = None,
+    write: Callable[[R, Outcome], None] | None = None,
 ) -> None:
     """Process rows that are claimed, or were created with `claimed_fields`.
 
-    Rows without a receipt are marked done together at the end: if the worker dies before, they are processed twice.
+    Rows without an outcome are marked done together at the end: if the worker dies before, they are processed twice.
     """
     done: list[R] = []
     for row in rows:
         try:
-            receipt = work(row)
+            outcome = work(row)
         except (RedisError, RetryLater) as error:
             logger.warning("%s postponed: %s", row, error)
             postpone(row)
@@ -147,10 +149,10 @@ def run(
             logger.exception("%s failed, attempt %s", row, row.attempts)
             fail(row, error)
         else:
-            if receipt is None:
+            if outcome is None:
                 done.append(row)
             else:
-                (write or finish)(row, receipt)
+                (write or finish)(row, outcome)
     if done:
         _update(done, **_end())
 
@@ -160,17 +162,17 @@ def claimed_fields() -> dict[str, Any]:
     return {"attempts": 1, "due_at": Now() + LEASE}
 
 
-def finish(row: LeasedRow, receipt: Receipt | None = None) -> None:
-    """Mark a row as done and write its receipt. Idempotent."""
-    _update([row], **_end(), **(receipt or {}))
+def finish(row: LeasedRow, outcome: Outcome | None = None) -> None:
+    """Mark a row as done and write its outcome. Idempotent."""
+    _update([row], **_end(), **(outcome or {}))
 
 
-def _end() -> Receipt:
+def _end() -> Outcome:
     return {"state": State.DONE, "finished_at": Now(), "last_error": ""}
 
 
 def fail(row: LeasedRow, error: BaseException) -> None:
-    """Record a failed attempt: retried after a pause, a dead letter after the fifth."""
+    """Record a failed attempt. The row is retried after a pause; after the fifth attempt it is a dead letter."""
     text = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
     if row.attempts >= MAX_ATTEMPTS:
         _update([row], state=State.DEAD, finished_at=Now(), last_error=text)
@@ -179,7 +181,7 @@ def fail(row: LeasedRow, error: BaseException) -> None:
 
 
 def postpone(row: LeasedRow) -> None:
-    """Retry soon without counting the attempt."""
+    """Retry a row soon, without counting the attempt."""
     _update(
         [row],
         attempts=row.attempts - 1,
@@ -189,9 +191,12 @@ def postpone(row: LeasedRow) -> None:
 
 
 def recall() -> int:
-    """Make due what is due later than any lease explains; how many rows. PostgreSQL's clock was ahead and went back."""
+    """Make rows due now that are due later than any lease or pause allows; returns how many.
+
+    They were written while PostgreSQL's clock was ahead; it has gone back since.
+    """
     kinds = (model for model in apps.get_models() if issubclass(model, LeasedRow))
-    return sum(_recall(model) for model in kinds if not model.is_for_later)
+    return sum(_recall(model) for model in kinds if not model.is_scheduled_by_people)
 
 
 def _recall(model: type[LeasedRow]) -> int:

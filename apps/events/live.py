@@ -1,6 +1,7 @@
-"""Announcements to listening processes: what happened, as ids, published over Redis after the commit.
+"""Announcements to listening processes: ids, published over Redis after the commit.
 
-At most once and not stored; for what must be handled, record an event (`events.actions.record`).
+An announcement arrives at most once and is not stored. Record an event (`events.actions.record`) for what must be
+handled.
 """
 
 import logging

@@ -22,7 +22,7 @@ class Event(LeasedRow):
             models.Index(
                 fields=["finished_at"], condition=models.Q(state=State.DONE), name="event_done"
             ),
-            # what a subscriber has not handled yet
+            # the events that a subscriber has not handled yet
             models.Index(
                 fields=["subscriber", "name"],
                 condition=models.Q(state__in=[State.PENDING, State.DEAD]),

@@ -7,7 +7,9 @@ from celery import shared_task
 from apps.events import actions, leases
 
 SWEEP_LIMIT, SWEEP_HELPERS = 20, 4
-SWEEP_SECONDS = 1.0  # its interval: without a backlog one or two workers sweep at a time
+SWEEP_SECONDS = (
+    1.0  # equal to its interval, so that without a backlog one or two workers sweep at a time
+)
 
 
 @shared_task
@@ -25,7 +27,7 @@ def sweep(helpers: int = SWEEP_HELPERS) -> None:
 
 @shared_task
 def recall() -> None:
-    """Make due what PostgreSQL's clock put off while it was ahead."""
+    """Make rows due that were written while PostgreSQL's clock was ahead."""
     leases.recall()
 
 

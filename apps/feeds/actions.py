@@ -13,7 +13,7 @@ from apps.accounts.cache import viewer_changed
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import single_line
 from apps.accounts.queries import user_ids_named
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import NotFound, invalid
 from apps.feeds.models import (
     NAME_MAX_CHARACTERS,
@@ -138,7 +138,7 @@ def _clean_name(_field: str, text: str) -> str:
 
 
 def _clean_people(field: str, handles: Sequence[str]) -> list[int]:
-    names = list(dict.fromkeys(local_handle(handle.strip()).lower() for handle in handles))
+    names = list(dict.fromkeys(without_own_host(handle.strip()).lower() for handle in handles))
     try:
         return user_ids_named(names)
     except NotFound as error:

@@ -82,7 +82,7 @@ def delete(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
     feed = own_feed(request.user, feed_id)
     if request.method != "POST":
         back = reverse("feed_edit", args=[feed_id])
-        context = {"feed": feed, "back": back, "hide_compose_button": True}
+        context = {"feed": feed, "back": back}
         return render(request, "feeds/delete.html", context)
     delete_feed(request.user, feed_id)
     messages.success(request, _("Deleted."))
@@ -113,7 +113,6 @@ def _form_page(
         "form": form,
         "max_pinned": MAX_PINNED,
         "here": "home",
-        "hide_compose_button": True,
         **context,
     }
     return render_form(request, template, context, form)

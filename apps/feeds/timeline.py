@@ -23,7 +23,7 @@ from apps.sql import TimeLimit, TooSlow
 from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 SCAN = MAX_IDS  # candidates of each rule, and of all together, in one statement; no round asks for more

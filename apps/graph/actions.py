@@ -83,7 +83,7 @@ def follow_user(
         _apply(counts, *_update_edge(edge, Options.of(edge)._replace(**changes)))
     elif counts[follower.pk].following >= settings.MAX_FOLLOWEES:
         maximum = {"count": settings.MAX_FOLLOWEES}
-        text = _("You follow %(count)d accounts, as many as one may. Unfollow somebody first.")
+        text = _("You follow %(count)d accounts, which is the maximum. Unfollow somebody first.")
         raise Invalid(text % maximum, code="too_many_followees")
     elif User.objects.filter(pk=followee.pk, is_locked=True).exists():
         _request(follower, followee, changes, limit)
@@ -111,7 +111,7 @@ def approve_request(owner: User, requester: User) -> None:
     """
     counts = _lock(owner, requester)
     if counts[requester.pk].following >= settings.MAX_FOLLOWEES:
-        text = _("@%(handle)s follows as many accounts as one may.")
+        text = _("@%(handle)s already follows the maximum number of accounts.")
         raise Invalid(text % {"handle": requester.handle}, code="too_many_followees")
     request = _delete_request(requester, owner)
     if request is None:

@@ -269,6 +269,9 @@ class GraphImport(models.Model):
     lines_done = models.BigIntegerField(default=0)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        verbose_name, verbose_name_plural = _("import of an edge list"), _("imports of edge lists")
+
     def __str__(self) -> str:
         return f"{self.digest[:12]}: {self.lines_done}"
 

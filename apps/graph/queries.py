@@ -184,11 +184,11 @@ def _others(viewer_id: int | None, other_ids: Collection[int]) -> set[int]:
 def follower_chunks(
     owner_id: int, *, size: int, after: int = 0, maximum: int = 20
 ) -> list[tuple[int, int, int]]:
-    """Split the next part of a follower list into up to `maximum` chunks of `size`: (first edge id, last, followers).
+    """Split the part of a follower list after the edge `after` into up to `maximum` chunks of `size`.
 
-    Each is (first edge id, last edge id, followers). It begins after the edge `after`; the list ends where there are
-    fewer chunks, or the last one is not full. An index-only read of edge ids; the task that delivers a chunk reads its
-    followers.
+    A chunk is (first edge id, last edge id, number of followers). Fewer than `maximum` chunks, or a last one that is
+    not full, mean the end of the list. This is an index-only read of edge ids; the task that delivers a chunk reads
+    its followers.
     """
     with connection.cursor() as sql:
         sql.execute(_CHUNKS, {"owner": owner_id, "after": after, "size": size, "enough": size * maximum})  # fmt: skip

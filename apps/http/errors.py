@@ -121,6 +121,7 @@ def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
         "request_id": current_request_id(),
         "site_name": settings.SITE_NAME,
         "theme": request.COOKIES.get("theme", ""),
+        "is_member": settings.SESSION_COOKIE_NAME in request.COOKIES,
     }
     return HttpResponse(render_to_string("error.html", context), status=status)
 

@@ -20,7 +20,7 @@ from django_otp.models import Device
 from rest_framework.request import Request
 
 from apps.accounts.authentication.devices import remember_device
-from apps.accounts.authentication.second_factor import is_on
+from apps.accounts.authentication.second_factor import has_second_factor
 from apps.accounts.authentication.sessions import follow_session
 from apps.accounts.models import User
 from apps.http.requests import (
@@ -52,7 +52,7 @@ class PendingLogin:
 
 def begin_login(request: SiteRequest, user: User, redirect_to: str) -> HttpResponseBase:
     """After the right password: log in, or redirect to the page that asks for the second factor."""
-    if not is_on(user):
+    if not has_second_factor(user):
         login(request, user)
         return complete_login(request, user, redirect_to)
     request.session[PENDING] = {
@@ -81,7 +81,7 @@ def pending_login(request: SiteRequest) -> PendingLogin | None:
     """Also of users who are logged in, but have not passed the second factor they set up."""
     viewer = viewer_of(request)
     if viewer is not None:
-        is_pending = not has_second_factor(request) and is_on(viewer)
+        is_pending = not has_passed_second_factor(request) and has_second_factor(viewer)
         return PendingLogin(viewer, next_url(request)) if is_pending else None
     pending = request.session.get(PENDING)
     if not pending:
@@ -95,7 +95,7 @@ def pending_login(request: SiteRequest) -> PendingLogin | None:
 
 def _is_valid(pending: dict[str, Any], user: User) -> bool:
     is_same_password = constant_time_compare(pending["password"], user.get_session_auth_hash())
-    return is_same_password and pending["until"] >= time.time() and is_on(user)
+    return is_same_password and pending["until"] >= time.time() and has_second_factor(user)
 
 
 def record_failure(request: SiteRequest) -> bool:
@@ -122,7 +122,7 @@ def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
     logger.info("second factor of user %d: shown", user.pk)
 
 
-def has_second_factor(request: HttpRequest | Request) -> bool:
+def has_passed_second_factor(request: HttpRequest | Request) -> bool:
     """Whether the viewer has passed a second factor that the account still has.
 
     Programs cannot pass one. Turning it on revokes earlier tokens, and later ones are issued only
@@ -132,7 +132,7 @@ def has_second_factor(request: HttpRequest | Request) -> bool:
     if viewer is None:
         return False
     if isinstance(request, Request):
-        return is_on(viewer)
+        return has_second_factor(viewer)
     if not hasattr(viewer, "otp_device"):
         device_id = request.session.get(DEVICE_ID_SESSION_KEY)
         device = Device.from_persistent_id(device_id) if device_id else None
@@ -146,13 +146,17 @@ def may_act_as_staff(request: HttpRequest | Request) -> bool:
     viewer = viewer_of(request)
     if viewer is None or not viewer.is_staff:
         return False
-    return has_second_factor(request) or not (settings.STAFF_SECOND_FACTOR or is_on(viewer))
+    return has_passed_second_factor(request) or not (
+        settings.STAFF_SECOND_FACTOR or has_second_factor(viewer)
+    )
 
 
 def redirect_to_second_factor(request: SiteRequest) -> HttpResponseBase:
     """To the page that asks for the second factor, or that sets one up; from there back."""
     viewer = viewer_of(request)
-    return redirect_and_back(request, CODE_URL if viewer and is_on(viewer) else SETUP_URL)
+    return redirect_and_back(
+        request, CODE_URL if viewer and has_second_factor(viewer) else SETUP_URL
+    )
 
 
 def second_factor_required(view: View) -> View:
@@ -160,7 +164,7 @@ def second_factor_required(view: View) -> View:
 
     @wraps(view)
     def inner(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not has_second_factor(request) and is_on(request.user):
+        if not has_passed_second_factor(request) and has_second_factor(request.user):
             return redirect_to_second_factor(request)
         return view(request, *args, **kwargs)
 

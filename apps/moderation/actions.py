@@ -1,4 +1,4 @@
-"""What staff do to accounts, and reports: file, resolve and reopen them, suspend and restore accounts."""
+"""Reports: file, take on, resolve and reopen them; and what staff do to accounts: warn, suspend, restore."""
 
 from collections.abc import Collection
 
@@ -8,13 +8,17 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cache import card_changed
 from apps.accounts.models import User
-from apps.accounts.signals import access_revoked, announce_visibility
+from apps.accounts.signals import access_revoked, announce_account_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Invalid, NotAllowed, invalid
+from apps.graph.queries import exact_relations
 from apps.moderation.house_rules import RULES
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
+from apps.posts.actions.drafts import Draft
+from apps.posts.models import Visibility
 from apps.posts.queries import visible_posts
 from apps.throttling import check_rate_limit
+from apps.timeline.publishing import delete, publish
 
 CHANGE_REPORTS = "moderation.change_report"  # the admin asks for the same permission
 MAX_POSTS = 40  # per report; further ones are ignored
@@ -79,6 +83,35 @@ def reopen_report(report: Report, *, by: User) -> None:
 
 
 @transaction.atomic
+def assign_report(report: Report, *, by: User, to: User | None) -> None:
+    """Say who looks into a report, or nobody. NotAllowed as for `resolve_report`."""
+    require_permission(by, CHANGE_REPORTS)
+    report.assignee = to
+    report.save(update_fields=["assignee"])
+    log_action(by, report, f"Taken on by @{to.handle}." if to else "Given back.")
+
+
+@transaction.atomic
+def warn_user(user: User, *, by: User, reason: str) -> None:
+    """Write to an account why, as a message of the member of staff, whom it can answer.
+
+    NotAllowed without the permission to change reports, over a superuser, and when one of them blocks the other.
+    """
+    require_permission(by, CHANGE_REPORTS, over=user)
+    if exact_relations(by.pk, [user.pk]).severed:
+        raise NotAllowed(_("You can't write to this account."))
+    publish(by, Draft(f"@{user.handle} {reason}", visibility=Visibility.MENTIONED))
+    log_action(by, user, f"Warned: {reason}")
+
+
+@transaction.atomic
+def take_down(post_id: int, report: Report, *, by: User, reason: str) -> None:
+    """Delete a reported post for a reason. NotFound, NotAllowed without the permission to delete posts."""
+    delete(post_id, by=by)
+    log_action(by, report, f"Post {post_id} taken down: {reason}")
+
+
+@transaction.atomic
 def suspend_user(user: User, *, by: User, reason: str) -> None:
     """Hide an account and its posts, end its sessions and tokens; effective with the next request.
 
@@ -88,7 +121,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
     user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
     _save_suspension(user)
     access_revoked.send(User, user_id=user.pk)
-    announce_visibility(user.pk)
+    announce_account_visibility(user.pk)
     log_action(by, user, f"Suspended: {reason}")
 
 
@@ -102,7 +135,7 @@ def restore_user(user: User, *, by: User, reason: str) -> None:
         raise NotAllowed(_("Its owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
     _save_suspension(user)
-    announce_visibility(user.pk)
+    announce_account_visibility(user.pk)
     log_action(by, user, f"Restored: {reason}")
 
 

@@ -47,6 +47,16 @@ class Report(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", db_index=False
     )
     outcome = models.TextField(_("outcome"), blank=True)
+    # the member of staff who looks into it
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("taken on by"),
+    )
 
     class Meta:
         verbose_name, verbose_name_plural = _("report"), _("reports")

@@ -1,1 +1,1 @@
-"""What happened to a member: follows, likes, reposts, replies, mentions, quotes; conversations and announcements."""
+"""Notifications (of follows, likes, reposts, replies, mentions, quotes), conversations, and announcements."""

@@ -19,8 +19,8 @@ from apps.notifications.models import (
     NotificationPermission,
     NotificationPolicy,
     ReadMarker,
+    Treatment,
     UnwantedKind,
-    Verdict,
 )
 from apps.notifications.policy import CONDITIONS
 from apps.pagination import id_after
@@ -42,7 +42,7 @@ Timeline = ReadMarker.Timeline
 def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
     """Move a read marker up, and announce it; it never moves back. Invalid for a post that cannot exist yet."""
     if timeline == Timeline.HOME and up_to_id >= id_after(timezone.now() + CLOCK_SKEW):
-        # the marker would stand above all posts for ever
+        # the marker would stay above all posts for ever
         raise invalid("last_read_id", _("There is no such post yet."))
     with connection.cursor() as sql:
         sql.execute(_MARK, {"user": viewer.pk, "timeline": timeline.value, "id": up_to_id})
@@ -51,7 +51,7 @@ def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTI
 
 
 def choose_notification_kinds(user: User, kinds: Collection[str]) -> None:
-    """Create notifications of these kinds only from now on; existing ones stay."""
+    """From now on, create only notifications of these kinds; existing ones stay."""
     unwanted = set(NotificationKind.values) - set(kinds)
     with transaction.atomic():
         UnwantedKind.objects.filter(user=user).exclude(kind__in=unwanted).delete()
@@ -61,18 +61,18 @@ def choose_notification_kinds(user: User, kinds: Collection[str]) -> None:
 
 
 def chosen_notification_kinds(user: User) -> list[str]:
-    """The kinds of notifications that a user gets: all, unless they chose otherwise."""
+    """The kinds of notifications that a user gets: all, unless they have chosen."""
     unwanted = set(UnwantedKind.objects.filter(user=user).values_list("kind", flat=True))
     return [kind for kind in NotificationKind.values if kind not in unwanted]
 
 
 @transaction.atomic
 def change_policy(viewer: User, **verdicts: str) -> None:
-    """Hold back or drop notifications from now on, by fields of `NotificationPolicy`; those that are there stay."""
+    """From now on, hold back or drop notifications by these fields of `NotificationPolicy`; existing ones stay."""
     policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
-    # Whether there is something to look at, or will be.
+    # Whether there is, or will be, something that is held back.
     holds = (
-        any(getattr(policy, name) != Verdict.ACCEPT for name in CONDITIONS)
+        any(getattr(policy, name) != Treatment.ACCEPT for name in CONDITIONS)
         or _held_back(viewer).exists()
     )
     UserCounts.objects.filter(pk=viewer.pk).update(holds_notifications=holds)
@@ -82,7 +82,7 @@ def change_policy(viewer: User, **verdicts: str) -> None:
 
 @transaction.atomic
 def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Exempt accounts from the viewer's policy; what it held back of them is told now."""
+    """Exempt accounts from the viewer's policy, and release what it held back of them."""
     permissions = [NotificationPermission(user=viewer, actor_id=actor_id) for actor_id in actor_ids]
     NotificationPermission.objects.bulk_create(permissions, ignore_conflicts=True)
     _held_back(viewer).filter(actor__in=actor_ids).update(is_held_back=False)
@@ -90,7 +90,7 @@ def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
 
 
 def dismiss_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Delete what was held back of accounts, and nothing else; later ones are held back again."""
+    """Delete the notifications by these accounts that are held back. Later ones will be held back again."""
     _delete(_held_back(viewer).filter(actor__in=actor_ids))
 
 

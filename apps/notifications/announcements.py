@@ -21,8 +21,8 @@ from apps.notifications.models import (
 )
 
 MAX_ANNOUNCEMENTS = 20
-MAX_EMOJI = 8  # different ones for an announcement
-# One pictographic grapheme; Unicode counts plain digits as emoji too, which this excludes.
+MAX_EMOJI = 8  # different ones per announcement
+# One pictographic grapheme. It excludes plain digits, which Unicode counts as emoji.
 _EMOJI = regex.compile(r"(?=.*(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3))\X")
 
 
@@ -37,7 +37,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class VisibleAnnouncement:
-    """An announcement with what the viewer and others did with it."""
+    """An announcement with its reactions, and whether the viewer has dismissed it."""
 
     announcement: Announcement
     is_read: bool

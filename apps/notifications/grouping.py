@@ -31,7 +31,7 @@ from feedcache.ids import parse_id
 SPAN_SECONDS = 12 * 3600
 MAX_ACTORS = 8
 BATCH, MAX_READ = 100, 1000
-# The kinds that can be grouped, with the first word of their keys.
+# The kinds that can be grouped, and the first word of the keys of their groups.
 GROUP_KEY_PREFIXES = {kind: told.group for kind, told in TOLD.items() if told.group}
 _ABOUT_POSTS = "|".join(set(GROUP_KEY_PREFIXES.values()) - {"follow"})
 _KEY = re.compile(
@@ -191,7 +191,7 @@ def unread_group_count(
     actor_id: int | None = None,
     grouped: Collection[str] = frozenset(GROUP_KEY_PREFIXES),
 ) -> int:
-    """How many groups of the newest thousand notifications have unread ones, at most `maximum`."""
+    """The number of groups with unread notifications among the newest thousand, at most `maximum`."""
     rows = unread_notifications(viewer, last_read_id(viewer), kinds=kinds, actor_id=actor_id)
     keys = {group_key(row, grouped) for row in rows.order_by("-pk")[:MAX_READ]}
     return min(maximum, len(keys))

@@ -1,11 +1,11 @@
-"""Which events become notifications and change conversations.
+"""Decides which events become notifications, and which change conversations.
 
-Each happening creates one notification, however often its event is handled.
+An event creates its notification once, however often it is handled.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from django.db import connection
+from django.db import transaction
 
 from apps.engagement.marks import LIKE, ROW_MARKS
 from apps.events.actions import Payload, handles
@@ -13,13 +13,15 @@ from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
 from apps.notifications.conversations.delivery import add_post, update_last_post
+from apps.notifications.hooks import CREATED
 from apps.notifications.kinds import NotificationKind
-from apps.notifications.models import Notification, UnwantedKind, Verdict
-from apps.notifications.policy import verdict_on
+from apps.notifications.models import Notification, Treatment, UnwantedKind
+from apps.notifications.policy import treatment_of
 from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post
 from apps.posts.queries import concerns_others, visible_posts, who_muted
 from apps.posts.visibility import Audience, delivered_to
+from apps.sql import rows_of
 from feedcache.ids import author_of
 
 # `{recipients}` selects (id, user_id) in ascending order of id.
@@ -33,11 +35,15 @@ WITH batch AS ({recipients} ORDER BY id LIMIT %(limit)s), created AS (
       AND NOT EXISTS (SELECT FROM notifications_unwantedkind u WHERE u.user_id = batch.user_id AND u.kind = %(kind)s)
       AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = user_id AND blocked_id = %(author)s)
       AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = %(author)s AND blocked_id = user_id)
-    ON CONFLICT DO NOTHING RETURNING user_id
+    ON CONFLICT DO NOTHING RETURNING id, user_id
 )
-SELECT count(*), max(id), (SELECT coalesce(array_agg(user_id), '{{}}') FROM created) FROM batch
+SELECT count(*), max(id), (SELECT coalesce(array_agg(ARRAY[id, user_id]), '{{}}') FROM created) FROM batch
 """
-# Mentioned followers get a notification of the mention already.
+_CREATE = """
+INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at, is_held_back)
+VALUES (%(user)s, %(kind)s, %(actor)s, %(post)s, now(), %(is_held_back)s) ON CONFLICT DO NOTHING RETURNING id
+"""
+# Without mentioned followers, who get a notification of the mention.
 _WATCHERS = """
 SELECT id, follower_id AS user_id FROM graph_follower f
 WHERE owner_id = %(author)s AND notifies AND id > %(after)s
@@ -49,14 +55,14 @@ _REPOSTERS = """
 SELECT id, author_id AS user_id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'repost' AND deleted_at IS NULL AND id > %(after)s
 """
-# By user: the votes of a poll are indexed in that order, and a voter with several options gets one notification.
+# In the order of the index of a poll's votes; a voter who chose several options gets one notification.
 _VOTERS = """
 SELECT user_id AS id, user_id FROM engagement_vote
 WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
 """
 _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
 _FOR_FOLLOWERS = (*delivered_to(Audience.FOLLOWERS), *_FOR_FRIENDS)
-# The marks that authors are told of; a kind that there is no notification for is an error at the start.
+# The marks of which authors are told. A mark without a kind of notification is an error when the process starts.
 _TOLD_MARKS = {
     mark.kind: (mark.model, NotificationKind(mark.kind)) for mark in ROW_MARKS if mark.is_told
 }
@@ -65,7 +71,7 @@ BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
 @handles("followed")
 def notify_of_follow(payload: Payload) -> None:
-    """Unless it was taken back meanwhile, as below."""
+    """Notify of a follow, unless it has ended meanwhile."""
     followee_id, follower_id = payload["followee_id"], payload["follower_id"]
     if Follower.objects.filter(owner=followee_id, follower=follower_id).exists():
         _notify(followee_id, NotificationKind.FOLLOW, actor_id=follower_id)
@@ -73,7 +79,7 @@ def notify_of_follow(payload: Payload) -> None:
 
 @handles("unfollowed")
 def delete_notification_of_follow(payload: Payload) -> None:
-    """What was taken back is told no more, unless it was done again."""
+    """Delete the notification of a follow that has ended, unless there is a new follow."""
     followee_id, follower_id = payload["followee_id"], payload["follower_id"]
     if not Follower.objects.filter(owner=followee_id, follower=follower_id).exists():
         _delete(followee_id, NotificationKind.FOLLOW, follower_id)
@@ -81,7 +87,7 @@ def delete_notification_of_follow(payload: Payload) -> None:
 
 @handles("post_marked")
 def notify_of_mark(payload: Payload) -> None:
-    """The author, unless the post was deleted or the mark taken back meanwhile."""
+    """Notify the author, unless the post was deleted or the mark was taken back meanwhile."""
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
@@ -110,7 +116,7 @@ def delete_notification_of_like(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_of_published_post(payload: Payload) -> None:
-    """The accounts that a new post answers, quotes, reposts or mentions, if they may see it; once each."""
+    """Notify the accounts that a new post answers, quotes, reposts or mentions, if they may see it; each only once."""
     if not concerns_others(payload["post_id"]):
         return
     if (post := _post(payload["post_id"])) is not None:
@@ -119,7 +125,7 @@ def notify_of_published_post(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_watching_followers(payload: Payload) -> None:
-    """The followers who asked for it; not of reposts, nor of replies to other accounts."""
+    """Notify the followers who asked for it, except of reposts and of replies to other accounts."""
     author_id = author_of(payload["post_id"])
     if not Follower.objects.filter(owner=author_id, notifies=True).exists():
         return
@@ -132,14 +138,14 @@ def notify_watching_followers(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_of_edited_post(payload: Payload) -> None:
-    """The reposters, of the first edit."""
+    """Notify the people who reposted it, of the first edit only."""
     if (post := _post(payload["post_id"])) is not None:
         _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
 
 
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
-    """The accounts that the version before did not mention; who has a notification of the post gets no other."""
+    """Notify the newly mentioned accounts, except those that have a notification of the post."""
     added = payload.get("mentioned") or []  # missing in events of 0.1
     post = _post(payload["post_id"]) if added else None
     if post is not None:
@@ -152,7 +158,7 @@ def notify_whom_an_edit_mentions(payload: Payload) -> None:
 
 @handles("poll_ended")
 def notify_of_ended_poll(payload: Payload) -> None:
-    """The voters and the author."""
+    """Notify the voters and the author."""
     post = _post(payload["post_id"])
     if post is None:
         return
@@ -162,7 +168,7 @@ def notify_of_ended_poll(payload: Payload) -> None:
 
 @handles("follow_requested")
 def notify_of_follow_request(payload: Payload) -> None:
-    """Unless it was answered or withdrawn meanwhile."""
+    """Notify of a follow request, unless it was answered or withdrawn meanwhile."""
     owner_id, requester_id = payload["owner_id"], payload["requester_id"]
     if FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
         _notify(owner_id, NotificationKind.REQUEST, actor_id=requester_id)
@@ -170,7 +176,7 @@ def notify_of_follow_request(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def delete_follow_request_notification(payload: Payload) -> None:
-    """Of a request that was answered or withdrawn, unless it was repeated."""
+    """Delete the notification of a request that was answered or withdrawn, unless it was repeated."""
     owner_id, requester_id = payload["owner_id"], payload["requester_id"]
     if not FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
         rows = Notification.objects.filter(user=owner_id, kind=NotificationKind.REQUEST)
@@ -179,7 +185,7 @@ def delete_follow_request_notification(payload: Payload) -> None:
 
 @handles("post_deleted")
 def delete_notifications_of_deleted_post(payload: Payload) -> None:
-    """Those about the post; of a repost that of its source, unless somebody reposted it again."""
+    """Delete notifications about the post; for a repost, also the one of the repost, unless it was repeated."""
     Notification.objects.filter(post=payload["post_id"]).delete()
     post = Post.objects.filter(pk=payload["post_id"], kind=Kind.REPOST).first()
     if post is None or post.source_id is None:
@@ -192,7 +198,7 @@ def delete_notifications_of_deleted_post(payload: Payload) -> None:
 
 @handles("blocked")
 def delete_notifications_of_blocked(payload: Payload) -> None:
-    """The notifications of both accounts about each other."""
+    """Delete the notifications of both accounts about each other."""
     owner_id, blocked_id = payload["owner_id"], payload["blocked_id"]
     Notification.objects.filter(user=owner_id, actor=blocked_id).delete()
     Notification.objects.filter(user=blocked_id, actor=owner_id).delete()
@@ -205,7 +211,7 @@ def add_post_to_conversations(payload: Payload) -> None:
 
 @handles("post_edited")
 def move_edited_post_between_conversations(payload: Payload) -> None:
-    """The edit may mention other people."""
+    """Move an edited post between conversations: the edit may mention other people."""
     update_last_post(payload["post_id"])
     add_post(payload["post_id"])
 
@@ -221,7 +227,7 @@ def _post(post_id: int) -> PostContent | None:
 
 
 def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
-    """Whom a post concerns: the kind of notification, and the post that it is about; the last reason counts."""
+    """Whom a post concerns: account id -> kind of notification, and the post it is about. The last reason counts."""
     if post.is_repost and post.source_id is not None:
         return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}
     reasons = dict.fromkeys(post.mentions.values(), (NotificationKind.MENTION, post.id))
@@ -235,7 +241,7 @@ def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
 def _notify_concerned(
     post: PostContent, concerned: Mapping[int, tuple[NotificationKind, int]]
 ) -> None:
-    """Those of them who may see what it is about."""
+    """Notify those of the concerned accounts who may see the post that the notification is about."""
     for user_id, (kind, about) in concerned.items():
         visible = visible_posts(user_id, [about]).posts.get(about)
         if visible is not None and not who_muted(visible.thread_id, [user_id]):
@@ -245,18 +251,18 @@ def _notify_concerned(
 def _notify(
     user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
 ) -> None:
-    """Notify a user; not of their own actions, of blocked or muted accounts, or of kinds they turned off.
+    """Notify a user, except of their own actions, of blocked or muted accounts, and of kinds that they turned off.
 
-    Their policy is asked here, once, for all kinds that it applies to: `_notify_many` makes exempt ones.
+    The user's policy is applied here, and only here: `_notify_many` makes notifications of exempt kinds.
     """
     if user_id == actor_id or UnwantedKind.objects.filter(user=user_id, kind=kind).exists():
         return
     relations = exact_relations(user_id, [actor_id])
     if actor_id in relations.severed | silenced_ids(user_id, relations.muting):
         return
-    verdict = verdict_on(user_id, kind, actor_id, post_id, relations)
-    if verdict != Verdict.DROP:
-        _create(user_id, kind, actor_id, post_id, is_held_back=verdict == Verdict.FILTER)
+    verdict = treatment_of(user_id, kind, actor_id, post_id, relations)
+    if verdict != Treatment.DROP:
+        _create(user_id, kind, actor_id, post_id, is_held_back=verdict == Treatment.FILTER)
 
 
 def _create(
@@ -267,11 +273,17 @@ def _create(
     *,
     is_held_back: bool = False,
 ) -> None:
-    notification = Notification(
-        user_id=user_id, kind=kind, actor_id=actor_id, post_id=post_id, is_held_back=is_held_back
-    )
-    Notification.objects.bulk_create([notification], ignore_conflicts=True)
-    announce("notified", user_id=user_id)
+    values = {"user": user_id, "kind": kind.value, "actor": actor_id, "post": post_id}
+    with transaction.atomic():
+        created = rows_of(_CREATE, {**values, "is_held_back": is_held_back})
+        _tell_apps([pk for (pk,) in created])
+        announce("notified", user_id=user_id)
+
+
+def _tell_apps(notification_ids: Sequence[int]) -> None:
+    if notification_ids:
+        for tell in CREATED:
+            tell(notification_ids)
 
 
 def _delete(
@@ -282,7 +294,7 @@ def _delete(
 
 
 def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> None:
-    """Notify the accounts that a SELECT of `recipients` returns of a post, a batch per statement."""
+    """Notify the accounts that the SELECT `recipients` returns of a post, one batch per statement."""
     values: dict[str, int | str] = {
         "thread": post.thread_id,
         "author": post.author_id,
@@ -292,9 +304,10 @@ def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> 
         "for_friends": post.visibility in _FOR_FRIENDS,
     }
     after, size = 0, BATCH_SIZE
-    with connection.cursor() as sql:
-        while size == BATCH_SIZE:
-            sql.execute(_CREATE_MANY.format(recipients=recipients), {**values, "after": after})
-            size, after, created_for = sql.fetchone() or (0, 0, [])
-            for user_id in created_for:
+    statement = _CREATE_MANY.format(recipients=recipients)
+    while size == BATCH_SIZE:
+        with transaction.atomic():
+            [(size, after, created)] = rows_of(statement, {**values, "after": after})
+            _tell_apps([pk for pk, _user_id in created])
+            for _pk, user_id in created:
                 announce("notified", user_id=user_id)

@@ -1,4 +1,4 @@
-"""The kinds of notifications. A kind is declared here, once, with all that pages, settings and the API say of it."""
+"""The kinds of notifications. Each is declared once, here, with the words of pages and settings and the API's name."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,16 +26,16 @@ class NotificationKind(models.TextChoices):
 
 
 def choices() -> list[tuple[str, "StrPromise"]]:
-    """Of the fields of models: named, so that a new kind is no migration."""
+    """The choices of model fields: a function, so that a new kind needs no migration."""
     return NotificationKind.choices
 
 
 @dataclass(frozen=True)
 class Told:
-    """What is said of a kind. `type` is Mastodon's name of it, `setting` completes "Tell me when".
+    """The words for a kind. `type` is Mastodon's name for it, `setting` completes "Tell me when".
 
-    `line` follows the name of who did it, `line_of_several` if others did, too. Kinds with a `group` are one line for
-    all who did it about the same post: the word that the keys of such groups begin with.
+    `line` follows the name of the actor, `line_of_several` the names of several. Notifications of a kind with a `group`
+    about the same post share a line; the keys of these groups begin with that word.
     """
 
     type: str
@@ -58,7 +58,7 @@ TOLD: dict[str, Told] = {
     ),
     # its line has a link to the requests
     NotificationKind.REQUEST: Told(
-        "follow_request", _("Somebody asks to follow you"), "user-plus", _("follow request")
+        "follow_request", _("Somebody asks to follow you"), "user-plus", _("asks to follow you")
     ),
     NotificationKind.MENTION: Told(
         "mention", _("Somebody mentions you"), "at-sign", _("mentioned you")

@@ -34,7 +34,7 @@ class Notification(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = _("notification"), _("notifications")
         constraints = [
-            # one notification of a follow too, which has no post
+            # also one notification of a follow, which has no post
             models.UniqueConstraint(
                 "user", "kind", "actor", "post", name="notification_once", nulls_distinct=False
             )
@@ -71,28 +71,28 @@ class UnwantedKind(models.Model):
         return f"{self.user_id}: no {self.kind}"
 
 
-class Verdict(models.TextChoices):
-    """What a policy does with unsolicited notifications."""
+class Treatment(models.TextChoices):
+    """What a policy does with notifications of one kind of sender."""
 
     ACCEPT = "accept", _("accept")
     FILTER = "filter", _("hold back")
     DROP = "drop", _("hide")
 
 
-def verdict_field(name: "StrPromise") -> "models.CharField[str, str]":
-    return models.CharField(name, max_length=6, choices=Verdict.choices, default=Verdict.ACCEPT)
+def treatment_field(name: "StrPromise") -> "models.CharField[str, str]":
+    return models.CharField(name, max_length=6, choices=Treatment.choices, default=Treatment.ACCEPT)
 
 
 class NotificationPolicy(models.Model):
-    """What becomes of notifications for `user` when they are made: a change says nothing about those that are there."""
+    """How new notifications for `user` are treated. A change does not affect existing ones."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    for_not_following = verdict_field(_("by people you don't follow"))
-    for_not_followers = verdict_field(_("by people who don't follow you"))
-    for_new_accounts = verdict_field(_("by new accounts"))
-    for_private_mentions = verdict_field(_("private mentions by people you don't follow"))
+    for_not_following = treatment_field(_("by people you don't follow"))
+    for_not_followers = treatment_field(_("by people who don't follow you"))
+    for_new_accounts = treatment_field(_("by new accounts"))
+    for_private_mentions = treatment_field(_("private mentions by people you don't follow"))
 
     class Meta:
         verbose_name, verbose_name_plural = _("notification policy"), _("notification policies")
@@ -102,7 +102,7 @@ class NotificationPolicy(models.Model):
 
 
 class NotificationPermission(models.Model):
-    """The policy of `user` does not apply to `actor` any more."""
+    """An exemption: the policy of `user` does not apply to `actor`."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -146,7 +146,7 @@ class ReadMarker(models.Model):
 class Conversation(models.Model):
     """A thread in which `user` writes or is mentioned; `last_post` is its newest post for mentioned people.
 
-    The row grants nothing: visibility of the post is decided at every read.
+    The row grants no access: every read decides whether the post is visible.
     """
 
     user = models.ForeignKey(
@@ -157,9 +157,9 @@ class Conversation(models.Model):
     is_unread = models.BooleanField(_("unread"), default=False)
     # begun by a stranger, until `user` accepts it or writes in it
     is_request = models.BooleanField(_("request"), default=False, db_default=False)
-    # what others write brings it back no more
+    # True after `user` has left: messages of others do not bring it back
     has_left = models.BooleanField(_("left"), default=False, db_default=False)
-    # the newest message of which the others are told that `user` has seen it
+    # the newest message that the others see as seen by `user`
     seen_id = models.BigIntegerField(_("seen"), null=True, blank=True)
 
     class Meta:

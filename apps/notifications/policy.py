@@ -1,6 +1,6 @@
-"""What the policy of its reader makes of a notification: decided once, when it is made, and kept with it.
+"""Applies the policy of its recipient to a notification, once, when it is made; the result is stored with it.
 
-So a policy holds back what comes after it, and never what was told already.
+So a policy affects later notifications only, and never those that were shown already.
 """
 
 from datetime import timedelta
@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.graph.queries import ExactRelations
 from apps.notifications.kinds import NotificationKind
-from apps.notifications.models import NotificationPermission, NotificationPolicy, Verdict
+from apps.notifications.models import NotificationPermission, NotificationPolicy, Treatment
 from apps.posts.models import Post, Visibility
 
 NEW_ACCOUNT = timedelta(days=30)
@@ -19,16 +19,16 @@ EXEMPT_KINDS = (NotificationKind.POLL, NotificationKind.EDIT, NotificationKind.P
 CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions")
 
 
-def verdict_on(
+def treatment_of(
     user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None, to: ExactRelations
-) -> Verdict:
-    """What becomes of a notification of `user_id`, by their relations `to` its actor: the strictest that applies."""
+) -> Treatment:
+    """How to treat a notification for `user_id`, given their relations `to` its actor: the strictest that applies."""
     policy = NotificationPolicy.objects.filter(user=user_id).first()
-    chosen = {name for name in CONDITIONS if policy and getattr(policy, name) != Verdict.ACCEPT}
+    chosen = {name for name in CONDITIONS if policy and getattr(policy, name) != Treatment.ACCEPT}
     if policy is None or not chosen or kind in EXEMPT_KINDS:
-        return Verdict.ACCEPT
+        return Treatment.ACCEPT
     if NotificationPermission.objects.filter(user=user_id, actor=actor_id).exists():
-        return Verdict.ACCEPT
+        return Treatment.ACCEPT
     is_followed = actor_id in to.following
     holds = {
         "for_not_following": not is_followed,
@@ -37,8 +37,8 @@ def verdict_on(
         "for_private_mentions": not is_followed and _is_private(post_id),
     }
     verdicts = {getattr(policy, name) for name in chosen if holds[name]}
-    strictest_first = (Verdict.DROP, Verdict.FILTER)
-    return next((verdict for verdict in strictest_first if verdict in verdicts), Verdict.ACCEPT)
+    strictest_first = (Treatment.DROP, Treatment.FILTER)
+    return next((verdict for verdict in strictest_first if verdict in verdicts), Treatment.ACCEPT)
 
 
 def _is_new(account_id: int) -> bool:

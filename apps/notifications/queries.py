@@ -22,7 +22,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 
 MAX_UNREAD = 100
-MAX_FILTERED, FILTERED_BATCH = 1000, 200
+MAX_HELD_BACK, HELD_BACK_BATCH = 1000, 200
 
 # `unread_notifications` for the badge of every page.
 _UNREAD = f"""
@@ -54,7 +54,7 @@ SELECT {_NUMBERS_OF_UNREAD}, (
 
 
 class Unread(NamedTuple):
-    """How much a viewer has not read, each at most 100; the names are those of templates."""
+    """The numbers of unread things, each at most 100. The fields have the names that templates use."""
 
     unread_notifications: int
     unread_messages: int
@@ -149,7 +149,7 @@ def policy_of(viewer: User) -> NotificationPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredNotifications:
+class HeldBackNotifications:
     """The notifications by one account that a viewer's policy held back, newest first; at least one."""
 
     items: list[NotificationItem]
@@ -159,17 +159,17 @@ class FilteredNotifications:
         return self.items[0].actor
 
 
-def filtered_notifications(
+def held_back_notifications(
     viewer: User, *, actor_id: int | None = None
-) -> list[FilteredNotifications]:
+) -> list[HeldBackNotifications]:
     """The newest thousand notifications that are held back, by actor, newest first."""
     rows = notifications_of(viewer, actor_id=actor_id, include_filtered=True)
-    newest = list(rows.filter(is_held_back=True).order_by("-pk")[:MAX_FILTERED])
+    newest = list(rows.filter(is_held_back=True).order_by("-pk")[:MAX_HELD_BACK])
     by_actor: dict[int, list[NotificationItem]] = {}
-    for start in range(0, len(newest), FILTERED_BATCH):
-        for item in notification_items(viewer, newest[start : start + FILTERED_BATCH]):
+    for start in range(0, len(newest), HELD_BACK_BATCH):
+        for item in notification_items(viewer, newest[start : start + HELD_BACK_BATCH]):
             by_actor.setdefault(item.actor.pk, []).append(item)
-    return [FilteredNotifications(items) for items in by_actor.values()]
+    return [HeldBackNotifications(items) for items in by_actor.values()]
 
 
 def read_markers(viewer: User) -> dict[str, ReadMarker]:
@@ -195,7 +195,7 @@ def _read_marker(viewer: User) -> QuerySet[ReadMarker]:
 def unread_count(
     viewer: User, *, kinds: list[str] | None = None, actor_id: int | None = None
 ) -> int:
-    """How many notifications are above the read marker, at most 100; one query."""
+    """The number of notifications above the read marker, at most 100, in one query."""
     if kinds is None and actor_id is None:
         return len(rows_of(_UNREAD, {"viewer": viewer.pk}))
     marker = Coalesce(Subquery(_read_marker(viewer).values("last_read_id")), 0)
@@ -204,12 +204,12 @@ def unread_count(
 
 
 def unread_expression(viewer: User | None) -> str:
-    """The values of `Unread` in SQL about `%(viewer)s`, for a statement that a page asks anyhow; NULL for visitors."""
+    """An SQL expression for the values of `Unread` of `%(viewer)s`, for a page's own statement; NULL for visitors."""
     return _NUMBERS_OF_UNREAD if viewer else "NULL"
 
 
 def unread(viewer: User) -> Unread:
-    """One query."""
+    """The numbers of unread things, in one query."""
     statement = f"SELECT {_NUMBERS_OF_UNREAD}"
     [(numbers,)] = rows_of(statement, {"viewer": viewer.pk})
     return Unread(*numbers)
@@ -222,7 +222,7 @@ def home_read_id(viewer: User) -> int | None:
 
 
 def unread_and_home_read_id(viewer: User) -> tuple[Unread, int | None]:
-    """Both in one query."""
+    """`unread` and `home_read_id` in one query."""
     [(numbers, read_id)] = rows_of(_UNREAD_AND_HOME, {"viewer": viewer.pk})
     return Unread(*numbers), read_id
 

@@ -15,7 +15,7 @@ from oauthlib.oauth2.rfc6749 import errors
 from rest_framework.request import Request
 
 from apps.accounts.authentication.backends import login_name
-from apps.accounts.authentication.second_factor import is_on
+from apps.accounts.authentication.second_factor import has_second_factor
 from apps.accounts.cache import access_changed
 from apps.accounts.models import User
 from apps.oauth.models import Application, UsedCode
@@ -84,12 +84,16 @@ class Validator(OAuth2Validator):
         if not super().validate_user(name, password, client, request, *args, **kwargs):
             return False
         user = User.objects.select_for_update(no_key=True).get(pk=request.user.pk)
-        return user.is_active and user.password == request.user.password and not is_on(user)
+        return (
+            user.is_active
+            and user.password == request.user.password
+            and not has_second_factor(user)
+        )
 
     def validate_code(
         self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a code is good, once; using it again revokes the tokens it gave."""
+        """Whether a code is good. It is good once; a second use revokes the tokens of the first."""
         Grant.objects.select_for_update().filter(code=code, application=client).first()
         if super().validate_code(client_id, code, client, request, *args, **kwargs):
             return True
@@ -165,6 +169,7 @@ DESCRIPTIONS = {
     "read": _("Read everything in your account"),
     "write": _("Post, like, follow and change your account"),
     "follow": _("Follow, mute and block people"),
+    "push": _("Tell you on your device what happens"),
     "profile": _("See who you are"),
 }
 

@@ -1,4 +1,4 @@
-"""Shared by the staff pages of several apps; those of posts are in `apps.timeline.admin.posts`."""
+"""Functions for the staff pages of several apps. The staff pages of posts are in `apps.timeline.admin.posts`."""
 
 from typing import Any
 

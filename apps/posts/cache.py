@@ -1,11 +1,11 @@
-"""Posts in the caches: public ones one by one, by author and week, and the counts of all posts.
+"""Posts in the caches: open posts one by one, and by author and week; and the counts of all posts.
 
-The content of a restricted post never enters.
+The content of a restricted post never enters a cache.
 
 An entry of a single post is as current as a row of PostgreSQL (decision 0019) because every change of a post
 changes its entry after the commit and before it is acknowledged: a publication adds it, an edit replaces an
-older one, a deletion leaves a tombstone for good. A reader that loads a missing entry loses to all of them. If a
-writer dies between the commit and the cache, the change was not acknowledged yet, and its event repairs the
+older one, and a deletion leaves a permanent tombstone. A reader that loads a missing entry overwrites none of these.
+If a writer dies between the commit and the cache, the change was not acknowledged yet, and its event repairs the
 entry (`repair_edited` and its neighbours). An author's recent posts (`recent`) have a revision instead.
 """
 
@@ -67,12 +67,12 @@ CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     encode=encode_cached_post,
     decode=CachedDecoder(decode_cached_post, maximum=MAX_DECODED),
     family="content",
-    negative_ttl_seconds=0,  # a missing id may be a post in a moment, and ids can be guessed
+    negative_ttl_seconds=0,  # none: a missing id may soon be a post, and ids can be guessed
 )
 
 
 def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
-    """Ids that a viewer marked: every change is followed by a `forget` before it is acknowledged."""
+    """A cache of the newest ids that a viewer marked. Every change calls `forget` before it is acknowledged."""
     return ReadThrough(
         name=name,
         version=1,
@@ -87,7 +87,7 @@ def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
 
 REPOSTED, MUTED_THREADS = _newest_ids("reposted"), _newest_ids("mutedthreads")
 
-# An author's posts of this week and last, with their contents; every change announces the author's id (`recent`).
+# An author's posts of this week and the last, with their contents (`recent`). Every change announces the author's id.
 RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts", epoch=epoch_suffix)
 
 _FIELDS = tuple(Field(name, counted=name == "reads") for name in Counts._fields)
@@ -124,7 +124,8 @@ def _load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
     return {
         post.pk: _entry_of(post, content, sources.get(post.source_id or 0))
         for post, content in posts
-        if post.source_id is None or post.source_id in sources  # else the source is out of reach
+        if post.source_id is None
+        or post.source_id in sources  # otherwise the server of the source is away
     }
 
 
@@ -161,7 +162,8 @@ def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, Post
 _POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
 _EXISTS = "AND deleted_at IS NULL"
 _IS_OPEN = f"{_EXISTS} AND {is_open()}"
-# Sent together. The posts are read first: a concurrent edit can only join the old version, and then replaces the entry.
+# Both are sent together. The posts are read first, so a concurrent edit may combine the old version with newer parts,
+# but then it replaces the entry.
 _READ_POSTS = f"""
 SELECT {_POST.of("posts_post")} FROM posts_post WHERE id = ANY(%(ids)s) {{condition}};
 SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment WHERE post_id = ANY(%(ids)s)
@@ -169,14 +171,14 @@ SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment WHERE post_id 
 SELECT post_id, handle, user_id FROM posts_mention JOIN accounts_user ON accounts_user.id = user_id
     WHERE post_id = ANY(%(ids)s) ORDER BY posts_mention.id
 """  # noqa: S608 -- constants
-# Not joined: on several servers a join would ask all of them.
+# There is no join, because with several servers it would ask all of them.
 _READ_SOURCES = (
     "SELECT id, visibility, source_id, reply_to_id FROM posts_post WHERE id = ANY(%(ids)s)"
 )
 
 
 class _Source(NamedTuple):
-    """What the entry of a post says of the post that it shares."""
+    """The part of a post's entry that is about the post it reposts or quotes."""
 
     id: int
     visibility: str
@@ -185,7 +187,7 @@ class _Source(NamedTuple):
 
 
 def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Post, PostContent]]:
-    """Posts with their contents: one round trip, another one for polls. OperationalError when all are out of reach."""
+    """Posts with their contents, in one round trip and one more for polls. OperationalError if no server answers."""
     ids = possible_ids(post_ids)
     if not ids:
         return []
@@ -210,7 +212,7 @@ def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Po
 
 
 def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
-    """The posts that others share, by their ids; without those that are out of reach."""
+    """The posts that these repost or quote, by id; without those on servers that are away."""
     ids = {post.source_id for post in posts if post.source_id is not None}
     if not ids:
         return {}
@@ -219,7 +221,7 @@ def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
 
 
 def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
-    """Contents of open posts, of the versions that the caller has just read or newer."""
+    """Contents of open posts, at least of the versions that the caller has just read."""
     entries = CACHED_POSTS.get_many(
         versions,
         load_cached_posts,
@@ -247,7 +249,7 @@ def _reposted(user_id: int) -> NewestIds:
 class HotAuthorEntry:
     """An author's newest open posts, newest first, as of a revision of the outbox.
 
-    No post with an id of `complete_to` or more is missing. `is_whole` unless older posts of the two weeks were cut off.
+    No post with an id of `complete_to` or more is missing. `is_whole`: no older posts of the two weeks were cut off.
     """
 
     posts: tuple[PostContent, ...]
@@ -259,9 +261,10 @@ class HotAuthorEntry:
 class HotAuthors:
     """The newest posts of hot authors, cached in every process: a crowd costs one read a second or two (source 004).
 
-    An author is hot by followers, or when this process reads them often. An entry is dropped when its author changes
-    something: a channel that every process subscribes to announces the change. It lives for HOT_AUTHOR_TTL_SECONDS at
-    most, so a lost message does little harm, and readers who know a newer revision never use it.
+    An author is hot with many followers, or if this process reads them often. An entry is dropped when its author
+    changes something, which is announced on a channel to which every process subscribes. It lives for
+    HOT_AUTHOR_TTL_SECONDS at most, so a lost message does little harm, and readers who know a newer revision never use
+    it.
     """
 
     def __init__(self) -> None:
@@ -276,7 +279,7 @@ class HotAuthors:
         return often or author.counts.followers >= settings.HOT_AUTHOR_FOLLOWERS
 
     def get(self, author: User, load: Callable[[], HotAuthorEntry | None]) -> HotAuthorEntry | None:
-        """The entry of a hot author, at least of the counts' revision; loaded when missing."""
+        """The entry of a hot author, at least at the revision of the author's counts; loaded if missing."""
         current()  # subscribes this process
         revision = author.counts.outbox_revision
         return self._entries.get(author.pk, load, accept=lambda entry: entry.revision >= revision)
@@ -285,7 +288,7 @@ class HotAuthors:
         self._entries.forget(author_id)
 
     def on_message(self, message: bytes | None) -> None:
-        """A message of the channel: an author's id. None: messages may have been lost."""
+        """Handle a message of the channel: an author's id, or None if messages may have been lost."""
         if message is not None and message.isdigit():
             self.forget(int(message))
         else:
@@ -294,7 +297,7 @@ class HotAuthors:
 
 @cache
 def hot_authors() -> HotAuthors:
-    """One per process. A forked child makes its own: a lost thread may hold the lock."""
+    """The hot authors of this process. A forked child makes its own, because a lost thread may hold the lock."""
     listener().subscribe_channel(RECENT.channel, _on_message)
     return HotAuthors()
 
@@ -307,14 +310,14 @@ os.register_at_fork(after_in_child=hot_authors.cache_clear)
 
 
 def week_of(last_post_id: int) -> Week:
-    """This week, by the later of our clock and an author's last id."""
+    """The present week, by our clock or by an author's last id, whichever is later."""
     return Week.of_second(max(int(time.time()), second_of(last_post_id)))
 
 
 # -- after a change ------------------------------------------------------------------------------
-# Each function is called in the transaction of the change, with the author's counts row as it was locked, before
-# `outbox_revision` grew by one; nothing is written before the commit. A failed write of the weeks is only logged,
-# because readers know the newer revision. For restricted posts only the deletion is cached.
+# Each function is called in the transaction of the change, with the author's counts as they were when locked: with the
+# `outbox_revision` before the change. Nothing is written before the commit. A failed write of the weeks is only logged,
+# because readers know the newer revision. For restricted posts, only the deletion is cached.
 
 
 def cache_published(
@@ -323,7 +326,7 @@ def cache_published(
     source: PostContent | None,
     writes: Iterable[QueueWrites],
 ) -> None:
-    """`source` is the post that a new one reposts or quotes, if any; `writes` go to Redis in the same round trip."""
+    """Cache a new post. `source`: the post that it reposts or quotes. `writes` go to Redis in the same round trip."""
     together = list(writes)
     if content.is_open:
         if _is_first_of_day(counts, content.id):
@@ -358,7 +361,7 @@ def _forget_reposted(user_id: int) -> None:
 def _after_commit(counts: UserCounts, post_id: int, content: PostContent | None) -> None:
     writes = _week_writes(counts, post_id, content)
 
-    def update() -> None:  # not a partial: Django logs the name of a callback that fails
+    def update() -> None:  # a function, because Django logs the name of a callback that fails
         write_together([writes])
 
     transaction.on_commit(update, robust=True)
@@ -371,7 +374,7 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
     def queue(batch: Batch) -> Callable[[], None]:
         value = encode(content) if content else b""
         this = week_of(newest)
-        # the next week too, for readers whose clocks are ahead of ours
+        # includes the next week, for readers whose clocks are ahead of ours
         weeks = [this.before(-1), this, this.before()]
         change = Change(revision, revision + 1, post_id, value)
         queued = RECENT.queue_change(batch, author_id, weeks, change)
@@ -389,12 +392,12 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
 
 
 def _is_first_of_day(counts: UserCounts, post_id: int) -> bool:
-    """Whether an open post is its author's first of a day: cards show the day of the last one."""
+    """Whether an open post is its author's first of a day. Cards contain the day of the last open post."""
     return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400
 
 
 def _replace_entry(content: PostContent) -> None:
-    """After the commit of an edit. The next reader loads the source of a quote."""
+    """Replace the entry after the commit of an edit. The next reader loads the source of a quote."""
     if content.source_id:
         _warn_unless(CACHED_POSTS.forget([content.id]), content.id)
         return
@@ -406,22 +409,22 @@ def _replace_entry(content: PostContent) -> None:
 
 
 def _store_tombstone(post_id: int) -> None:
-    """After the commit of a deletion: a tombstone, which nothing newer replaces."""
+    """Store a tombstone after the commit of a deletion; nothing replaces it."""
     CACHED_POSTS.set_many({post_id: GONE})
     _warn_unless(tiers().announce_missed(), post_id)
 
 
-# -- by the events of changes whose writers may have died before the cache -----------------------
+# -- called by events, for writers that may have died before they updated the caches -------------
 
 
 def repair_published(post_id: int) -> None:
-    """The next reader loads a missing entry; the author's list of reposts must be forgotten."""
+    """Forget the author's list of reposts. A missing entry is loaded by the next reader."""
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
 
 
 def repair_edited(post_id: int) -> None:
-    """Replace what is older than the row in every layer."""
+    """Replace every entry that is older than the row, in every layer."""
     entry = load_cached_posts([post_id]).get(post_id)
     if entry is not None:
         is_updated = CACHED_POSTS.renew(

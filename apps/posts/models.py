@@ -24,12 +24,12 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """`posts.visibility` says who may see each. The first two are open; PostgreSQL checks the others at every read."""
+    """Who may see a post (`posts.visibility`). The first two are open; PostgreSQL checks the others at every read."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
     FOLLOWERS = "followers", _("Followers")
-    FRIENDS = "friends", _("Friends")  # followers whom the author follows too
+    FRIENDS = "friends", _("Friends")  # followers whom the author follows as well
     MENTIONED = "mentioned", _("Mentioned people")
     CIRCLE = "circle", _("A circle")
 
@@ -49,8 +49,8 @@ RESTRICTED = tuple(visibility for visibility in Visibility if visibility not in 
 class Post(models.Model):
     """A post; a repost is a post without a body whose source is the reposted one.
 
-    The id holds second, author and sequence (`feedcache.ids`). `version` grows with every edit and is part of the
-    content's cache key, so that no new key leads to an old body. A deleted post leaves its row as a tombstone.
+    The id contains second, author and sequence (`feedcache.ids`). `version` grows with every edit; cache entries that
+    are older than the row are refused. A deleted post leaves its row as a tombstone.
     """
 
     id = models.BigIntegerField(primary_key=True, editable=False)
@@ -116,7 +116,7 @@ class Post(models.Model):
             ),
         ]
         indexes = [
-            # the outbox of an author, newest first: an index-only range scan, of whole vectors too
+            # the outbox of an author, newest first: an index-only range scan, also for whole vectors
             models.Index(
                 fields=["author", "-id"],
                 include=["visibility", "kind", "reply_to"],
@@ -141,13 +141,13 @@ class Post(models.Model):
                 condition=models.Q(deleted_at=None) & ~models.Q(circle=None),
                 name="post_circle",
             ),
-            # the reposts of an author, of whom others have few: actions of followees are read from here
+            # the reposts of an author: the actions of followees are read from here
             models.Index(
                 fields=["author", "-id"],
                 condition=models.Q(deleted_at=None, kind=Kind.REPOST),
                 name="post_reposts",
             ),
-            # few posts are deleted: how many were on a page of the past is counted here
+            # deleted posts, which are few: pages of the past count them here
             models.Index(
                 fields=["author", "-id"],
                 condition=~models.Q(deleted_at=None),
@@ -192,7 +192,7 @@ class PostCounts(models.Model):
     wows = models.PositiveIntegerField(default=0, db_default=0)
     tears = models.PositiveIntegerField(default=0, db_default=0)
     cheers = models.PositiveIntegerField(default=0, db_default=0)
-    revision = models.PositiveIntegerField(default=0, db_default=0)  # not of `reads`
+    revision = models.PositiveIntegerField(default=0, db_default=0)  # of all but `reads`
 
     class Meta:
         verbose_name = verbose_name_plural = _("post counts")
@@ -202,7 +202,7 @@ class PostCounts(models.Model):
 
 
 class Counts(NamedTuple):
-    """The columns of `PostCounts` as pages get them, in the order of the records in Redis: new ones at the end."""
+    """The columns of `PostCounts` for pages, in the order of the records in Redis: add new ones at the end."""
 
     replies: int = 0
     reposts: int = 0
@@ -238,7 +238,7 @@ class Mention(models.Model):
 class Revision(models.Model):
     """A post before one of its edits. Deleted with the post: a tombstone has no text.
 
-    `pictures` holds `[id, description]` of each, in order; those that were taken out later have a `past_post_id`.
+    `pictures` contains `[id, description]` of each, in order; pictures that a later edit removed have a `past_post_id`.
     """
 
     post = models.ForeignKey(Post, models.CASCADE, related_name="revisions", db_index=False)
@@ -273,7 +273,7 @@ class PendingPost(models.Model):
 
 
 class ThreadMute(models.Model):
-    """`user` gets no notifications from a thread any more."""
+    """`user` gets no more notifications from a thread."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -295,7 +295,7 @@ class IdempotencyKey(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
     key = models.CharField(max_length=200)
-    # of the request; empty for keys older than fingerprints
+    # of the request; empty for keys from before there were fingerprints
     fingerprint = models.CharField(max_length=32, default="", db_default="")
     post = models.ForeignKey(Post, models.CASCADE, null=True, related_name="+", db_index=False)
     scheduled = models.ForeignKey(
@@ -330,7 +330,7 @@ class ScheduledPost(LeasedRow):
     scheduled_at = models.DateTimeField(_("scheduled for"))
     draft = models.JSONField(_("draft"))
     post = models.ForeignKey(Post, models.SET_NULL, null=True, related_name="+", db_index=False)
-    is_for_later = True
+    is_scheduled_by_people = True
 
     class Meta:
         verbose_name, verbose_name_plural = _("scheduled post"), _("scheduled posts")
@@ -375,7 +375,7 @@ class Poll(models.Model):
     expires_at = models.DateTimeField(_("ends"))
     votes = ArrayField(models.PositiveIntegerField(), verbose_name=_("votes"))  # of each option
     voters = models.PositiveIntegerField(_("voters"), default=0)
-    is_ended = models.BooleanField(default=False)  # and the event is recorded
+    is_ended = models.BooleanField(default=False)  # the end has come, and its event is recorded
 
     class Meta:
         verbose_name, verbose_name_plural = _("poll"), _("polls")
@@ -390,7 +390,7 @@ class Poll(models.Model):
 
 
 class Medium(models.TextChoices):
-    """What an attachment is."""
+    """The medium of an attachment."""
 
     IMAGE = "image", _("picture")
     VIDEO = "video", _("video")
@@ -406,16 +406,16 @@ class MediaState(models.TextChoices):
 
 
 class Attachment(models.Model):
-    """A picture, video or sound, of a post or uploaded and waiting for one. Width and height keep a page from moving
-    while it loads.
+    """A picture, video or sound that belongs to a post, or was uploaded and waits for one. Width and height keep a page
+    from moving while it loads.
 
-    An upload has no post until its owner publishes it, and `scheduled` or `draft` while one of these needs it.
+    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while one of these needs it.
     `preview` is smaller and never animated; both files have random names. `moves`: it is animated. `focus_x` and
-    `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. What an edit has taken out has no post
-    either, but a `past_post_id`: the history of that post shows it, and it goes with the post.
+    `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. An attachment that an edit has removed has no
+    post, either, but a `past_post_id`: the history of that post shows it, and it is deleted with the post.
 
-    Of a video, `preview` is a frame, and `captions` a WebVTT file. Without a worker's result there is no `file` yet;
-    `error` is then the reason, if it failed (`apps.media.video.explained`).
+    The `preview` of a video is a frame, and `captions` a WebVTT file. Before a worker has transcoded it, there is no
+    `file`; if that failed, `error` is the reason (`apps.media.video.explained`).
     """
 
     post = models.ForeignKey(
@@ -506,7 +506,7 @@ class Attachment(models.Model):
 
 
 class Transcode(LeasedRow):
-    """An upload to transcode: `source` is its file in the private storage. The row goes when that is done."""
+    """An upload to transcode; `source` is its file in the private storage. The row is deleted when that is done."""
 
     attachment = models.OneToOneField(Attachment, models.CASCADE, related_name="+")
     source = models.CharField(max_length=80)

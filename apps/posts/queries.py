@@ -1,7 +1,7 @@
 """Reads of posts by viewers who may see them: `posts.visibility` says who that is.
 
-`visible_posts` decides by what PostgreSQL says now; actions use it. Pages use `ask_posts`, which decides within the
-page's batch of cache reads: about open posts by cache entries that are as current as rows (decision 0019), namely the
+`visible_posts` decides by the present rows of PostgreSQL; actions use it. Pages use `ask_posts`, which decides within
+the page's batch of cache reads. For open posts it uses cache entries that are as current as rows (decision 0019): the
 posts, the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every restricted
 post at every read, and about everything while the caches may be stale.
 """
@@ -53,8 +53,9 @@ T = TypeVar("T")
 
 MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
-MAX_PAGE_IDS = 2 * MAX_IDS  # a page of reposts of quotes: the shared posts and what they quote
-# An array, not a join or an OR: with either the planner may scan all posts instead of looking up keys.
+# For a page of reposts of quotes: the reposted posts, and those that they quote
+MAX_PAGE_IDS = 2 * MAX_IDS
+# An array, because with a join or an OR the planner may scan all posts instead of looking up keys.
 _WITH_SOURCES = """ARRAY(
     SELECT unnest(%(ids)s::bigint[]) UNION ALL SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[])
 )"""
@@ -64,7 +65,7 @@ SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id,
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
 WHERE post.id = ANY({_WITH_SOURCES}) AND post.deleted_at IS NULL AND author.suspended_at IS NULL
 """  # noqa: S608 -- constants
-# On several servers: keys that are named lead to their shards.
+# For several servers: the shards follow from the keys in the query.
 _OF_NAMED = _VISIBILITY.replace(_WITH_SOURCES, "%(ids)s::bigint[]")
 _SOURCES = (
     "SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[]) AND source_id IS NOT NULL"
@@ -109,9 +110,9 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Missing are posts that do not exist, are deleted, restricted to others, or whose author is suspended or blocked in
-    either direction, and reposts of such posts: all look the same. `preloaded` are contents of open posts that the
-    caller has already; those of the right version are not read again. ValueError beyond 200 ids.
+    Left out, without a difference between them, are posts that do not exist, are deleted or are restricted to others,
+    posts whose author is suspended or blocked in either direction, and reposts of all these. `preloaded` are contents
+    of open posts that the caller has already; those of the right version are not read again. ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
@@ -122,7 +123,7 @@ def visible_posts(
     revision = rows[0].viewer_revision if rows else None
     known_relations = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
     unblocked = [row for row in rows if row.author_id not in known_relations.severed]
-    # relations from Redis are good enough to hide a post, never to show a restricted one
+    # relations from Redis may hide a post, but never show a restricted one
     facts = facts_about(viewer_id, unblocked)
     allowed_rows = [row for row in unblocked if may_see(row, facts)]
     counts = post_counts([row.id for row in allowed_rows])
@@ -136,7 +137,7 @@ def visible_posts(
 
 
 def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostContent:
-    """A post that the viewer may see, or the source when it is a repost; NotFound with the message `missing`."""
+    """A post that the viewer may see (of a repost: its source); NotFound with the message `missing`."""
     visible = visible_posts(viewer_id, [post_id]).posts
     post = visible.get(post_id)
     if post is not None and post.is_repost and post.source_id is not None:
@@ -180,7 +181,7 @@ def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostConte
 
 @dataclass(frozen=True, slots=True)
 class ViewerContext:
-    """What must be known of a viewer before posts are read; nothing of it outlives the page.
+    """What must be known about a viewer before posts are read. It is valid only for one page.
 
     `viewer_id` is None for visitors.
     """
@@ -191,7 +192,7 @@ class ViewerContext:
 
 
 def read_viewer_context(viewer_id: int | None, *, revision: int | None = None) -> ViewerContext:
-    """Read by itself, with the revisions of Memcached's nodes; `revision` as for `ask_viewer_context`."""
+    """Read the context in a batch of its own, with the revision check; `revision` as for `ask_viewer_context`."""
     batch = Batch()
     context = ask_viewer_context(batch, viewer_id, revision=revision)
     batch.execute(check_revisions=True)
@@ -201,7 +202,7 @@ def read_viewer_context(viewer_id: int | None, *, revision: int | None = None) -
 def ask_viewer_context(
     batch: Batch, viewer_id: int | None, *, revision: int | None = None
 ) -> Future[ViewerContext]:
-    """Queue it in a batch that checks the revisions of Memcached's nodes.
+    """Queue the context in a batch that makes the revision check.
 
     `revision` is the viewer's `graph_revision` if the caller has just read it.
     """
@@ -223,7 +224,7 @@ class ViewerMarks(NamedTuple):
 
 
 def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]:
-    """As a part of a batch; only for a context that is fresh."""
+    """Queue the marks in a batch; only for a fresh context."""
     if viewer_id is None:
         return ViewerMarks
     reposted = batch.get_many(REPOSTED, [viewer_id], load_reposted)
@@ -273,7 +274,7 @@ def ask_posts(
 
     `parents` are up to 400 more ids, of posts that others answer, which are only checked for visibility. `preloaded`
     are contents of open posts that the caller has just read from PostgreSQL or by the author's revision; they are not
-    read again. Only for a context that is fresh. ValueError beyond 400 ids.
+    read again. Only for a fresh context. ValueError beyond 400 ids.
     """
     ids = set(post_ids)
     if len(ids) > MAX_PAGE_IDS:
@@ -333,7 +334,7 @@ def _visible(
 
 
 def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) -> HydratedPosts:
-    """Restricted posts, at most 200, decided by PostgreSQL."""
+    """The restricted posts (at most 200) that the viewer may see, by PostgreSQL."""
     exact = visible_posts(context.viewer_id, ids)
     visible = exact.posts.keys() & set(ids)
     requested = visible - parent_ids
@@ -347,7 +348,7 @@ def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) ->
 
 
 def concerns_others(post_id: int) -> bool:
-    """Whether a post answers, quotes, reposts or names anybody, as few do; one query."""
+    """Whether a post answers, quotes, reposts or mentions anybody; most posts do not. One query."""
     names = Exists(Mention.objects.filter(post=OuterRef("pk")))
     about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
     return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()
@@ -380,7 +381,7 @@ def source_of(author: User, post_id: int) -> PostContent:
 
 
 def mentions_of(post: Post) -> dict[str, int]:
-    """Whom a post mentions, handles with ids, as stored: in the order of the text."""
+    """The stored mentions of a post: handle -> user id, in the order of the text."""
     rows = Mention.objects.filter(post=post).order_by("pk")
     return dict(rows.values_list("user__handle", "user"))
 
@@ -388,7 +389,7 @@ def mentions_of(post: Post) -> dict[str, int]:
 def versions_of(post: PostContent) -> list[PostContent]:
     """The versions of a post that the viewer may see, oldest first: at most the newest 100. Three queries.
 
-    `created_at` of each is the time it was written. Pictures that were taken out by a version before 0.2 are in none.
+    `created_at` of each is the time it was written. Pictures that an edit removed before release 0.2 are in none.
     """
     rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MAX_VERSIONS - 1])
     named = user_ids_by_handle(mentioned_handles(" ".join(row.body for row in rows)))

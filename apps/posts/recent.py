@@ -1,11 +1,12 @@
 """An author's recent posts: the open posts of this ISO week and the last, with their contents (source 004).
 
-Redis holds one hash per week; both are read in one round trip and without SQL. `UserCounts.outbox_revision` checks
-them: it grows in the transaction of every change to an open post, each bucket names the revision it was built from, and
-a bucket behind the reader's `author.counts` is a miss. A failed write to Redis therefore costs a rebuild and never a
+Redis has one hash per week; both are read in one round trip and without SQL. `UserCounts.outbox_revision` guards them:
+it grows in the transaction of every change to an open post, each bucket names the revision it was built from, and a
+bucket behind the reader's `author.counts` is a miss. So a failed write to Redis costs a rebuild, but never causes a
 wrong page.
 
-Restricted posts never enter: pages that show them get their ids elsewhere. Nothing here authorizes anything.
+Restricted posts never enter: pages that show them get their ids elsewhere. This module does not decide who may see a
+post.
 """
 
 import logging
@@ -36,14 +37,14 @@ from feedcache.structures.week_bucket import Bucket, Week
 
 logger = logging.getLogger(__name__)
 
-WAIT_SECONDS = 0.3  # for another builder; then the page is read from the next level
+WAIT_SECONDS = 0.3  # for another builder; after that, the page is read from the next level
 POLL_SECONDS = 0.02
 LOAD_BATCH_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """Posts in reading order, and how far they reach.
+    """Posts in reading order, and the id down to which they are complete.
 
     No open post of the author with an id of `complete_to` or more that the cursor admits is
     missing, unless `count` was reached before. `complete_to` is None when nothing is known.
@@ -107,7 +108,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
 
 
 def weeks_read(counts: UserCounts) -> tuple[Week, Week]:
-    """This week and the last, by the later of our clock and the author's last id."""
+    """This week and the last, by our clock or by the author's last id, whichever is later."""
     this = week_of(counts.last_post_id)
     return this, this.before()
 
@@ -215,7 +216,7 @@ def _build(
     if token is None:
         return _wait(author, weeks)
     try:
-        cached = _fresh(author, weeks)  # another builder may have ended since they were missing
+        cached = _fresh(author, weeks)  # another builder may have finished meanwhile
         revision = UserCounts.objects.values_list("outbox_revision", flat=True).get(pk=author.pk)
         missing = [week for week, bucket in zip(weeks, cached, strict=True) if bucket is None]
         built = {week: _load(author.pk, week, revision) for week in missing}
@@ -236,7 +237,7 @@ def _wait(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
 
 
 def open_posts_in(author_id: int, week: Week) -> QuerySet[Post]:
-    """What a bucket holds, in PostgreSQL."""
+    """The posts of a bucket, as a query of PostgreSQL."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
     return rows.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id)
 

@@ -1,9 +1,9 @@
 """Writes posts and their counts: the only module that knows how these are laid out, on one server or on several.
 
-A change is made in a transaction that holds the lock of its author's counts (`lock_author`), and after it those of the
-posts that it counts. On several servers postgres_fdw commits there first and here last, without a second phase: a row
-of the journal (`PendingPost`) is committed before such a change and deleted by the change itself, and the auditor
-finishes what is left (`actions.interrupted`).
+A change is made in a transaction that locks its author's counts first (`lock_author`), and then the counts of the posts
+that it changes. With several servers, postgres_fdw commits on the others first and here last, without a second phase.
+So a row of the journal (`PendingPost`) is committed before such a change and deleted by the change itself, and the
+auditor finishes changes whose row is left (`actions.interrupted`).
 """
 
 from collections.abc import Collection, Iterator
@@ -30,8 +30,8 @@ _LOCK = f"""
 SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
 FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
 """  # noqa: S608 -- constants
-# All rows of a publication in one statement, so that their number costs no round trips: the post, its counts, whom it
-# mentions, the counts of its author, and its events. The foreign keys are checked at the commit.
+# Writes all rows of a publication in one statement, and so in one round trip: the post, its counts, its mentions, the
+# counts of its author, and its events. The foreign keys are checked at the commit.
 _INSERT = f"""
 WITH post AS ({_POST.insertion()}),
 post_counts AS (
@@ -61,8 +61,8 @@ class Written(NamedTuple):
 class Changed(NamedTuple):
     """A post after a change of it, or as it was before its deletion.
 
-    `revision`: the `outbox_revision` of its author that the change made; None: it made none. `content`: of a new post;
-    None for one that was there before, made by an equal request or an earlier repost.
+    `revision`: the new `outbox_revision` of its author; None if the change made none. `content`: the content of a new
+    post; None for a post that an equal request or an earlier repost had made.
     """
 
     post: Post
@@ -79,22 +79,22 @@ def lock_author(author: User) -> UserCounts:
 
 
 def clock(counts: UserCounts) -> float:
-    """Seconds since 1970 by PostgreSQL, when the row was locked. Web servers differ, and their clocks go wrong: a post
-    from tomorrow would stand above all others, and readers who ask for newer ones would get none until then.
+    """PostgreSQL's Unix time when the row was locked. The clocks of web servers differ and go wrong: a post from
+    tomorrow would stand above all others, and readers who ask for newer ones would get none until then.
     """
     return counts.locked_at
 
 
 def next_revision(post: Post, counts: UserCounts) -> int | None:
-    """The `outbox_revision` that a change of this post makes, None for none; `counts` as it was locked.
+    """The `outbox_revision` after a change of this post, given the locked `counts`; None if it does not change.
 
-    It versions the ids and contents of the author's open posts; restricted ones do not change it.
+    It is the version of the ids and contents of the author's open posts; restricted posts do not change it.
     """
     return counts.outbox_revision + 1 if post.visibility in OPEN else None
 
 
 def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -> Written:
-    """Write a post with all that belongs to it. The last step: counts of other posts stay locked for a moment only."""
+    """Write a post and all its rows. Call it last, so that the counts of other posts are locked only for a moment."""
     is_open = post.visibility in OPEN
     values = {
         **_POST.values(post),
@@ -112,7 +112,7 @@ def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -
 
 
 def bury(post: Post, counts: UserCounts) -> Changed:
-    """Leave a tombstone of a post: the row without its text, and without its revisions."""
+    """Turn a post into a tombstone: its row stays without the text, and its revisions are deleted."""
     Post.objects.filter(pk=post.pk).update(
         deleted_at=Now(), version=F("version") + 1, body="", content_warning=""
     )
@@ -125,7 +125,7 @@ def bury(post: Post, counts: UserCounts) -> Changed:
 
 
 def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> Changed:
-    """Save these columns of a post, of which `version` is one, as a new version."""
+    """Save these columns of a post, `version` among them, as a new version."""
     post.version += 1
     post.save(update_fields=columns)
     revision = next_revision(post, counts)
@@ -136,7 +136,7 @@ def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> Ch
 
 @contextmanager
 def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator[None]:
-    """Around a change of a post, inside its transaction and under the lock of its author."""
+    """A context for a change of a post that writes the journal. Inside the transaction, with the author locked."""
     if not shards.lie_elsewhere(author_id):
         yield
         return
@@ -156,23 +156,23 @@ def _last_interrupted_id(author_id: int) -> int:
 
 
 def links_to_lock(post_id: int) -> list[int]:
-    """The posts whose counts a deletion changes, to be locked before it; none on one server, where the change locks."""
+    """The posts whose counts a deletion must lock first. None with a single server, where the change itself locks."""
     return links_of(post_id) if shards.are_used() else []
 
 
 def links_of(post_id: int) -> list[int]:
-    """What a post answers and what it shares, which never change: these count it."""
+    """The posts that count a post: the one it answers, and the one it reposts or quotes. They never change."""
     rows = Post.objects.filter(pk=post_id).values_list("reply_to", "source")
     return sorted({target for links in rows for target in links if target is not None})
 
 
 def counted(post: Post) -> int:
-    """What a post adds to public counts: only open posts count."""
+    """What a post adds to public counts: 1 for open posts, 0 for others."""
     return 1 if post.visibility in OPEN else 0
 
 
 def _count_links(post: Post, delta: int) -> None:
-    """Count an open post, or count it no more, at what it answers and shares."""
+    """Add an open post to the counts of the posts that it answers, reposts or quotes, or subtract it."""
     if not counted(post):
         return
     shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"
@@ -184,14 +184,14 @@ def _count_links(post: Post, delta: int) -> None:
 
 
 def created_at(post_id: int, counts: UserCounts) -> datetime:
-    """The date of a new post: the second is the id's, which the guard may move; milliseconds are only for display."""
+    """The date of a new post. The second is that of the id; the milliseconds are only for display."""
     now = clock(counts)
     second = second_of(post_id)
     return datetime.fromtimestamp(now if int(now) == second else second, UTC)
 
 
 def next_id(counts: UserCounts) -> int:
-    """The id of the author's next post; `counts` as it was locked."""
+    """The id of the author's next post, given the locked `counts`."""
     last_id = counts.last_post_id
     if shards.are_used():
         last_id = max(last_id, _last_interrupted_id(counts.pk))

@@ -52,7 +52,7 @@ def transcode(transcode_id: int) -> None:
 
 @shared_task
 def sweep_transcodes() -> None:
-    """Enqueue uploads whose message was lost: the work takes too long for a sweeper."""
+    """Enqueue uploads whose message was lost. Transcoding them here would take too long for a sweep."""
     transcoding.sweep()
 
 

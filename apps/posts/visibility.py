@@ -1,11 +1,11 @@
 """Who may see a post: one table of the visibilities, for Python, SQL, deliveries and streams.
 
-A visibility admits the author, and readers of whom all facts of one of its lines are true. Each fact is written twice,
-side by side: in Python over what PostgreSQL has just said (`facts_about`), and in SQL. A new visibility is a line of
-`RULES`.
+A visibility admits the author, and readers for whom all facts of one of its lines are true. Each fact is written twice,
+side by side: in Python, over facts that were just read from PostgreSQL (`facts_about`), and in SQL. A new visibility is
+a new line of `RULES`.
 
-Deletions, suspensions and blocks hide posts of every visibility. SQL here does not ask about them: it chooses
-candidates, and every page shows those only that `posts.queries` lets through.
+Deletions, suspensions and blocks hide posts of every visibility. The SQL here ignores them, because it only chooses
+candidates: every page shows only those that `posts.queries` lets through.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from apps.posts.models import OPEN, Mention, Visibility
 
 
 class Judged(Protocol):
-    """What is asked of a post: its row, or its content."""
+    """The attributes of a post that the rules read; its row and its content both have them."""
 
     @property
     def id(self) -> int: ...
@@ -37,9 +37,9 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What PostgreSQL says of a reader and the authors of some posts, their mentions of the reader, their circles.
+    """What PostgreSQL says about a reader in relation to some posts: their authors, mentions and circles.
 
-    `circles` has the names of those to which the reader belongs.
+    `circles` has the names of the circles to which the reader belongs.
     """
 
     reader_id: int | None  # None for visitors
@@ -50,13 +50,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What may be true of a reader and a post."""
+    """Something that may be true of a reader and a post, in Python and in SQL."""
 
     holds: Callable[[Judged, Standing], bool]
     sql: Callable[[str], str]  # for the posts of a table or alias; `%(reader)s` is the reader
 
 
-# The ids of the circles that a reader owns or is in.
+# The ids of the circles that a reader owns or belongs to.
 CIRCLES = """
     SELECT id FROM graph_circle WHERE owner_id = %(reader)s AND deleted_at IS NULL
     UNION ALL
@@ -88,7 +88,7 @@ IN_CIRCLE = Fact(
 
 
 class Audience(Enum):
-    """On whose home pages a post belongs, besides its author's."""
+    """The people on whose home pages a post belongs, besides its author."""
 
     FOLLOWERS = auto()  # perhaps millions: deliveries read their list in parts
     FRIENDS = auto()  # followers whom the author follows
@@ -98,7 +98,7 @@ class Audience(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A visibility: it admits readers of whom any of its lines is true, with all its facts."""
+    """A visibility. It admits readers for whom all facts of any of its lines are true."""
 
     admits: Sequence[Sequence[Fact]]
     audience: Audience
@@ -128,7 +128,7 @@ def depending_on(fact: Fact) -> tuple[str, ...]:
 
 
 ADDRESSED = delivered_to(Audience.FRIENDS, Audience.MENTIONED, Audience.CIRCLE)
-# What else than open posts comes with following an author.
+# The restricted visibilities that come with following an author.
 RESTRICTED_BY_FOLLOW = tuple(
     name
     for name, rule in RULES.items()
@@ -144,7 +144,7 @@ def narrowest(*visibilities: str) -> str:
 
 
 def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
-    """What decides whether a reader may see these posts; one query, and one each for mentions and circles."""
+    """The facts that decide whether a reader may see these posts: one query, and one each for mentions and circles."""
     restricted = [post for post in posts if post.visibility not in OPEN]
     if reader_id is None or not restricted:
         return Standing(reader_id)
@@ -159,7 +159,7 @@ def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
 
 
 def may_see(post: Judged, reader: Standing) -> bool:
-    """By the post's visibility, and by blocks as far as the facts tell of its author."""
+    """Whether a reader may see a post, by its visibility, and by blocks if the facts include its author."""
     if post.author_id == reader.reader_id:
         return True
     if post.author_id in reader.relations.severed:
@@ -177,7 +177,7 @@ def has_visibility(visibilities: Iterable[str], post: str = "posts_post") -> str
 
 
 def is_open(post: str = "posts_post") -> str:
-    """The condition for posts that everybody may see; no values."""
+    """The SQL condition for posts that everybody may see; it has no parameters."""
     return has_visibility(OPEN, post)
 
 
@@ -186,8 +186,8 @@ def where_visible(
 ) -> str:
     """The condition for posts of these visibilities that `%(reader)s` may see, and for all of the reader's own.
 
-    `post` is the table of posts or its alias. `follows` says in SQL whether the reader follows the author, where that
-    is known without another look: `true` in a scan of the reader's followees.
+    `post` is the table of posts or its alias. `follows` is SQL for whether the reader follows the author, if the query
+    knows it: `true` in a scan of the reader's followees.
     """
 
     def sql(fact: Fact) -> str:
@@ -233,7 +233,7 @@ def addressees(post: Judged) -> set[int]:
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
-    """Those of these people, of any number, on whose home pages a post belongs: for streams."""
+    """The people among these on whose home pages a post belongs, for streams. There may be any number of people."""
     related = exact_relations(post.author_id, people)
     own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
+from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
@@ -21,6 +21,8 @@ import httpcore
 from django.conf import settings
 from django.utils.encoding import iri_to_uri
 
+from apps.http.public_addresses import is_public
+
 SECONDS = 10.0  # for all hops together
 MAX_HOPS = 5  # after the first
 MAX_ADDRESSES, ATTEMPT_SECONDS = 3, 2.0  # of one host, and for all but the last of them
@@ -28,17 +30,6 @@ PORTS = {"http": 80, "https": 443}
 REDIRECTS = {301, 302, 303, 307, 308}
 GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # zlib finds out which
 ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
-
-# Beside what `is_global` refuses: that list grew with the releases of Python.
-_REFUSED_4 = [
-    IPv4Network(text)
-    for text in ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/3")
-]  # fmt: skip
-# All that is not global unicast is local, mapped, translated (NAT64) or reserved. Inside: Teredo, examples, 6to4.
-_UNICAST_6 = IPv6Network("2000::/3")
-_REFUSED_6 = [
-    IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-]
 
 
 class Refused(Exception):
@@ -58,16 +49,8 @@ class Answer:
     body: bytes
 
 
-def is_public(text: str) -> bool:
-    """Whether an IP address is that of a server on the internet."""
-    address = ip_address(text)
-    if isinstance(address, IPv4Address):
-        return address.is_global and not any(address in network for network in _REFUSED_4)
-    return (
-        address.is_global
-        and address in _UNICAST_6
-        and not any(address in network for network in _REFUSED_6)
-    )
+def is_on_the_internet(text: str) -> bool:
+    return is_public(ip_address(text))
 
 
 def resolved(host: str, port: int) -> Sequence[str]:
@@ -81,7 +64,7 @@ class Network:
     """Where requests may go. Only tests make another one than `INTERNET`."""
 
     resolve: Callable[[str, int], Sequence[str]] = resolved
-    may_reach: Callable[[str], bool] = is_public
+    may_reach: Callable[[str], bool] = is_on_the_internet
     ports: frozenset[int] = frozenset(PORTS.values())
 
 

@@ -33,7 +33,7 @@ from apps.notifications.policy import CONDITIONS
 from apps.posts.models import Attachment, Post, SavedDraft, ScheduledPost, ThreadMute
 from apps.privacy.hooks import ARCHIVE, Part, Record, address_of
 from apps.tags.models import PastTagFollow, TagFollow
-from apps.texts import carriable
+from apps.texts import without_control_characters
 from feedcache.ids import author_of
 
 Progress = Callable[[int], None]
@@ -60,7 +60,7 @@ def escape_formula(value: Any) -> Any:
     """A text that a spreadsheet would take for a formula gets a leading quote; controls go."""
     if not isinstance(value, str):
         return value
-    return carriable(f"'{value}" if value.startswith(FORMULA) else value)
+    return without_control_characters(f"'{value}" if value.startswith(FORMULA) else value)
 
 
 def post_records(posts: Sequence[Post]) -> Iterable[Record]:

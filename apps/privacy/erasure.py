@@ -99,7 +99,7 @@ def recheck() -> None:
         _round(User.objects.get(pk=row.user_id), {}, time.monotonic() + TASK_SECONDS)
 
 
-def _erase(row: Erasure) -> leases.Receipt:
+def _erase(row: Erasure) -> leases.Outcome:
     user = User.objects.get(pk=row.user_id)
     removed, deadline = dict(row.removed), time.monotonic() + TASK_SECONDS
     while _round(user, removed, deadline):

@@ -76,7 +76,7 @@ def discard_exports(user_id: int) -> int:
     return _discard(list(Export.objects.filter(user=user_id)))
 
 
-def _build(row: Export) -> leases.Receipt:
+def _build(row: Export) -> leases.Outcome:
     user = User.objects.select_related("counts").get(pk=row.user_id)
     total = entries_of(user)
 

@@ -43,7 +43,15 @@ class PromotionsConfig(AppConfig):
         STATUS_FIELDS.add("apps.promotions.integrations.api.FIELD")
         SHOWN.add(impressions.count_shown)
         PAGES.add("apps.promotions.integrations.pages")
-        SETTINGS.add(SettingsTab("promotions", _("Promoted posts"), after="filters"))
+        SETTINGS.add(
+            SettingsTab(
+                "promotions",
+                _("Promoted posts"),
+                after="filters",
+                icon="info",
+                about=_("Whether you see any, and why"),
+            )
+        )
         INSERTS.add(
             Insert("pitch", "promotions/_pitch.html", is_anything_promoted),
             Insert("privacy", "promotions/_privacy.html"),

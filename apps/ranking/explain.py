@@ -25,7 +25,8 @@ def section(viewer: User, post_id: int) -> Section | None:
 def notes(viewer: User) -> Mapping[int, str]:
     """The score of each post of the order."""
     return {
-        post_id: _("ranked score %(score)s") % {"score": number_format(scored.score, 2)}
+        post_id: _("score in your ranked timeline: %(score)s")
+        % {"score": number_format(scored.score, 2)}
         for post_id, scored in newest_scores(viewer).items()
     }
 

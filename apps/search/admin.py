@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
 from apps.accounts.queries import user_ids_by_handle
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.events.admin import StaffList
 from apps.languages import WRITTEN
 from apps.posts.admin import post_link
@@ -62,7 +62,7 @@ class StarterPackForm(forms.ModelForm):
             self.initial["handles"] = "\n".join(members.values_list("handle", flat=True))
 
     def clean_handles(self) -> list[int]:
-        handles = {local_handle(word).lower() for word in self.cleaned_data["handles"].split()}
+        handles = {without_own_host(word).lower() for word in self.cleaned_data["handles"].split()}
         if len(handles) > MAX_MEMBERS:
             raise forms.ValidationError(
                 gettext("At most %(count)d accounts."), params={"count": MAX_MEMBERS}

@@ -5,7 +5,7 @@ from typing import Any
 from django.dispatch import receiver
 
 from apps.accounts.models import User
-from apps.accounts.signals import visibility_changed
+from apps.accounts.signals import account_visibility_changed
 from apps.events.actions import Payload, handles
 from apps.search.indexing import index_people, index_posts
 from apps.search.suggestions import clear_cards
@@ -24,7 +24,7 @@ def index_person(payload: Payload) -> None:
         index_people([user])
 
 
-@receiver(visibility_changed)
+@receiver(account_visibility_changed)
 def forget_suggestions(**_kwargs: Any) -> None:
     """A suspended account is suggested no longer."""
     clear_cards()

@@ -1,7 +1,7 @@
 """Search for posts, newest first, and for accounts by name and handle. Visibility is decided after the index."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps import replicas
 from apps.accounts.models import HANDLE_PATTERN, User
 from apps.accounts.queries import user_ids_by_handle, users_by_id
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import Invalid, NotFound
 from apps.graph.queries import exact_relations
 from apps.pagination import Cursor, Page
@@ -21,7 +21,7 @@ from apps.sql import TimeLimit, TooSlow
 from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 from apps.timeline.thread import visible_item
 from feedcache.ids import MAX_ID, parse_id
 
@@ -134,23 +134,42 @@ def post_at_url(viewer: User | None, text: str) -> FeedItem | None:
 MAX_CANDIDATES = 200  # offset and limit select from these
 _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
-# By a prefix of the handle, by words of the name, and by a similar handle (trigrams).
+# Those whom the viewer follows; by a prefix of the handle; by words of the name; and guesses, by a similar handle
+# (trigrams). Each way is bounded, and followees have one of their own: nobody whom the viewer follows is crowded out.
 _PEOPLE = """
 SELECT u.id
 FROM (
-    (SELECT id FROM accounts_user WHERE handle LIKE %(prefix)s AND %(is_handle)s ORDER BY handle LIMIT %(limit)s)
-    UNION
-    (SELECT user_id FROM search_personentry WHERE words @@ %(query)s::tsquery LIMIT %(limit)s)
-    UNION
-    (SELECT id FROM accounts_user WHERE handle %% %(handle)s AND %(is_handle)s LIMIT %(limit)s)
+    SELECT id, bool_and(is_guess) AS is_guess FROM (
+        (
+            SELECT o.followee_id AS id, false AS is_guess
+            FROM graph_followee o
+            JOIN accounts_user k ON k.id = o.followee_id
+            LEFT JOIN search_personentry e ON e.user_id = o.followee_id
+            WHERE o.owner_id = %(viewer)s
+                AND (%(is_handle)s AND k.handle LIKE %(prefix)s OR e.words @@ %(query)s::tsquery)
+            LIMIT %(limit)s
+        )
+        UNION ALL
+        (
+            SELECT id, false FROM accounts_user WHERE %(is_handle)s AND handle >= %(handle)s AND handle < %(end)s
+            ORDER BY handle LIMIT %(limit)s
+        )
+        UNION ALL
+        (SELECT user_id, false FROM search_personentry WHERE words @@ %(query)s::tsquery LIMIT %(limit)s)
+        UNION ALL
+        (SELECT id, true FROM accounts_user WHERE handle %% %(handle)s AND %(guesses)s LIMIT %(limit)s)
+    ) ways GROUP BY id
 ) found
 JOIN accounts_user u ON u.id = found.id AND u.suspended_at IS NULL
 JOIN accounts_usercounts c ON c.user_id = u.id
 LEFT JOIN graph_followee f ON f.owner_id = %(viewer)s AND f.followee_id = u.id
+LEFT JOIN graph_follower b ON b.owner_id = %(viewer)s AND b.follower_id = u.id
 WHERE f.id IS NOT NULL OR NOT %(only_followed)s
-ORDER BY u.handle = %(handle)s DESC, u.handle LIKE %(prefix)s DESC, f.id IS NOT NULL DESC, c.followers DESC, u.id
+ORDER BY u.handle = %(handle)s DESC, found.is_guess, f.id IS NOT NULL DESC, b.id IS NOT NULL DESC,
+    u.handle LIKE %(prefix)s DESC, c.followers DESC, u.id
 LIMIT %(limit)s
 """
+MIN_GUESSED = 3  # characters: shorter ones are similar to everything
 
 
 def search_people(
@@ -158,6 +177,7 @@ def search_people(
 ) -> list[User]:
     """Accounts by words of the name or a prefix of the handle; the one with exactly this handle first.
 
+    Then those whom the viewer follows, those who follow the viewer, and all others, the most followed first.
     Excludes suspended accounts and those that block the viewer; accounts that the viewer blocks match by the whole
     handle only, to unblock them.
     """
@@ -169,7 +189,9 @@ def search_people(
     values: dict[str, Any] = {
         "prefix": handle.replace("_", r"\_") + "%",
         "handle": handle,
+        "end": handle + "{",  # after all characters of handles: the range is read in order
         "is_handle": bool(handle),
+        "guesses": len(handle) >= MIN_GUESSED,
         "query": words,
         "viewer": viewer_id,
         "only_followed": only_followed,
@@ -178,16 +200,17 @@ def search_people(
     ids = _candidates(viewer_id, TimeLimit(settings.SEARCH_SECONDS), _PEOPLE, values)
     related = exact_relations(viewer_id, ids)
     # an exact match of the handle is the first row
-    hidden = related.blocked_by | (related.blocking - set(_with_handle(handle, ids[:1])))
+    exact = _with_handle(handle, related.blocking.intersection(ids[:1]))
+    hidden = related.blocked_by | (related.blocking - exact)
     visible = [user_id for user_id in ids if user_id not in hidden][offset : offset + limit]
     users = users_by_id(visible)
     return [users[user_id] for user_id in visible if user_id in users]
 
 
-def _with_handle(handle: str, ids: list[int]) -> list[int]:
-    return [pk for pk, user in users_by_id(ids).items() if user.handle == handle]
+def _with_handle(handle: str, ids: Collection[int]) -> set[int]:
+    return {pk for pk, user in users_by_id(ids).items() if user.handle == handle}
 
 
 def _strip_address(text: str) -> str:
     """The search term without a leading @, the site's host, and the address part of a profile's URL."""
-    return local_handle(text.strip().removeprefix(f"{settings.SITE_URL}/")).strip()
+    return without_own_host(text.strip().removeprefix(f"{settings.SITE_URL}/")).strip()

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.search.words import tsquery
 from feedcache.ids import first_id_at
 
@@ -54,7 +54,7 @@ def _operator(query: SearchQuery, term: str) -> SearchQuery | None:
     if not colon or not value:
         return None
     if name == "from":
-        return replace(query, author=local_handle(value))
+        return replace(query, author=without_own_host(value))
     if name in {"before", "after"}:
         return _date_operator(query, name, value)
     if name in {"lang", "language"} and _LANGUAGE.fullmatch(value):

@@ -20,7 +20,7 @@ from apps.addresses import absolute
 from apps.pagination import Cursor, Page
 from apps.posts.models import Visibility
 from apps.tags.models import Tag
-from apps.texts import carriable
+from apps.texts import without_control_characters
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.profile import ProfileFilter, profile_timeline
 from apps.timeline.public import TagQuery, public_timeline, tag_timeline
@@ -201,8 +201,8 @@ def json(feed: Feed) -> bytes:
     source = feed.source
     body: dict[str, Any] = {
         "version": "https://jsonfeed.org/version/1.1",
-        "title": carriable(source.title),
-        "description": carriable(source.about),
+        "title": without_control_characters(source.title),
+        "description": without_control_characters(source.about),
         "home_page_url": absolute(source.page),
         "feed_url": feed.url,
         "items": [_json_item(entry) for entry in feed.entries],
@@ -213,7 +213,10 @@ def json(feed: Feed) -> bytes:
         body["icon"] = source.icon
     if source.author:
         body["authors"] = [
-            {"name": carriable(source.author.name), "url": absolute(source.author.url)}
+            {
+                "name": without_control_characters(source.author.name),
+                "url": absolute(source.author.url),
+            }
         ]
     return orjson.dumps(body)
 
@@ -235,11 +238,11 @@ def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
     """What was stored before control characters were refused has them still; XML cannot carry them."""
     source = feed.source
     made = kind(
-        title=carriable(f"{source.title} · {settings.SITE_NAME}"),
+        title=without_control_characters(f"{source.title} · {settings.SITE_NAME}"),
         link=absolute(source.page),
-        description=carriable(source.about),
+        description=without_control_characters(source.about),
         feed_url=feed.url,
-        author_name=carriable(source.author.name) if source.author else None,
+        author_name=without_control_characters(source.author.name) if source.author else None,
         author_link=absolute(source.author.url) if source.author else None,
         next_url=feed.next_url,
         icon=source.icon,
@@ -247,16 +250,16 @@ def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
     )
     maximum = 1 if kind is PagedRss else None  # enclosures of an item
     for entry in feed.entries:
-        html = carriable(body_of(entry))
+        html = without_control_characters(body_of(entry))
         made.add_item(
-            title=carriable(entry.title),
+            title=without_control_characters(entry.title),
             link=entry.url,
             description=html,
             html=html,
             unique_id=entry.id,
             pubdate=entry.published,
             updateddate=entry.updated,
-            author_name=carriable(entry.author),
+            author_name=without_control_characters(entry.author),
             author_link=entry.author_url,
             categories=entry.tags,
             # the length is not known without opening the file; 0 is what the formats have for that
@@ -275,18 +278,18 @@ def _json_item(entry: Entry) -> dict[str, Any]:
     item: dict[str, Any] = {
         "id": entry.id,
         "url": entry.url,
-        "content_html": carriable(body_of(entry)),
+        "content_html": without_control_characters(body_of(entry)),
         "date_published": entry.published.isoformat(),
         "date_modified": entry.updated.isoformat(),
-        "authors": [{"name": carriable(entry.author), "url": entry.author_url}],
+        "authors": [{"name": without_control_characters(entry.author), "url": entry.author_url}],
         "tags": entry.tags,
         "attachments": [
-            {"url": url, "mime_type": kind, "title": carriable(alt)}
+            {"url": url, "mime_type": kind, "title": without_control_characters(alt)}
             for url, kind, alt in _files(entry)
         ],
     }
     if entry.warning:
-        item["summary"] = carriable(entry.warning)
+        item["summary"] = without_control_characters(entry.warning)
     if entry.language:
         item["language"] = entry.language
     return item

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.dispatch import receiver
 
-from apps.accounts.signals import visibility_changed
+from apps.accounts.signals import account_visibility_changed
 from apps.tags.trends import clear_cached_trending_tags
 
 
-@receiver(visibility_changed)
+@receiver(account_visibility_changed)
 def forget_trending_tags(**_kwargs: Any) -> None:
     """The tags of a suspended account may trend no longer."""
     clear_cached_trending_tags()

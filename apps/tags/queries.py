@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
@@ -111,13 +113,34 @@ def followed_page(user: User, cursor: Cursor) -> Page[Tag]:
     return page.with_items([row.tag for row in page.items])
 
 
+# The first by name, so that one of exactly this name is among them, and the most used of today and yesterday.
+_BEGINNING = """
+(SELECT id FROM tags_tag WHERE name LIKE %s ORDER BY name LIMIT %s)
+UNION
+SELECT tag_id FROM (
+    (SELECT tag_id FROM tags_tagday WHERE day = %s ORDER BY accounts DESC, uses DESC LIMIT %s)
+    UNION ALL
+    (SELECT tag_id FROM tags_tagday WHERE day = %s ORDER BY accounts DESC, uses DESC LIMIT %s)
+) used
+"""
+MAX_BEGINNING, MAX_USED = 200, 500
+
+
 def tags_beginning(text: str, *, maximum: int) -> list[Tag]:
-    """Publicly used tags whose names begin with a text, by name, so an exact match comes first."""
+    """Publicly used tags whose names begin with a text: one of exactly this name first, then by use in seven days."""
     start = normalize(text)
     if start is None:
         return []
-    rows = publicly_used(Tag.objects.filter(name__startswith=start)).order_by("name")
-    return list(rows[:maximum])
+    today, yesterday, *_rest, first = _last_days()
+    candidates = RawSQL(  # noqa: S611 -- a constant
+        _BEGINNING,
+        [start.replace("_", r"\_") + "%", MAX_BEGINNING, today, MAX_USED, yesterday, MAX_USED],
+    )
+    days = TagDay.objects.filter(tag=OuterRef("pk"), day__gte=first).values("tag")
+    uses = Subquery(days.annotate(uses=Sum("uses")).values("uses"))
+    rows = Tag.objects.filter(pk__in=candidates, name__startswith=start)
+    ranked = publicly_used(rows).alias(is_exact=Q(name=start), uses=Coalesce(uses, 0))
+    return list(ranked.order_by("-is_exact", "-uses", "name")[:maximum])
 
 
 def public_post_ids(

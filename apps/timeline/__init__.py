@@ -1,9 +1,10 @@
 """Timelines: home, profile, public, tags, lists and threads; publishing and fan-out.
 
-pipeline.page      how any of them becomes a page: who reads, ids, one batch of reads, verdicts
+pipeline.page      how every timeline becomes a page: ids, one batch of reads, the verdicts of its rules
 pipeline.rulebook  the rules: which posts belong on a page, and the reasons why the others do not
 sources            where ids come from; `home_cache` rebuilds a reader's list of newest ids
 policy             which authors are pushed and which are pulled; `fanout.switch` changes it
-history            home as it was at a moment, what is unread, and what came since its reader left off
-Why a post is on a home page, or is not: `apps.audit.explain`.
+history            home as it was at a moment, what is unread, and what came since the reader left off
+
+Why a post is on a home page, or is not, is explained in `apps.audit.explain`.
 """

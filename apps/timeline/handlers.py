@@ -13,7 +13,7 @@ from feedcache.structures.home_window import mark_deleted
 
 @handles("post_published", first=True)
 def deliver_post(payload: Payload) -> None:
-    """The author's outbox first, then the followers (source 003)."""
+    """Update the author's outbox first, then deliver to the followers (source 003)."""
     repair_published(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.start_job(payload["post_id"])
@@ -34,14 +34,17 @@ def deliver_edited_post(payload: Payload) -> None:
 
 @handles("post_pinned")
 def refresh_pinned_post(payload: Payload) -> None:
-    """A pin is a new version of the post's content."""
+    """Refresh the caches: a pin makes a new version of the post's content."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
 
 
 @handles("post_deleted")
 def mark_deleted_post(payload: Payload) -> None:
-    """Take a deleted post out of home caches, stop its deliveries, and delete its reposts, a batch at a time."""
+    """Mark a post as deleted for deliveries under way, take it off the square, and delete its reposts in batches.
+
+    Its id stays in home caches: every read skips it.
+    """
     mark_deleted(payload["post_id"])
     SQUARE.remove(EVERYBODY, [payload["post_id"]])
     repair_deleted(payload["post_id"])
@@ -53,9 +56,9 @@ def mark_deleted_post(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def update_home_caches(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's home cache, or remove a former one's: reads skip them already.
+    """Add a new followee's posts to the follower's home cache, or remove a former one's (reads skip those already).
 
-    The follow may also begin or end a friendship: the followee reads the follower's posts to friends, or no more.
+    The follow may also begin or end a friendship, and with it the followee's access to the follower's posts to friends.
     """
     backfill.follow_changed(payload["follower_id"], payload["followee_id"])
     backfill.friendship_changed(payload["followee_id"], payload["follower_id"])
@@ -63,7 +66,7 @@ def update_home_caches(payload: Payload) -> None:
 
 @handles("virtual_follow_changed")
 def update_promoted_posts(payload: Payload) -> None:
-    """The same for virtual follows of an account."""
+    """Add an account's posts to the home caches of new virtual followers, or remove those of former ones."""
     backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 
@@ -75,7 +78,7 @@ def remove_deleted_post(payload: Payload) -> None:
 
 @handles("graph_loaded")
 def drop_home_caches(payload: Payload) -> None:
-    """After a bulk load of follows: the next read of each of these followers rebuilds."""
+    """Drop home caches after a bulk load of follows; the next read of each of these followers rebuilds them."""
     for store in (HOME, INBOX):
         store.drop_many(payload["user_ids"])
 

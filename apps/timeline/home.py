@@ -1,8 +1,8 @@
 """The home timeline: posts of the viewer's followees, of the viewer, and of the viewer's circles; newest first.
 
-Open posts of virtual followees come from the same sources, and pass only while an optional app promotes them to the
-viewer (`pipeline.hooks`). The candidates are in `sources.home`, the rules in `pipeline.rulebook`; `pipeline.page` makes
-a page of them.
+Candidates come from `sources.home`, `pipeline.rulebook` has the rules, and `pipeline.page` makes a page of both. Open
+posts of virtual followees are candidates, too, and pass only while an optional app promotes them to the viewer
+(`pipeline.hooks`).
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Assembled, Batches, Reader, assemble
 from apps.timeline.pipeline.rulebook import Verdict, decide, passed
 from apps.timeline.pipeline.sampling import sample_home
-from apps.timeline.sources.candidates import Via
+from apps.timeline.sources.found import Via
 from apps.timeline.sources.home import candidates, queue_ranges
 from feedcache.ids import is_possible
 from feedcache.read_through import Batch
@@ -37,10 +37,10 @@ from feedcache.read_through import Batch
 def home_timeline(
     viewer: User, cursor: Cursor, *, exclude_read: bool | None = None, promoted: bool = True
 ) -> Page[FeedItem]:
-    """A page of the viewer's home. `exclude_read`: without what the viewer has read; None: as the viewer chose.
+    """A page of the viewer's home. `exclude_read`: leave out what the viewer has read; None: as the viewer chose.
 
-    `promoted=False` leaves promoted posts out, for programs that may not show their label. Pages that are read upwards
-    have none.
+    `promoted=False` leaves out promoted posts, for programs that may not show their label. Ascending pages never have
+    promoted posts.
     """
     exclude_read = viewer.hides_read if exclude_read is None else exclude_read
     page = assemble_home(viewer, cursor, exclude_read=exclude_read, promoted=promoted).page
@@ -51,7 +51,7 @@ def home_timeline(
 def assemble_home(
     viewer: User, cursor: Cursor, *, exclude_read: bool, promoted: bool = True
 ) -> Assembled:
-    """The same page with what was decided about each of its candidates."""
+    """A page of home, with the verdict about each candidate."""
     if cursor.max_id is None and lag.latest.waiting:
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
@@ -75,7 +75,7 @@ def assemble_home(
 
 
 def _note_behind(viewer: User) -> None:
-    """The page says how late it is, if posts of the viewer's followees wait for their delivery."""
+    """Let the page say how late it is, if posts of the viewer's followees wait for their delivery."""
     behind = lag.latest.behind_for(viewer.pk, revision=viewer.counts.graph_revision)
     if behind:
         deadline.note_behind(behind)
@@ -83,7 +83,7 @@ def _note_behind(viewer: User) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What home decides about one post. `via`: how it comes to the page; None: it is not among the candidates."""
+    """What home decides about one post. `via`: how it came to the page; None if it is not among the candidates."""
 
     verdict: Verdict
     via: Via | None
@@ -91,7 +91,7 @@ class Look:
 
     @property
     def is_on_home(self) -> bool:
-        """A promoted post is, wherever its place is."""
+        """Whether the post is on home. Dropped promoted posts count, because their place changes from page to page."""
         return self.via is not None and self.verdict.rule in {None, rulebook.SPACED}
 
 
@@ -113,9 +113,9 @@ def look_up(viewer: User, post_id: int) -> Look | None:
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
-    """Those of up to 200 posts that belong on the viewer's home now, in the order given: for posts that arrived late.
+    """Those of up to 200 posts that belong on the viewer's home now, in the order given. For posts that arrived late.
 
-    What was read is included.
+    Posts that the viewer has read are included.
     """
     if not post_ids:
         return []
@@ -127,7 +127,7 @@ def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) 
 def _facts(
     viewer: User, found: Hydrated, promotion_of: PromotionOf, *, hides_read: bool = False
 ) -> ReaderFacts:
-    """For posts wherever they come from: of these home decides whether they may be on it, not whether they arrived."""
+    """The facts for posts that did not come as candidates: the rules decide about them all the same."""
     facts = facts_now(viewer, FilterContext.HOME, found.relations)
     complete_facts = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
     return complete_facts(facts, found.items)

@@ -1,4 +1,4 @@
-"""What a viewer has put together: the timelines of lists, of bookmarks and of favourites; always from PostgreSQL.
+"""The timelines of a viewer's lists, bookmarks and favourites, always from PostgreSQL.
 
 A list has at most 500 members, one bounded index scan each; nothing is pushed to lists.
 """
@@ -20,7 +20,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import MAX_ROUNDS, Reader, fill_page
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import sql
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 
 
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:
@@ -42,7 +42,7 @@ def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
 def _posts(
     viewer: User, cursor: Cursor, read: Callable[[int, Cursor], Page[Bookmark] | Page[Like]]
 ) -> Page[FeedItem]:
-    """A page of the posts of marks, by the ids of the marks; full as those of `fill_page` where posts are gone."""
+    """A page of bookmarked or liked posts, paged by the ids of the marks. It is full even if some posts are gone."""
     found: list[tuple[int, FeedItem]] = []  # the mark and its post, in reading order
     position, more = replace(cursor, limit=cursor.limit + 1), True
     for _round in range(MAX_ROUNDS):

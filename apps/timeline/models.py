@@ -1,4 +1,4 @@
-"""The delivery ledger, the delivery policies with their history, and the second level."""
+"""Deliveries and their chunks (the ledger), the delivery policies with their history, and stored timelines."""
 
 from django.conf import settings
 from django.contrib.postgres.indexes import BrinIndex
@@ -23,8 +23,8 @@ class FollowerScan(LeasedRow):
     """A follower list being split into chunks: pending until it is split to its end. Virtual followers come last.
 
     `scanned_to` is the last edge in a chunk, so that another dispatcher can continue there; virtual follows have edges
-    of their own. `followers` is the number of both at the beginning, for the estimate of the rest; `parts` is how many
-    chunks were made.
+    of their own. `followers` is the number of followers and virtual followers at the beginning, for the estimate of the
+    rest; `parts` is the number of chunks made.
     """
 
     scanned_to = models.BigIntegerField(_("cut up to edge"), default=0)
@@ -42,8 +42,8 @@ class FollowerScan(LeasedRow):
 class Chunk(LeasedRow):
     """A range of a follower list, by edge ids, with its receipt. The subclass names its `job`.
 
-    `is_virtual`: the edges are virtual follows. When done, `expected = delivered + dormant + lost`; dormant readers
-    have no home cache and rebuild it on return; those of a chunk that staff gave up are lost.
+    `is_virtual`: the edges are virtual follows. When done, `expected = delivered + dormant + lost`: dormant readers
+    have no home cache and rebuild it when they return; lost are the readers of a chunk that staff gave up.
     """
 
     first_edge = models.BigIntegerField(_("first edge"))
@@ -79,8 +79,8 @@ class FanoutJob(FollowerScan):
 
     `mode` stays as it was at delivery when the author's policy changes; a pulled post has no chunks.
 
-    `receipts` is how many chunks have a receipt, and `seal` that of the newest one (`fanout.receipts`). `lost` counts
-    the followers of a list that staff gave up before it was split to its end.
+    `receipts` is the number of chunks with a receipt, and `seal` the seal of the newest one (`fanout.receipts`). `lost`
+    counts the followers that were in no chunk yet when staff gave up the job.
     """
 
     post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="fanout")
@@ -99,8 +99,8 @@ class FanoutJob(FollowerScan):
 class FanoutChunk(Chunk):
     """A chunk of a delivery; its edges are 0..0 for the addressees of a post.
 
-    The receipt has the place `number` among those of its job. `reached` are the ids of the readers whose page the post
-    was put on, packed (`fanout.receipts`); null after `RECEIPT_DAYS`, when only its `digest` is left.
+    `number` is the place of its receipt among those of its job. `reached` are the ids of the readers who got the post,
+    packed (`fanout.receipts`); null after `RECEIPT_DAYS`, when only the `digest` of them is left.
     """
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
@@ -122,7 +122,7 @@ class FanoutChunk(Chunk):
 
 
 class Backfill(FollowerScan):
-    """A push of the newest posts of a pull period, as many as a home window holds, after the pull has ended.
+    """The push of the newest posts of a pull period, as many as a home window holds, after the pull has ended.
 
     Readers pull the author until all its chunks are done.
     """
@@ -145,7 +145,7 @@ class BackfillChunk(Chunk):
 
 
 class Policy(models.TextChoices):
-    """A mode, or `auto`: the cheapest one by repeated measurements."""
+    """A mode, or `auto`: the mode that is cheapest by repeated measurements."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -155,7 +155,7 @@ class Policy(models.TextChoices):
 
 
 class SitePolicy(models.Model):
-    """The single row of the site's policy; without it posts are pushed to those online.
+    """The site's policy, a single row; without it posts are pushed to readers who are online.
 
     `mode` is in force for authors without a mode of their own. `pulls_all`: readers pull all their followees.
     `generation` is part of the keys of home windows: windows that have missed pushes are never read again. `version`
@@ -181,8 +181,8 @@ class SitePolicy(models.Model):
 class AuthorPolicy(models.Model):
     """The delivery policy of one author.
 
-    `mode` is in force now; null means that of the site. `pulled_since`: since when readers pull the author. It is set
-    before pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`.
+    `mode` is in force now; null means the site's. `pulled_since`: since when readers pull the author; it is set before
+    pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`.
     """
 
     author = models.OneToOneField(
@@ -210,7 +210,7 @@ class AuthorPolicy(models.Model):
 
 
 class PolicyChange(models.Model):
-    """One change of a policy, with its author and reason; without `author` the change of the site's policy."""
+    """One change of a policy: who made it, and why. Without `author` it is a change of the site's policy."""
 
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", null=True, blank=True
@@ -231,11 +231,11 @@ class PolicyChange(models.Model):
 class TimelineEntry(models.Model):
     """One open post in one reader's home timeline (source 001: the second level; source 004: the timeline table).
 
-    `added_at` is when it was written last; it expires `TIMELINE_ENTRY_DAYS` later.
+    `added_at` is the time of the last write; the entry expires `TIMELINE_ENTRY_DAYS` later.
     """
 
     pk = models.CompositePrimaryKey("reader_id", "post_id")
-    # no constraint: a chunk writes thousands of rows, and those of a deleted account expire
+    # no constraint, because a chunk writes thousands of rows; the rows of a deleted account expire
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,
@@ -256,10 +256,10 @@ class TimelineEntry(models.Model):
 class TimelineSpan(models.Model):
     """The range in which a reader's entries are complete: all open posts of the followees and the reader's own.
 
-    Both bounds are exclusive; `floor` is 0 when nothing older exists. Valid at `graph_revision` only, and until the
-    entries expire: those in it are never older than `filled_at`. `length` bounds its growth. `stamp` is that of the
-    rows in Cassandra; NULL: they are in PostgreSQL. `newest_follow` and `newest_virtual_follow` are the ids of the rows
-    of these at that revision.
+    Both bounds are exclusive; `floor` is 0 when nothing older exists. A span is valid only at `graph_revision`, and
+    until its entries expire; none of them is older than `filled_at`. `length` bounds its growth. `stamp` is the stamp
+    of the rows in Cassandra, or NULL if they are in PostgreSQL. `newest_follow` and `newest_virtual_follow` are the ids
+    of the newest follow and virtual follow at that revision.
     """
 
     reader = models.OneToOneField(

@@ -1,10 +1,10 @@
 """Which authors are pushed and which are pulled: the delivery policies in force, cached in every process.
 
-Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so it may go on too
-long or for too many authors, but never for too few: the set must contain every author with a post that home caches
-lack. So a switch announces, then acts (`fanout.switch`), and readers notice: the version of the set is a small key
-beside the home caches, read in the same moment and the same round trip. A process with a set of another version, or
-without the key, loads the set from PostgreSQL before it uses what it has read.
+Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids: merging too many
+authors, or for too long, does no harm, but the set must contain every author with a post that home caches lack. So a
+switch first announces itself and then acts (`fanout.switch`). Readers notice it by the version of the set: a small key
+beside the home caches, read at the same moment in the same round trip. A process that has another version, or does not
+find the key, loads the set from PostgreSQL before it uses what it has read.
 """
 
 import logging
@@ -53,7 +53,7 @@ class PoliciesInForce:
     pulled: frozenset[int] = frozenset()
 
     def is_current(self, version: bytes | None) -> bool:
-        """Whether this has the version that `VERSION_KEY` holds."""
+        """Whether these policies have the version that was read from `VERSION_KEY`."""
         return version is not None and version == str(self.version).encode()
 
 
@@ -79,7 +79,7 @@ def clear_cache() -> None:
 
 
 def load() -> PoliciesInForce:
-    """Load the policies from PostgreSQL, and announce their version unless a newer one is."""
+    """Load the policies from PostgreSQL, and announce their version unless a newer one was announced."""
     with connection.cursor() as sql:
         sql.execute(_LOAD)
         version, pulls_all, generation, pulled = sql.fetchone() or (0, False, 0, [])
@@ -109,8 +109,8 @@ def announce(version: int) -> None:
 def mode_for(author_id: int, visibility: str) -> Mode:
     """The mode for a post, read in the transaction that records its delivery.
 
-    The rows stay locked against a switch until that commits: a switch that has ended a pull can see every post of the
-    pull.
+    The rows stay locked against a switch until that transaction commits, so a switch that ends a pull sees every post
+    of the pull period.
     """
     if visibility not in OPEN:
         return Mode.ONLINE  # restricted posts go to inboxes under every policy

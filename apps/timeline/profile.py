@@ -1,7 +1,7 @@
 """The profile timeline: one author's posts as a viewer sees them.
 
-Open posts come from the author's last two weeks and outbox, the same for every viewer; restricted posts for this viewer
-come from PostgreSQL, if the author ever wrote any.
+Open posts are the same for every viewer: they come from the author's outbox, for visitors from the cached last two
+weeks first. Restricted posts for this viewer come from PostgreSQL, if the author ever wrote any.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Batches, Reader, fill_page
 from apps.timeline.pipeline.word_filters import apply_filters
 from apps.timeline.sources import merge, outbox, sql
-from apps.timeline.sources.candidates import Candidates, Found, stored
+from apps.timeline.sources.found import Candidates, Found, stored
 from feedcache.read_through import Batch, Future
 from feedcache.structures.id_vector import IdVector
 
@@ -52,9 +52,9 @@ _PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
 
 @dataclass(frozen=True, slots=True)
 class ProfileFilter:
-    """Which of an author's posts belong on a page."""
+    """Which of an author's posts belong on a page of the profile; `web.people.profile.TABS` has one for each tab."""
 
-    replies: bool = True  # to others; the author's own threads are always there
+    replies: bool = True  # to others; replies in the author's own threads are always there
     reposts: bool = True
     mentioned: bool = True  # posts for mentioned people
     only_pictures: bool = False
@@ -63,14 +63,14 @@ class ProfileFilter:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether only PostgreSQL can filter the posts: the caches distinguish nothing but replies."""
+        """Whether only PostgreSQL can filter the posts: in the caches, only replies are marked."""
         return self.only_pictures or not self.reposts or not self.mentioned
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileHead:
-    """Whose profile it is, what is between the viewer and them, the ids of their pinned posts, the last one first,
-    and the value of the expression that came along.
+    """The owner of a profile, the viewer's relationship to them, and the ids of their pinned posts, the last pinned
+    first. `badge` is the value of the page's own SQL expression.
     """
 
     owner: User
@@ -80,9 +80,9 @@ class ProfileHead:
 
 
 def profile_head(handle: str, viewer_id: int | None, *, badge: str = "NULL") -> ProfileHead:
-    """One query; two while other servers have posts, because an id that is named leads to its shard. NotFound.
+    """The head of a profile, in one query; in two while posts are on several servers. NotFound.
 
-    `badge`: an SQL expression of the page, about `%(viewer)s`.
+    `badge`: an SQL expression that the page wants evaluated in the same query; it may use `%(viewer)s`.
     """
     values = {"handle": handle.lower(), "viewer": viewer_id, "pinned": settings.PINNED_POSTS_MAX}
     statement = _HEAD_ALONE if shards.are_used() else _HEAD
@@ -137,7 +137,7 @@ def _pinned_ids(author: User) -> list[int]:
 
 
 def pinned_items(viewer: User | None, ids: Sequence[int]) -> list[FeedItem]:
-    """Those of the pinned posts that the viewer may see."""
+    """The pinned posts among these ids that the viewer may see."""
     items = hydrate(viewer.pk if viewer else None, ids).items if ids else []
     return apply_filters(viewer, FilterContext.ACCOUNT, items)
 

@@ -1,7 +1,7 @@
-"""Public timelines, newest first: the "message square" (source 003) of all public posts, and those with a tag.
+"""Public timelines, newest first: the "message square" (source 003) of all public posts, and the timelines of tags.
 
-The ids of the square come from a window in Redis; those of posts with pictures, and those of tags, from PostgreSQL, one
-bounded scan per tag.
+The ids of the square come from a window in Redis. Those of posts with pictures, and of posts with a tag, come from
+PostgreSQL, by one bounded scan per tag.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources import merge, square
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 
 MAX_NAMES = 4  # in each of `any_of`, `all_of` and `none_of`; the API ignores further ones
 
@@ -33,7 +33,7 @@ def public_timeline(
 
 
 def _is_public(item: FeedItem) -> bool:
-    """Checked again after the ids were read: hydration lets followers see posts that never belong here."""
+    """Whether a post belongs here. Hydration cannot decide it: followers may see posts that are not public."""
     return item.post.visibility == Visibility.PUBLIC and not item.is_repost
 
 

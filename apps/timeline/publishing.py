@@ -1,7 +1,7 @@
-"""The one entry to publish, edit, delete and repost.
+"""The only entry point to publish, edit, delete and repost.
 
-The rows, their counts and the event are one transaction (`apps.posts`). The cache updates here, after the commit, let
-authors see the change on their very next page; the event repeats them, so a process that dies in between loses nothing.
+The rows, their counts and the event are one transaction (`apps.posts`). The caches are updated here, after the commit,
+so that authors see the change on their next page. The event updates them again, in case the process dies in between.
 """
 
 from collections.abc import Sequence
@@ -49,9 +49,8 @@ def publish(
         counted=counted,
         more_writes=dispatch.own_timeline_writes,
     )
-    if (
-        published.content is None
-    ):  # who published it may have died before it came onto the author's page
+    # the process that published it may have died before it updated the author's pages
+    if published.content is None:
         write_together([dispatch.own_timeline_writes(published.post)])
     outbox.add(published)
     return published
@@ -74,21 +73,21 @@ def undo_repost(author: User, post_id: int) -> None:
 
 
 def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
-    """Edit a post of one's own; `changes` are those of `posts.actions.edit.edit_post`. Invalid, NotFound."""
+    """Edit one's own post; `changes` are the options of `posts.actions.edit.edit_post`. Invalid, NotFound."""
     changed = editing.edit_post(author, post_id, body=body, **changes)
     outbox.advance(changed)
     return changed.post
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
-    """Choose who may quote a post of one's own; existing quotes stay. NotFound."""
+    """Choose who may quote one's own post; existing quotes stay. NotFound."""
     changed = editing.set_quote_policy(author, post_id, policy)
     outbox.advance(changed)
     return changed.post
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post, as its author or as staff with the permission; returns it as it was. NotFound, NotAllowed."""
+    """Delete a post, as its author or as staff with the permission; returns the deleted post. NotFound, NotAllowed."""
     changed = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
     outbox.remove(changed)
     return changed.post
@@ -105,7 +104,7 @@ def publish_instead(
 ) -> Post | ScheduledPost:
     """Publish the corrected draft of a failed scheduled post, or schedule it again for `at`; deletes the failed one.
 
-    One transaction. NotFound, and the errors of `publish`.
+    Both happen in one transaction. NotFound, and the errors of `publish`.
     """
     keys: dict[str, Any] = {"idempotency_key": idempotency_key, "content_digest": content_digest}
     with transaction.atomic():
@@ -116,7 +115,7 @@ def publish_instead(
 
 
 def publish_due(*, limit: int) -> int:
-    """Publish scheduled posts that are due; the number claimed."""
+    """Publish scheduled posts that are due; returns how many were claimed."""
     return leases.run_due(ScheduledPost, _publish_scheduled, limit=limit)
 
 

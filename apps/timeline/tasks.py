@@ -1,4 +1,4 @@
-"""Celery's entry points to fan-out, and to the upkeep of timelines."""
+"""Celery tasks for fan-out and for the upkeep of timelines."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from apps.timeline.sources import replica, square
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
 SCHEDULED_LIMIT = 20
-SWEEP_SECONDS = 0.5  # of every second: a backlog must not hold a worker
+SWEEP_SECONDS = 0.5  # of every second, so that a backlog does not hold a worker
 
 
 @shared_task
@@ -47,7 +47,7 @@ def maintain_policies() -> None:
 
 @shared_task
 def measure_policies() -> None:
-    """Choose again for authors whose policy is `auto`."""
+    """Measure authors whose policy is `auto`, and choose their mode again."""
     auto_policy.measure_all()
 
 
@@ -66,13 +66,13 @@ def publish_due() -> None:
 
 @shared_task
 def maintain_replicas() -> None:
-    """Move their marks; a few batches per run."""
+    """Move the marks of the replicas; a few batches per run."""
     replica.maintain()
 
 
 @shared_task
 def purge_history() -> None:
-    """Delete what home pages of long ago were made of."""
+    """Delete the records of ended follows, mutes and blocks that are too old for `history.as_of`."""
     purge_past_relations()
     purge_past_follows()
 

@@ -1,4 +1,4 @@
-"""A post with its ancestors and descendants, which replies hide behind "Show 4 more replies", and who reacted to it."""
+"""A post with its ancestors and descendants, the folding of replies ("Show 4 more replies"), and who reacted to it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,17 +29,19 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.pipeline.rulebook import NOT_MUTED, passed
 from apps.timeline.pipeline.word_filters import mark, without_filtered
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
-MAX_ANCESTORS = 60  # of a page
-MAX_CONTEXT_ANCESTORS = 240  # of an answer of the API, whose readers have no page above
+MAX_ANCESTORS = 60  # on a page
+MAX_CONTEXT_ANCESTORS = 240  # in a response of the API, which has no link to the page above
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
-MAX_OPEN_LEVEL = 2  # a reply, and the replies to it, are open; deeper ones are folded
+MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
-CLOCK_SLACK_SECONDS = 900  # more than a clock is ever set back; costs only in threads of thousands
+CLOCK_SLACK_SECONDS = (
+    900  # no clock is ever set back by more; it costs time only in threads of thousands
+)
 
-# What is above a post, with its distance, and what may be below it: the shards of all authors are asked for that.
+# The ancestors of a post, with their distance, and its possible descendants, which may be on every author's shard.
 _THREAD = """
 WITH RECURSIVE above (id, reply_to_id, depth) AS (
     SELECT id, reply_to_id, 0 FROM posts_post WHERE id = %(post)s
@@ -144,7 +146,7 @@ def thread(
 
 
 def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
-    """A thread without hidden posts; its focus is marked, and never hidden."""
+    """A thread without the posts that filters hide; the post in focus is marked, but never hidden."""
     filters = active_filters_of(viewer)
     if not filters:
         return thread
@@ -163,9 +165,9 @@ def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
 
 
 def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int | None]]:
-    """The nearest ancestors of a post, from the top down; and what the posts of its thread answer.
+    """The nearest ancestors of a post, from the top down, and the parent of each possible descendant. One query.
 
-    The latter of the `MAX_THREAD` oldest posts that may descend from it. One query.
+    Possible descendants are the `MAX_THREAD` oldest posts of the thread that are newer than the post.
     """
     # inside one second ids are not in order, and the clocks of two machines differ a little
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
@@ -206,8 +208,8 @@ def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]
 class ReplyRow:
     """A reply on the page of its thread.
 
-    `in_thread`: it replies to the post above it or to the post of the page, so the card need not name whom; `joined`: a
-    line leads to the next row; `folded`: the number of hidden replies below it.
+    `in_thread`: it replies to the post above it or to the post of the page, so the card need not name its parent's
+    author; `joined`: a line leads to the next row; `folded`: the number of hidden replies below it.
     """
 
     item: FeedItem
@@ -219,7 +221,7 @@ class ReplyRow:
 def fold_replies(focus: FeedItem, replies: Sequence[FeedItem]) -> list[ReplyRow]:
     """The rows below a post, given its replies in reading order: two levels, and the author's own thread in full.
 
-    A single reply is not folded: the link in its place would take as much room.
+    A single reply is not folded, because the link in its place would take as much room.
     """
     folds = _folds(focus, replies)
     hidden = {item.id for below in folds.values() if len(below) > 1 for item in below}
@@ -255,14 +257,14 @@ def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedI
 
 
 def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """Who likes a post, or the source of a repost, the last first. The cursor is the like's id. NotFound."""
+    """Who likes a post (of a repost: its source), the last first. The cursor is the id of a like. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
     return page.with_items(_people(viewer_id, [like.user_id for like in page.items]))
 
 
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """Who reposted a post, the last first; the cursor is the repost's id. NotFound."""
+    """Who reposted a post, the last first. The cursor is the id of a repost. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
@@ -291,7 +293,7 @@ def quotes_timeline(viewer: User | None, post_id: int, cursor: Cursor) -> Page[F
 
 
 def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:
-    """The users in that order, without suspended accounts, mutes, and blocks in either direction."""
+    """The users in the given order, without suspended and muted accounts, and without blocks in either direction."""
     hidden = set[int]()
     if viewer_id is not None:
         related = exact_relations(viewer_id, user_ids)

@@ -18,9 +18,9 @@ from feedcache.connections import has_open_breaker
 def site(request: HttpRequest) -> dict[str, Any]:
     """The site, the viewer, the theme, and the state of this page.
 
-    `is_partial`: parts are missing; `behind`: deliveries to it are late by so many seconds;
-    `is_slow`: a cache server is down; `return_url`: where the
-    page's forms lead back to; `me`: how the viewer looks, for fragments.
+    `is_partial`: parts are missing; `behind`: by how many seconds deliveries to the page are late; `is_slow`: a cache
+    server is down; `return_url`: the address to which the page's forms return; `me`: the viewer's appearance, for
+    fragments.
     """
     viewer = viewer_of(request)
     return {
@@ -33,7 +33,6 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "behind": behind(),
         "is_slow": has_open_breaker(),
         "here": "",  # the entry of the navigation
-        "hide_compose_button": False,
         "return_url": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "theme": viewer.theme if viewer else _theme_of(request),
     }

@@ -10,10 +10,10 @@ from apps.pagination import Page
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.stats import stage
 
-# What few feeds set. To look in vain for a name costs a template several exceptions.
+# Values that only few feeds set. A name that a template does not find would cost several exceptions.
 DEFAULTS = {
-    "by_hand": False,  # further posts are a page of their own
-    "has_place": False,  # where the reader left off is marked
+    "by_hand": False,  # the link to further posts opens another page
+    "has_place": False,  # the place where the reader left off is marked
     "line_at_end": False,
     "oob": False,
     "pinned": (),

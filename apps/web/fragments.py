@@ -1,7 +1,7 @@
 """Parts of pages that are equal for many readers, from a fragment cache in this process.
 
-The cache key of a fragment is exactly the values that its template can see, so it is right for every reader.
-Tokens of forms and other values of one request are rendered outside.
+The cache key of a fragment consists of exactly the values that its template can see, so it is right for every reader.
+Tokens of forms and other values of a single request are rendered outside of fragments.
 """
 
 from collections.abc import Callable, Hashable
@@ -24,7 +24,7 @@ def render_fragment(template: str, **context: Hashable) -> SafeString:
     render: Callable[..., SafeString] = _render_own_cached if "me" in context else _render_cached
     if settings.DEBUG:  # a template may have changed
         render = _render
-    # a safe string equals the same text that has to be escaped
+    # a safe string is equal to the same text that still has to be escaped
     kinds = tuple(map(type, context.values()))
     return render(template, tuple(context.items()), get_language(), kinds)
 

@@ -1,4 +1,4 @@
-"""The empty composer of the home page: its fields are rendered once for all authors of the same settings."""
+"""The empty composer of the home page. Its fields are rendered once for all authors with the same settings."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ MAX_COMPOSERS = 256  # of 6 KB
 
 
 class HomeComposer(NamedTuple):
-    """Everything that the fields of the empty composer of the home page depend on: equal for most authors."""
+    """Everything that the fields of the empty composer depend on. It is equal for most authors."""
 
     language: str | None
     visibility: str
@@ -31,7 +31,7 @@ class HomeComposer(NamedTuple):
 
     @classmethod
     def of(cls, author: User) -> "HomeComposer":
-        """One query, for authors who have circles."""
+        """What the composer of an author depends on: one query for authors who have circles, none for others."""
         return cls(
             get_language(),
             author.post_visibility,
@@ -64,5 +64,5 @@ _render_cached = lru_cache(maxsize=MAX_COMPOSERS)(_render)
 
 
 def home_composer_context(author: User) -> dict[str, Any]:
-    """For the empty composer of the home page, whose fields are rendered already."""
+    """The context of the empty composer, with its rendered fields."""
     return {"fields": HomeComposer.of(author).html, "idempotency_key": str(uuid4())}

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from django.urls import reverse
+
 from apps.accounts.models import User
 from apps.events.hooks import Hook
 
@@ -13,23 +15,32 @@ if TYPE_CHECKING:
 class Tab(NamedTuple):
     """A tab beside the timelines, or a line of the menu at their end.
 
-    `key`: what the page of the tab says that it is; `place` orders the tabs.
+    `key`: the value of `tab` in the context of the tab's page; `place`: the order of the tabs.
     """
 
     place: int
     key: str | int
     url: "StrOrPromise"
     name: "StrOrPromise"
-    is_written_by_people: bool = False  # its direction is that of its text
+    is_written_by_people: bool = False  # if so, its direction follows from its text
     is_in_menu: bool = False
 
 
 class SettingsTab(NamedTuple):
-    """An entry of the settings' menu below the tab `after`. The URL of its page is named `settings_` and the `key`."""
+    """An entry of the list of settings, behind the one with the key `after` and in its group.
+
+    The URL of its page is named `settings_` and the `key`; `about` says in one line what is there.
+    """
 
     key: str
     name: "StrOrPromise"
-    after: str
+    after: str = ""
+    icon: str = "settings"
+    about: "StrOrPromise" = ""
+
+    @property
+    def url(self) -> str:
+        return reverse(f"settings_{self.key}")
 
 
 class Insert(NamedTuple):
@@ -41,7 +52,7 @@ class Insert(NamedTuple):
 
 
 class OtherForm(NamedTuple):
-    """A form of pages of public posts for other programs, at the address of the page with a suffix."""
+    """A format for other programs of the pages of public posts, at the address of the page with a suffix."""
 
     name: str
     suffix: str
@@ -49,7 +60,7 @@ class OtherForm(NamedTuple):
 
 
 class DrawnPicture(NamedTuple):
-    """What other sites show of a public post without a picture, at the address of the post with a suffix."""
+    """A picture that other sites show for a public post without one, at the address of the post with a suffix."""
 
     suffix: str
     width: int
@@ -57,8 +68,8 @@ class DrawnPicture(NamedTuple):
 
 
 PAGES = Hook[str]()  # the names of modules with `urlpatterns`: only web servers load them
-TABS = Hook[Tab]()  # of everybody
-OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # of one viewer: asked with every page
+TABS = Hook[Tab]()  # for everybody
+OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # for one viewer; called for every page
 SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places that pages name by `inserts`
 OTHER_FORMS = Hook[OtherForm]()

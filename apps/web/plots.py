@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-WIDTH, HEIGHT = 300, 80  # of the plot, in its own units
+WIDTH, HEIGHT = 300, 80  # of the plot, in SVG units
 
 
 def bars(values: Sequence[float]) -> list[tuple[float, float, float, float]]:

@@ -1,7 +1,7 @@
 """The card of a post as HTML, from a fragment cache in this process.
 
-`PostCard` is both the cache key and the whole context of the card's template, so a card rendered for another viewer is
-served only where it would be the same. Cards of restricted posts are never cached.
+`PostCard` is both the cache key and the whole context of the card's template. So a card that was rendered for another
+viewer is used only if it would be the same. Cards of restricted posts are never cached.
 """
 
 from datetime import datetime
@@ -25,9 +25,9 @@ from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
-# Those with the titles of somebody's filters are apart, where they push out no card of everybody's.
+# Cards with the titles of somebody's filters have a cache of their own, so that they do not evict shared ones.
 MAX_FILTERED_CARDS = 512
-LAZY_FROM = 3  # from this place in a feed on, pictures are loaded lazily
+LAZY_FROM = 3  # pictures are loaded lazily from this place in a feed on
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 POLL = "timeline/_poll.html"
 
@@ -38,7 +38,7 @@ def circle_label(name: str) -> str:
 
 
 class Appearance(NamedTuple):
-    """What cards show of an account."""
+    """The parts of an account that cards show."""
 
     handle: str
     name: str
@@ -92,7 +92,7 @@ class CardItem(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """What cards depend on of their viewer, and when. The token is for the forms of polls."""
+    """The viewer and the time, as far as cards depend on them. The token is for the forms of polls."""
 
     language: str | None
     now: datetime
@@ -128,12 +128,12 @@ class PostCard(NamedTuple):
 
     @property
     def is_cached(self) -> bool:
-        """All posts are open, and no form has a token."""
+        """Whether the card is cached: all its posts are open, and it has no form with a token."""
         return self.is_open and not (self.is_ballot or self.below or settings.DEBUG)
 
     @property
     def html(self) -> SafeString:
-        """Without its <article> element, which depends on the position in the feed."""
+        """The card without its <article> element, which depends on the position in the feed."""
         if not self.is_cached:
             return _render(self)
         return _render_filtered(self) if self.item.warnings else _render_cached(self)
@@ -182,7 +182,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
     return CardItem(
         post=item.post,
         author=Appearance.of(item.author),
-        # what no card shows makes no other card
+        # drops differences that no card shows
         counts=item.counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,

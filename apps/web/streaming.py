@@ -20,5 +20,5 @@ def stream_ticket(request: SiteRequest) -> HttpResponseBase:
     if viewer is None or token is None:
         return HttpResponse(status=204)
     address = f"{settings.STREAMING_URL}{ROOT}/user?access_token={token}"
-    # pages listen only while they are looked at: what was read elsewhere meanwhile comes with the ticket
+    # pages listen only while they are visible; the ticket tells them how far home was read elsewhere meanwhile
     return JsonResponse({"address": address, "home_read_id": str(home_read_id(viewer) or "")})

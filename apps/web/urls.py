@@ -30,6 +30,7 @@ from apps.web.timelines import (
     lists,
     public,
     search,
+    suggest,
     tags,
 )
 from feedcache.ids import from_base36, parse_id, to_base36
@@ -66,7 +67,7 @@ urlpatterns: list[URLPattern] = [
     # the busiest first: Django tries them in order
     path("", home.front, name="front"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    # before addresses that end in a name, which may have a dot: @alice.atom is a feed
+    # before addresses that end in a name, because names may have a dot: @alice.atom is a feed
     *urlpatterns_of(PAGES),
     # documents for programs
     path("oembed", oembed.oembed, name="oembed"),
@@ -163,6 +164,7 @@ urlpatterns: list[URLPattern] = [
     ),
     path("settings/email", email.pending, name="email_pending"),
     path("email/confirm/<str:token>", email.confirm, name="email_confirm"),
+    path("settings", settings.index, name="settings"),
     path("settings/profile", settings.profile, name="settings_profile"),
     path("settings/account", settings.account, name="settings_account"),
     path("settings/security", second_factor.security, name="settings_security"),
@@ -293,6 +295,8 @@ urlpatterns: list[URLPattern] = [
     path("settings/filters/<int:filter_id>/delete", filters.delete, name="filter_delete"),
     # search
     path("search", search.search, name="search"),
+    path("suggest", suggest.suggest, name="suggest"),
+    path("emoji", suggest.emoji, name="emoji"),
     path("explore", search.explore, {"tab": "posts"}, name="explore"),
     path("explore/tags", search.explore, {"tab": "tags"}, name="explore_tags"),
     path("explore/people", search.explore, {"tab": "people"}, name="explore_people"),
@@ -324,6 +328,6 @@ urlpatterns: list[URLPattern] = [
     path("settings/import/<int:import_id>", moving.report, name="import_report"),
     path("settings/import/<int:import_id>/undo", moving.undo, name="import_undo"),
     path("settings/import/<int:import_id>/report.csv", moving.report_file, name="import_file"),
-    path("settings/delete", personal_data.delete, name="delete_account"),
+    path("settings/delete", personal_data.delete, name="settings_delete"),
     path("account-deleted", personal_data.deleted, name="account_deleted"),
 ]

@@ -1,4 +1,4 @@
-"""Values read through Memcached (`cache`), several classes of data in one round trip (`batch`), bytes (`envelope`)."""
+"""Values read through Memcached (`cache`), many kinds in one round trip (`batch`), and their bytes (`envelope`)."""
 
 from feedcache.read_through.batch import (
     Batch,

@@ -1,7 +1,7 @@
 """Several classes of data in one round trip.
 
-Everything is sent before the first answer is read. So a page waits for the slowest of its servers instead of for one
-after the other (source 000: concurrent fetch and assembly), and needs no threads for it.
+Everything is sent before the first answer is read. So a page waits only for the slowest of its servers (source 000:
+concurrent fetch and assembly), and needs no threads for it.
 
 **Revision check.** A write is acknowledged when every node has it, or when Redis knows that a node missed it. Other
 processes learn of the latter within a second: too late for a reader who must not see a post that was just deleted. So
@@ -47,8 +47,8 @@ class _QueuedRead:
 class QueuedCommands:
     """Queued commands of one class of data in Redis.
 
-    `Batch.execute` sets the answers, errors of refused commands among them, or the error of the server. `has_failed`:
-    no answer, or an error among them.
+    `Batch.execute` sets the answers (refused commands have an error as answer), or the error of the server.
+    `has_failed`: there is no answer, or one of the answers is an error.
     """
 
     commands: Sequence[Command]
@@ -70,7 +70,7 @@ class Batch:
     def __init__(self) -> None:
         self.cache: TieredCache = tiers()
         self.read: Read | None = None
-        self.is_current = False  # as `execute` has checked
+        self.is_current = False  # until `execute` has checked it
         self._reads: list[_QueuedRead] = []
         self._servers: dict[str, tuple[Redis, list[QueuedCommands]]] = {}
         self._pending: list[tuple[PendingCommands, list[QueuedCommands]]] = []
@@ -95,9 +95,9 @@ class Batch:
     def get_checked(
         self, kind: ReadThrough[K, V], key: K, load: Callable[[list[K]], dict[K, V]]
     ) -> V | None:
-        """The value of a key if the revision check of the same round trip allows reading it, loading it when missing.
+        """The value of a key, loaded if missing, provided that the revision check of the same round trip allows it.
 
-        None when it does not exist, and without Memcached or Redis. Executes the batch, with what it holds already.
+        None when it does not exist, and without Memcached or Redis. Executes the batch and everything queued in it.
         """
         found = self.get_many(kind, [key], lambda keys: load(keys) if self.is_current else {})
         self.execute(check_revisions=True)
@@ -106,7 +106,7 @@ class Batch:
     def commands(
         self, client: Redis, commands: Sequence[Command], *, stages: Sequence[str] = ()
     ) -> QueuedCommands:
-        """Queue commands for a Redis; of refused commands the errors are among the answers."""
+        """Queue commands for a Redis. A refused command has an error as its answer."""
         queued = QueuedCommands(commands, stages)
         self._servers.setdefault(server_of(client), (client, []))[1].append(queued)
         return queued
@@ -115,7 +115,8 @@ class Batch:
         """Send everything, wait for all answers, and load values that Memcached did not have.
 
         `check_revisions`: afterwards `is_current` says whether Memcached is current, including the values of this
-        batch: False where no Memcached is configured, or Redis does not answer. A node that is away has nothing stale.
+        batch. It is False if no Memcached is configured, or if Redis does not answer. A node that is away cannot have
+        stale values.
         """
         self._send(check_revisions=check_revisions)
         self._collect()
@@ -176,7 +177,7 @@ class Batch:
         )
 
 
-# Queues writes to a batch; its result looks at their answers after `execute`, and handles errors.
+# Queues writes in a batch; returns a function to call after `execute`, which checks their answers and handles errors.
 QueueWrites = Callable[[Batch], Callable[[], None]]
 
 
@@ -191,7 +192,7 @@ def write_together(writes: Iterable[QueueWrites]) -> None:
 
 @lru_cache(maxsize=4)
 def _version_of(text: bytes | None) -> int:
-    """The version of a published topology; that of the settings when none is published; -1 for garbage."""
+    """The version of a published topology; of the settings' topology if none is published; -1 for garbage."""
     try:
         return int(json.loads(text)["version"]) if text else configured_topology().version
     except (ValueError, KeyError, TypeError):

@@ -17,20 +17,20 @@ V = TypeVar("V")
 
 TTL_JITTER = 0.1  # entries written together do not expire together
 NEGATIVE_TTL_SECONDS = 5
-RENEW_TRIES = 2  # with more concurrent writers than that the value is deleted
+RENEW_TRIES = 2  # after which a value with concurrent writers is deleted
 
 
 @dataclass(frozen=True)
 class ReadThrough(Generic[K, V]):
     """One kind of value cached in Memcached.
 
-    `version` is that of the byte form: raise it when the codec changes, never flush. `key_of` must return ASCII without
-    blanks, made of typed ids only; a key that contains its value's version can never be stale.
+    `version` is the version of the byte form: raise it when the codec changes, instead of flushing. `key_of` must
+    return ASCII without blanks, made of typed ids only; a key that contains its value's version can never be stale.
 
-    `family` is the class of data of the topology: staff flush a whole class by its epoch. Missing values are cached as
-    such for `negative_ttl_seconds` (0: not at all); any stored value replaces that entry. `single_flight`: of many
-    callers that miss a key at once, one loads (see `single_flight`). `decode_many` is a faster `decode` of many
-    values; None for each value that `decode` would refuse.
+    `family` is the class of data in the topology: staff flush a whole class by its epoch. Missing values are cached as
+    such for `negative_ttl_seconds` (0: not at all); any stored value replaces that entry. `single_flight`: when many
+    callers miss a key at once, one of them loads it (see `single_flight`). `decode_many` decodes many values faster
+    than `decode`; None for each value that `decode` would refuse.
     """
 
     name: str
@@ -53,9 +53,9 @@ class ReadThrough(Generic[K, V]):
     ) -> dict[K, V]:
         """The values of all keys that exist. At most 1,000 keys.
 
-        `load` receives the missing keys; of those that another caller is loading, the ones it did not load in time:
-        then it is called more than once. A cached value that `accept` refuses, because its revision is outdated, is a
-        miss.
+        `load` receives the missing keys. Keys that another caller is loading are left to that caller; those it does not
+        load in time are passed to `load` in a second call. A cached value that `accept` refuses, because its revision
+        is outdated, is a miss.
         """
         cache = tiers()
         names = self.names(keys, cache)
@@ -64,13 +64,13 @@ class ReadThrough(Generic[K, V]):
         return ReadThroughCall(self, cache, cache.read(names), names, load, accept).run()
 
     def set_many(self, values: dict[K, V]) -> bool:
-        """Store committed values; whether all are in Main or Backup."""
+        """Store committed values; returns whether all are in Main or Backup."""
         cache = tiers()
         named = {name: self.encode(values[key]) for name, key in self.names(values, cache).items()}
         return cache.set_many(named, ttl_seconds=self.jittered_ttl())
 
     def delete_many(self, keys: Collection[K]) -> bool:
-        """Delete values after a committed change; nothing older will be read."""
+        """Delete values after a committed change, so that nothing older is read."""
         cache = tiers()
         return cache.delete_many(self.names(keys, cache))
 
@@ -85,9 +85,9 @@ class ReadThrough(Generic[K, V]):
         return values
 
     def prepare(self, key: K) -> Callable[[V], None]:
-        """In the transaction of a new value: a callback for after the commit.
+        """Call this in the transaction of a new value; call the function that it returns after the commit.
 
-        It stores the value, unless another change came first.
+        That function stores the value, unless another change came first.
         """
         cache = tiers()
         name = self._name(key, cache)
@@ -102,8 +102,8 @@ class ReadThrough(Generic[K, V]):
     def renew(self, key: K, value: V, *, is_older: Callable[[V], bool]) -> bool:
         """After a commit: replace an older cached value by this one, however many writers there are.
 
-        When that fails, nothing older is left to be read, and the next reader loads. Whether all processes will read
-        this value or a newer one.
+        If that fails, the value is deleted, and the next reader loads it. Returns whether all processes will read this
+        value or a newer one.
         """
         cache, data = tiers(), self.encode(value)
 
@@ -117,7 +117,7 @@ class ReadThrough(Generic[K, V]):
         return cache.announce_missed()
 
     def forget(self, keys: Collection[K]) -> bool:
-        """After a commit: delete at most 1,000 values; whether all processes will miss them."""
+        """After a commit: delete at most 1,000 values; returns whether all processes will miss them."""
         self.delete_many(keys)
         return tiers().announce_missed()
 
@@ -142,7 +142,7 @@ def name_of_pair(pair: tuple[object, object]) -> str:
 def append_to_each(kinds: Sequence[ReadThrough[K, Any]], key: K, data: bytes) -> None:
     """Append bytes to the cached values of a key in several kinds, without waiting.
 
-    For values that tell whether something was appended that they have already, or something before it was lost.
+    It is for values that notice repeated and lost appends, such as `id_vector`.
     """
     cache = tiers()
     cache.append_many({name: data for kind in kinds for name in kind.names([key], cache)})
@@ -160,7 +160,7 @@ class ReadThroughCall(Generic[K, V]):
     accept: Callable[[K, V], bool] | None
 
     def run(self, *, refill: bool = True) -> dict[K, V]:
-        """The values of all keys. `refill`: also store them in the layers above; once per read, by its last call."""
+        """The values of all keys. `refill`: also copy items to the layers above; the last call of a read does it."""
         self.values: dict[K, V] = {}
         names = self.read.names.items()
         self.keys = {raw: self.names[name] for raw, name in names if name in self.names}
@@ -181,7 +181,7 @@ class ReadThroughCall(Generic[K, V]):
         return self.values
 
     def _accept_all(self) -> list[bytes]:
-        """Decode what was read, looking further down for unusable items; the keys that are missing."""
+        """Decode what was read, and look for unusable items in lower layers; returns the missing keys."""
         missing: list[bytes] = []
         pending: Collection[bytes] = self.keys
         while pending:
@@ -192,7 +192,7 @@ class ReadThroughCall(Generic[K, V]):
         return missing
 
     def _decode_many(self, raws: list[bytes]) -> list[bytes]:
-        """Decode the items of keys; the keys whose items are unusable."""
+        """Decode the items of keys; returns the keys with unusable items."""
         decode_many, items = self.kind.decode_many, self.read.items
         if decode_many is None:
             return [raw for raw in raws if not self._accept_item(raw)]
@@ -204,7 +204,7 @@ class ReadThroughCall(Generic[K, V]):
         ]
 
     def _is_absent(self, raw: bytes) -> bool:
-        """Whether the item of a key is a negative entry; notes that."""
+        """Whether the item of a key is a negative entry; if so, notes it."""
         if not self.read.items[raw].flags & ABSENT:
             return False
         self.absent.add(raw)
@@ -238,7 +238,7 @@ class ReadThroughCall(Generic[K, V]):
         return True
 
     def _load(self, missing: list[bytes]) -> Items:
-        """Load the missing keys; the items to store."""
+        """Load the missing keys; returns the items to store."""
         loaded = self.load([self.keys[raw] for raw in missing])
         self.values |= loaded
         ttl_seconds, items = self.kind.jittered_ttl(), {}

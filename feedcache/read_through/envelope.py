@@ -2,8 +2,8 @@
 
     | 1 byte: form (0 plain, 1 zstd) | 4 bytes: CRC-32 of form and rest | the rest |
 
-Damage of any kind is a ValueError, so a miss. The size is read before anything is decompressed: a value that would
-grow beyond its reader's limit is a miss too. Why from `COMPRESS_FROM` bytes on: docs/decisions/0011.
+Damage of any kind is a ValueError, and so a miss. The size is read before anything is decompressed: a value that would
+grow beyond its reader's limit is a miss, too. docs/decisions/0011 gives the reason for `COMPRESS_FROM`.
 """
 
 import struct
@@ -22,7 +22,7 @@ _PLAIN, _ZSTD = 0, 1
 
 
 class _Contexts(threading.local):
-    """A zstd context belongs to one thread."""
+    """The zstd contexts of a thread, which threads cannot share."""
 
     def __init__(self) -> None:
         parameters = zstandard.ZstdCompressionParameters(
@@ -46,7 +46,7 @@ def pack(value: bytes) -> bytes:
 
 
 def unpack(data: bytes, *, max_bytes: int) -> bytes:
-    """ValueError when the envelope is damaged, of an unknown form, or the value larger than `max_bytes`."""
+    """The value; ValueError if the envelope is damaged or of an unknown form, or the value exceeds `max_bytes`."""
     if len(data) < _HEADER.size:
         raise ValueError("no envelope")
     form, checksum = _HEADER.unpack_from(data)
@@ -61,7 +61,7 @@ def unpack(data: bytes, *, max_bytes: int) -> bytes:
 
 
 def pack_ids(ids: Iterable[int]) -> bytes:
-    """A list of ids, eight bytes each."""
+    """Ids as bytes, eight bytes each."""
     numbers = list(ids)
     return pack(struct.pack(f"<{len(numbers)}Q", *numbers))
 

@@ -1,1 +1,1 @@
-"""What the cache servers need beside reads and writes: news of the topology, health, slots, flushes, broadcasts."""
+"""Everything about the cache servers beside reads and writes: topology, health, slots, flushes, broadcasts."""

@@ -1,4 +1,4 @@
-"""Messages to all processes that are listening now, over Redis pub/sub. A process that is not listening misses them."""
+"""Messages to all processes that listen at that moment, over Redis pub/sub. Others miss them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,20 +13,20 @@ from feedcache.connections import (
 )
 
 PING_SECONDS = 2.0
-SILENCE_SECONDS = 3 * PING_SECONDS  # without even an answer to a ping: the connection is dead
+SILENCE_SECONDS = 3 * PING_SECONDS  # a connection without even an answer to a ping is dead
 
 
 def publish(message: bytes) -> None:
-    """Raises RedisError."""
+    """Send a message. Raises RedisError."""
     for client in written("broadcasts"):
         client.publish(_channel(), message)
 
 
 async def subscribe() -> AsyncIterator[bytes | None]:
-    """Every message from now on; the first value is None and means that the subscription has begun.
+    """Yield every message from now on. The first value is None: the subscription has begun.
 
-    Raises RedisError or OSError when the connection is lost, or the broadcasts have moved: messages may have been
-    missed, subscribe again.
+    Raises RedisError or OSError when the connection is lost or the broadcasts have moved. Messages may have been missed
+    then; subscribe again.
     """
     clock = asyncio.get_running_loop().time
     client, url = async_broadcasts(), tenant_of("broadcasts").url

@@ -1,7 +1,7 @@
-"""Delete all keys that Redis holds of one class of data; they are rebuilt from PostgreSQL when next read.
+"""Delete all keys of one class of data in Redis; they are rebuilt from PostgreSQL when they are next read.
 
-Memcached needs no such thing: its keys contain the epoch of their class. Keys are scanned a thousand at a time and
-freed in the background, so that no client waits. Counted reads that were not yet written to PostgreSQL are lost.
+Memcached does not need this, because its keys contain the epoch of their class. Keys are scanned a thousand at a time
+and freed in the background, so that no client waits. Counts of reads that are not yet in PostgreSQL are lost.
 """
 
 from itertools import islice
@@ -11,7 +11,7 @@ from feedcache.connections import Redis, client_at, written
 
 BATCH_SIZE = 1000
 
-# Every prefix that an app or a structure gives its keys in Redis, by class, after the servers that have them.
+# For each class of data: its servers, and every prefix that an app or a structure gives to its keys there.
 PATTERNS: dict[str, list[tuple[str, str]]] = {
     "content": [("timelines", "week:*")],
     "outbox": [],
@@ -20,15 +20,15 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     "existence": [("existence", "phantom:*")],
     "counters": [("counters", "c{*}:*")],
 }
-# What would be wrong if it were read again after its class had moved away and come back: nobody brought it up to date.
+# Keys that would be outdated if their class moved to another server and came back.
 OUTDATED = {"timelines": ["home:*", "inbox:*", "square:*", "policies:*"]}
 
-# What else would be wrong after the database went back: marks of deleted posts, prepared scores.
+# Other keys that would be wrong after the database was restored to an earlier state: tombstones, prepared scores.
 DERIVED = [("timelines", "gone:*"), ("timelines", "rt:*")]
 
 
 def delete_everything() -> int:
-    """Delete all keys that were derived from PostgreSQL; how many. RedisError may leave some; again is safe."""
+    """Delete all keys that were derived from PostgreSQL; returns how many. May be repeated after a RedisError."""
     patterns = {pattern for patterns in PATTERNS.values() for pattern in patterns} | set(DERIVED)
     patterns |= {(role, pattern) for role, found in OUTDATED.items() for pattern in found}
     return sum(
@@ -37,14 +37,14 @@ def delete_everything() -> int:
 
 
 def delete_keys(name: str) -> int:
-    """Delete the keys of a class; how many. RedisError may leave some of them; deleting again is safe."""
+    """Delete the keys of a class; returns how many. May be repeated after a RedisError, which may leave some."""
     return sum(
         _delete(client, pattern) for role, pattern in PATTERNS[name] for client in written(role)
     )
 
 
 def outdated_keys(name: str, url: str) -> int:
-    """How many keys a server has that a class of data which moves there would take for its own. RedisError."""
+    """The number of keys on a server that a class of data, if it moved there, would take for its own. RedisError."""
     client: Any = client_at(name, url)
     return sum(
         1
@@ -54,7 +54,7 @@ def outdated_keys(name: str, url: str) -> int:
 
 
 def delete_outdated(name: str, url: str) -> int:
-    """Delete these keys where a class of data was; how many. RedisError."""
+    """Delete these keys on a server that a class of data has left; returns how many. RedisError."""
     client: Redis = client_at(name, url)
     return sum(_delete(client, pattern) for pattern in OUTDATED.get(name, ()))
 

@@ -27,18 +27,18 @@ from feedcache.connections import (
 from feedcache.redis_clients import cluster_of, execute, is_cluster
 
 PROBE_TTL_SECONDS = 10
-MAX_PARALLEL = 16  # nodes: a page waits for the slowest instead of for their sum
+MAX_PARALLEL = 16  # nodes asked at once, so that a page waits only for the slowest
 
 # Expensive to rebuild: their servers must refuse writes instead of evicting keys.
 PERSISTENT_CLASSES = ("counters", "existence")
-# A read of a missing key means that PostgreSQL is asked. Of timelines it mostly means that a post was not deleted.
+# Classes for which a missing key means a query. For timelines, it mostly means that a post has no tombstone.
 REPLICA = "graph replica"
 READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
 
 
 @dataclass(frozen=True, slots=True)
 class MemcachedStatus:
-    """Whether set, get and delete worked, and the node's own figures. `error` is "" when they did."""
+    """Whether set, get and delete worked (`error` is "" if they did), and the node's own figures."""
 
     error: str
     milliseconds: float = 0.0
@@ -56,7 +56,7 @@ class MemcachedStatus:
 
     @property
     def hit_rate(self) -> float | None:
-        """Since the node started; None without reads."""
+        """The hit rate since the node started; None without reads."""
         return share(self.hits, self.misses)
 
 
@@ -64,7 +64,7 @@ class MemcachedStatus:
 class RedisStatus:
     """A Redis server, or a node of a cluster: the classes of data on it, and its own figures.
 
-    `error` is "" when set, get and delete worked; of a replica or a node of a cluster, when it answered.
+    `error` is "" when set, get and delete worked; for a replica or a node of a cluster, when it answered.
     """
 
     address: str
@@ -86,14 +86,14 @@ class RedisStatus:
 
     @property
     def hit_rate(self) -> float | None:
-        """Since the server started; None without reads, and where a key that is missing is an answer."""
+        """The hit rate since the server started; None without reads, and if a missing key is a valid answer."""
         if set(self.classes) <= set(READ_THROUGH_CLASSES):
             return share(self.hits, self.misses)
         return None
 
     @property
     def memory_share(self) -> float | None:
-        """Of its limit; None without one."""
+        """The share of its memory limit that is used; None without a limit."""
         return self.bytes_used / self.max_bytes if self.max_bytes else None
 
     @property
@@ -104,12 +104,12 @@ class RedisStatus:
 
 
 def share(hits: int, misses: int) -> float | None:
-    """Hits of all reads; None without reads."""
+    """Hits as a share of all reads; None without reads."""
     return hits / (hits + misses) if hits + misses else None
 
 
 def probe(url: str) -> str:
-    """Set, read and delete a value on a node; the error, or ""."""
+    """Set, read and delete a value on a node; returns the error, or ""."""
     key, value = f"probe:{secrets.token_hex(8)}", secrets.token_bytes(16)
     try:
         with memcached_at(url) as node:
@@ -117,7 +117,7 @@ def probe(url: str) -> str:
                 return "set was refused"
             if node.get(key) != value:
                 return "get did not return what was set"
-            if not node.delete(key):  # a get instead would count as a miss of the site
+            if not node.delete(key):  # a get would count as a miss of the site
                 return "delete had no effect"
     except MEMCACHED_ERRORS as error:
         return _message(error)
@@ -148,7 +148,7 @@ def memcached_status(url: str) -> MemcachedStatus:
 
 
 def memcached_statuses(urls: Iterable[str]) -> dict[str, MemcachedStatus]:
-    """Of many nodes at once, by address."""
+    """The statuses of many nodes, by address; all are asked at once."""
     addresses = list(dict.fromkeys(urls))
     if not addresses:
         return {}
@@ -168,7 +168,7 @@ SERVERS: dict[str, Callable[[], Redis]] = {
 
 
 def redis_statuses() -> list[RedisStatus]:
-    """All servers, each probed now; several classes of data may share one."""
+    """The statuses of all servers, each probed now. Classes of data may share a server."""
     clients: dict[str, tuple[Redis, list[str]]] = {}
     for name, client_of in SERVERS.items():
         client = client_of()
@@ -224,7 +224,7 @@ def _redis_status(
 
 
 def _probe_redis(client: Redis) -> str:
-    """Set, read and delete a value; the error, or "". Raises RedisError."""
+    """Set, read and delete a value; returns the error, or "". Raises RedisError."""
     key, value = f"probe:{secrets.token_hex(8)}", secrets.token_bytes(16)
     commands = [("SET", key, value, "EX", PROBE_TTL_SECONDS), ("GET", key), ("DEL", key)]
     _ok, read, deleted = execute(client, commands)
@@ -234,7 +234,7 @@ def _probe_redis(client: Redis) -> str:
 
 
 def address_of(client: Redis) -> str:
-    """The server of a client, for staff: without password and database."""
+    """The address of a client's server without password and database, for staff."""
     if cluster := cluster_of(client):
         return cluster.address.name
     settings = client.connection_pool.connection_kwargs
@@ -244,7 +244,7 @@ def address_of(client: Redis) -> str:
 
 
 def database_of(client: Redis) -> int:
-    """The number of its database; a cluster has one only."""
+    """The number of a client's database; a cluster has only one."""
     return 0 if is_cluster(client) else int(client.connection_pool.connection_kwargs.get("db") or 0)
 
 

@@ -1,8 +1,8 @@
 """Move slots of a Redis Cluster one at a time, without downtime (source 000: clusterManager).
 
-`redis-cli --cluster reshard` moves a number of slots of its own choice; this moves the given one, can be repeated
-after an interruption, and needs no redis-cli. A key is on one of the two nodes at every moment, with its time to live;
-clients that ask the old node for a migrated key are redirected.
+`redis-cli --cluster reshard` moves a number of slots that it chooses itself. This module moves a given slot, can be
+repeated after an interruption, and needs no redis-cli. A key is on one of the two nodes at every moment, with its time
+to live; clients that ask the old node for a migrated key are redirected.
 """
 
 import time
@@ -15,7 +15,7 @@ from typing import Any
 from feedcache.redis_clients import Cluster, RedisError
 
 SLOTS = 16_384
-KEYS_PER_MOVE = 50  # a MIGRATE blocks both nodes: some milliseconds
+KEYS_PER_MOVE = 50  # few, because a MIGRATE blocks both nodes: for some milliseconds
 MOVE_TIMEOUT_MS = 5_000
 
 
@@ -25,7 +25,7 @@ class SlotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """A node that may own slots, as it reports itself."""
+    """A node that may own slots, by its own report."""
 
     id: str
     host: str
@@ -54,7 +54,7 @@ class Master:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A slot that is being moved, and how many keys the old owner still has."""
+    """A slot that is being moved, and the number of keys that the old owner still has."""
 
     slot: int
     source: str
@@ -71,7 +71,7 @@ def masters(cluster: Cluster) -> list[Master]:
 
 
 def moves(cluster: Cluster, nodes: Sequence[Master]) -> list[Move]:
-    """The slots that are being moved, or were when a move was interrupted. Raises RedisError."""
+    """The slots that are being moved, or whose move was interrupted. Raises RedisError."""
     addresses = {node.id: node.address for node in nodes}
     return [
         Move(
@@ -86,9 +86,9 @@ def moves(cluster: Cluster, nodes: Sequence[Master]) -> list[Move]:
 
 
 def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None = None) -> int:
-    """Move a slot to a master; how many keys. Can be repeated after any failure. Raises RedisError.
+    """Move a slot to a master; returns how many keys. May be repeated after any failure. Raises RedisError.
 
-    After `seconds` it stops: `moves` tells what is left, and to repeat it goes on.
+    It stops after `seconds`: `moves` tells what is left, and another call continues.
     """
     until = None if seconds is None else time.monotonic() + seconds
     if not 0 <= slot < SLOTS:
@@ -99,13 +99,13 @@ def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None 
     if target is None or source is None:
         raise SlotError(f"no master at {address}" if target is None else f"nobody owns slot {slot}")
     moved = 0
-    if slot not in target.slots:  # else an earlier attempt came that far
+    if slot not in target.slots:  # else an earlier attempt has come this far
         _cluster_command(cluster, target, "SETSLOT", slot, "IMPORTING", source.id)
         _cluster_command(cluster, source, "SETSLOT", slot, "MIGRATING", target.id)
         moved, is_empty = _move_keys(cluster, slot, source, target, until=until)
         if not is_empty:
             return moved
-    # the target first: were the source to forget the slot before, nobody would own it
+    # the target first: if the source gave the slot up before, nobody would own it
     for node in sorted(nodes, key=lambda node: (node != target, node != source)):
         _cluster_command(cluster, node, "SETSLOT", slot, "NODE", target.id)
     return moved
@@ -114,7 +114,7 @@ def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None 
 def _move_keys(
     cluster: Cluster, slot: int, source: Master, target: Master, *, until: float | None
 ) -> tuple[int, bool]:
-    """How many keys were moved, and whether those were all."""
+    """Move keys until a moment; returns how many, and whether those were all."""
     login: list[Any] = []
     if cluster.address.password:
         login = ["AUTH2", cluster.address.username or "default", cluster.address.password]

@@ -2,11 +2,12 @@
 
 One daemon thread per process, started by the first `current` (or by `start`, in processes that may never call it) and
 started again in a forked child. It subscribes to a channel in the Redis of REDIS_URL and also reads the key there every
-second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. A key that is
-missing or older than this process's topology was lost: it is written again from here. A process that has just started
-also reads what is stored behind Redis (`read_stored_with`), since that Redis may have lost the newest versions. Until
-it knows either it uses no Memcached and no class of data that may have moved: others may have left the address of the
-settings. The epoch, under which all of Memcached is cached, is told in the same way, under a key of its own.
+second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. If the key is
+missing or older than the topology of this process, Redis has lost the newest one, and the process writes it again. A
+process that has just started also reads the copy stored behind Redis (`read_stored_with`), because that Redis may have
+lost the newest versions. Until it knows a topology, it uses no Memcached and no class of data that may have moved: the
+data may have left the address of the settings. The epoch of all cached values is announced in the same way, under a key
+of its own.
 """
 
 import atexit
@@ -61,7 +62,7 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A running process, as it reports itself."""
+    """What a running process reports about itself."""
 
     name: str
     role: str
@@ -69,7 +70,7 @@ class Report:
 
 
 def publish(topology: Topology, *, by: Redis | None = None) -> bool:
-    """Publish a topology unless a newer one is; whether it was written. Raises RedisError."""
+    """Publish a topology unless a newer one is published; returns whether it was written. Raises RedisError."""
     arguments: list[int | str] = [topology.version, topology.to_json(), CHANNEL]
     return bool(run_script(by or configuration(), _PUBLISH, [KEY], arguments))
 
@@ -84,7 +85,7 @@ def published(*, by: Redis | None = None) -> Topology | None:
 
 
 def publish_epoch(epoch: int, *, by: Redis | None = None, replaces: bool = True) -> None:
-    """Tell all processes the epoch. Raises RedisError."""
+    """Announce the epoch to all processes. Raises RedisError."""
     (by or configuration()).set(EPOCH_KEY, epoch, nx=not replaces)
 
 
@@ -112,7 +113,7 @@ def processes() -> list[Report]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is stored behind Redis: the newest topology, None when there is none, and the epoch."""
+    """What is stored behind Redis: the newest topology (None if there is none) and the epoch."""
 
     topology: Topology | None = None
     epoch: int = 0
@@ -127,7 +128,7 @@ _store = _Store()
 
 
 def read_stored_with(read: Callable[[], Stored]) -> None:
-    """How a process that has just started reads what is stored."""
+    """Set the function by which a process that has just started reads the stored topology and epoch."""
     _store.read = read
 
 
@@ -145,7 +146,7 @@ class Listener:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _redis_is_down: bool = False
     _refused_version: int = -1
-    is_known: bool = False  # whether one of the stores has told the topology
+    is_known: bool = False  # whether one of the two stores has answered
     _told: threading.Event = field(default_factory=threading.Event)
     _has_waited: bool = False
 
@@ -173,8 +174,8 @@ class Listener:
             thread.join(LOOK_SECONDS + SLICE_SECONDS)
 
     def known(self) -> Topology | None:
-        """The topology; None while neither store has told it. The first call waits for it."""
-        if not listens():  # nobody will tell: the settings hold
+        """The topology; None until one of the two stores has answered. The first call waits for it."""
+        if not listens():  # nothing will be announced: the settings apply
             self._learn()
         if not self.is_known:
             self._wait_once()
@@ -209,7 +210,7 @@ class Listener:
         self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
-        """Swap to a topology that is valid and newer than the one in use; whether it was."""
+        """Swap to a topology if it is valid and newer than the one in use; returns whether it was."""
         if topology.version <= self.topology.version:
             return False
         if findings := problems(topology):
@@ -224,7 +225,7 @@ class Listener:
         return True
 
     def use_epoch(self, epoch: int) -> None:
-        """From now on nothing counts that was cached under another epoch."""
+        """Use an epoch: from now on, values that were cached under another one are ignored."""
         if epoch and epoch != self.topology.epoch:
             self.topology = replace(self.topology, epoch=epoch)
             self._call_back()
@@ -248,7 +249,7 @@ class Listener:
             callback()
 
     def _use_stored(self) -> None:
-        """For a process that has just started."""
+        """Adopt the stored topology and epoch, in a process that has just started."""
         if self.is_known or not listens():
             return
         try:
@@ -262,7 +263,7 @@ class Listener:
         self._learn()
 
     def after_fork(self) -> None:
-        """In a child: the thread stayed with the parent, which may hold the lock."""
+        """Start anew in a child process: the thread stayed with the parent, which may hold the lock."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._told = threading.Event()
@@ -310,7 +311,7 @@ class Listener:
                 callback(None)
 
     def _wait(self, channel: Any, stopping: threading.Event) -> None:
-        """Until a message of the topology arrives, a second is over, or the process ends; pass on other messages."""
+        """Wait for a message about the topology, for a second at most; pass on other messages meanwhile."""
         deadline = time.monotonic() + LOOK_SECONDS
         while not stopping.is_set() and time.monotonic() < deadline:
             message = channel.get_message(timeout=SLICE_SECONDS)
@@ -358,7 +359,7 @@ def listener() -> Listener:
 
 
 def start(role: str) -> None:
-    """Start listening, in a process with a role that staff see: web, worker, beat."""
+    """Start listening. Staff see the role of the process: web, worker, beat."""
     own = listener()
     own.role = role
     if listens():
@@ -374,8 +375,8 @@ def current() -> Topology:
 
 
 def epoch_suffix() -> str:
-    """For the prefix of the keys in Redis of what is made from Memcached; empty in the first epoch. A process that has
-    not heard of an epoch yet must not make it for those that have.
+    """A suffix for the key prefix of values in Redis that are made from Memcached; empty in the first epoch. It keeps a
+    process that has not heard of a new epoch from making such values for those that have.
     """
     epoch = listener().topology.epoch
     return f"-{epoch:x}" if epoch else ""

@@ -31,13 +31,13 @@ def add(counts: Mapping[tuple[str, str], int], *, by: Redis | None = None) -> No
 
 
 def last_hour() -> Counts:
-    """Raises RedisError."""
+    """The counts of the last hour. Raises RedisError."""
     newest = _span()
     return _sums([KEY.format(span) for span in range(newest - SPANS + 1, newest + 1)])
 
 
 def ever() -> Counts:
-    """They only grow, until Redis loses them: then they begin again at 0, as Prometheus expects. Raises RedisError."""
+    """The counts since Redis was empty. They grow, or begin again at 0, as Prometheus expects. Raises RedisError."""
     return _sums([EVER])
 
 

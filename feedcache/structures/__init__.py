@@ -2,14 +2,14 @@
 
 home_window   the newest ids of many timelines, in Redis, with a script that merges and prunes
 id_vector     the newest ids of an author, as bytes that grow by appending
-newest_ids    the newest ids that somebody marked, and where they begin
+newest_ids    the newest ids that somebody marked, and the id from which they are complete
 list_prefix   the beginning of a long list
 longset       whom somebody follows, mutes or blocks: sets of ids in Redis
 week_bucket   contents by week, in hashes of Redis
-counters      counts that are kept in Redis and written back
-bloom         Bloom filters: what was surely never done
-restore       a value is stored only if nothing changed since it was read
+counters      counts that are kept in Redis and written back to PostgreSQL
+bloom         Bloom filters, which know what was certainly never done
+restore       replaces large values in Redis without blocking it
 
-They know ids and bytes only: an app's `cache` module says which structure it uses, under which keys. `id_vector` and
-`newest_ids` are pure; all others talk to Redis.
+They know only ids and bytes: an app's `cache` module says which structure it uses, and under which keys. `id_vector`
+and `newest_ids` are pure; all others talk to Redis.
 """

@@ -1,7 +1,8 @@
 """Has this user done that with this post? Bloom filters in Redis, in segments by time: "phantom" in sources 000, 002.
 
-"No" is certain, "yes" means "ask the database". A record's segment follows from the POST's time, so one lookup answers
-and old segments expire whole. Without a complete filter, or when a chunk was lost, the answer is "unknown".
+"No" is certain, "yes" means "ask the database". The segment of a record depends on the time of the POST, so one lookup
+answers, and old segments expire as a whole. Without a complete filter, or when a chunk was lost, the answer is
+"unknown".
 
 **Chunks.** A segment consists of plain strings, used as bitmaps, each just under 64 KiB, so that the allocator wastes
 nothing. A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
@@ -39,10 +40,10 @@ CHUNK_BYTES = 65_528  # with Redis' header just inside the 64 KiB class
 POSITIONS = 524_203  # the largest prime that leaves room for the last bit
 PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the chunk was lost
 EXTRA_HASHES = (
-    5  # per further layer, which so adds a 32nd of the false-positive rate of the one before
+    5  # per further layer, so that it adds only 1/32 of the false-positive rate of the layer before
 )
-CAPACITY_MARGIN = 0.995  # of the design load, so that a filter at its capacity is not beyond it
-MEASURE_EVERY = 64  # one record in so many measures the fill of its chunk
+CAPACITY_MARGIN = 0.995  # of the design load, so that a filter at its capacity stays below it
+MEASURE_EVERY = 64  # one of this many records measures the fill of its chunk
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Sizing:
     def full_at(self) -> float:
         """The share of bits set at which a chunk needs another layer.
 
-        Chunks fill unevenly: it is that of the design load and a margin that none passes with 95 % probability (20).
+        Chunks fill unevenly, so this is the share at the design load plus a margin (20), which all chunks stay below
+        with a probability of 95 %.
         """
         records = POSITIONS / (8 * self.bytes_per_record)
         ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
@@ -113,7 +115,7 @@ class Record(NamedTuple):
     rest: int
 
     def positions(self, hashes: int) -> list[int]:
-        """Its bits in the chunk."""
+        """The record's bits in its chunk."""
         return [(self.start + i * self.stride) % POSITIONS for i in range(hashes)]
 
     @property
@@ -123,7 +125,7 @@ class Record(NamedTuple):
 
 
 def record_of(kind: str, user_id: int, post_id: int) -> Record:
-    """Stable across processes, machines and versions."""
+    """The record of a pair; the same in all processes, machines and versions."""
     pair = struct.pack("<QQ", user_id, post_id)
     number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
     number, start = divmod(number, POSITIONS)
@@ -132,13 +134,13 @@ def record_of(kind: str, user_id: int, post_id: int) -> Record:
 
 
 def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
-    """About how many records set so many bits."""
+    """An estimate of the number of records that have set this many bits."""
     total = POSITIONS * chunks
     return -total / hashes * log(max(1 - bits_set / total, 1 / total))
 
 
 def capacity_report(records: int, bytes_per_record: float) -> dict[str, float]:
-    """Bytes for so many records, with a counter of one byte and a Redis key or set member each for comparison (S71)."""
+    """The bytes for a number of records, and what a counter byte, a Redis key or a set member each would take (S71)."""
     return {
         "filter": records * bytes_per_record,
         "counter": records * 9.0,
@@ -150,7 +152,7 @@ NAME = "phantom:1"
 META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster
 LOCK_SECONDS = 60
 
-# --- the state of the filters: what is live, what is being rebuilt, and by whom -------------------
+# --- the state of the filters: which is live, which is being rebuilt, and by which process --------
 # Reads garbage as nil.
 _READ = """
 local function read_state(name)
@@ -253,7 +255,7 @@ class Generation:
     @classmethod
     @lru_cache(maxsize=64)
     def parse(cls, raw: bytes | None) -> "Generation | None":
-        """None for garbage. Cached: every lookup parses the same few states."""
+        """The generation in a state; None for garbage. Cached, because every lookup parses the same few states."""
         if not raw:
             return None
         try:
@@ -310,19 +312,19 @@ def clear_garbage(name: str) -> None:
 def announce_layers(
     name: str, generation: Generation, segment: int, layers: int, oldest: int
 ) -> None:
-    """Announce that a segment has so many layers, whose chunks exist already. Forgets segments older than `oldest`."""
+    """Announce how many layers a segment has; their chunks must exist. Forgets segments older than `oldest`."""
     args = [name, generation.token, segment, layers, oldest]
     run_script(existence(), _ANNOUNCE_LAYERS, [META], args)
 
 
 def drop_filters(name: str, *, token: str = "") -> list[Generation]:
-    """Remove the filters of a kind until a rebuild, or the one with a token only; the removed ones."""
+    """Remove the filters of a kind, or only the one with this token, until a rebuild; returns the removed ones."""
     dropped = run_script(existence(), _DROP, [META], [name, token])
     return [generation for generation in map(Generation.parse, dropped) if generation]
 
 
 def begin_rebuild(name: str) -> tuple[Generation, list[Generation]]:
-    """Start a rebuild: the new filter, and an abandoned one whose chunks can be deleted."""
+    """Start a rebuild; returns the new filter, and an abandoned one whose chunks can be deleted."""
     fresh = Generation(secrets.token_hex(6))
     abandoned = read_state(name).building
     execute(
@@ -341,7 +343,7 @@ def rebuild_cursor(name: str) -> str:
 def complete_until(name: str) -> int:
     """The second until which the live filter is complete; 0 when unknown.
 
-    Stored in the same Redis as the marks, it is lost, or restored from a backup, together with them.
+    It is stored in the same Redis as the marks, so it is lost, or restored from a backup, together with them.
     """
     value: bytes | None = execute(existence(), [("HGET", META, f"{name}:whole")])[0]
     return int(value) if value and value.isdigit() else 0
@@ -375,7 +377,7 @@ def save_progress(name: str, generation: Generation, builder: str, reached: str)
 def finish_rebuild(
     name: str, generation: Generation, builder: str
 ) -> tuple[bool, Generation | None]:
-    """Make the rebuilt filter live; whether it still existed, and the filter that it replaces."""
+    """Make the rebuilt filter live; returns whether it still existed, and the filter that it replaces."""
     args = [name, generation.token, builder]
     old = run_script(existence(), _FINISH, [META, _lock(name)], args)
     return (False, None) if old == 0 else (True, Generation.parse(old))
@@ -413,7 +415,7 @@ class Marks:
 
     @cached_property
     def name(self) -> str:
-        """The kind and everything that decides where its marks are: another name is another filter."""
+        """The kind, and everything that decides where its marks are. A different name means a different filter."""
         return f"{self.kind}:{self.sizing.signature}x{self.horizon_days}d"
 
     @property
@@ -426,7 +428,7 @@ class Marks:
         return (second - EPOCH) // self.sizing.segment_seconds
 
     def key(self, generation: Generation, segment: int, layer: int, chunk: int) -> str:
-        """The whole name is in braces, so each chunk may lie on another node of a cluster."""
+        """The key of a chunk. The whole name is in braces, so chunks spread over the nodes of a cluster."""
         return f"{NAME}:{{{self.kind}.{generation.token}.{segment}.{layer}.{chunk}}}"
 
     def keys(self, generation: Generation, segment: int, layer: int) -> Iterator[str]:
@@ -457,7 +459,7 @@ def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -
 
 
 def handle_lost(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
-    """Chunks (key -> segment) are missing or garbage: drop the filter; or, without rows, make them again."""
+    """Drop the filter, because chunks (key -> segment) are missing or garbage; marks without rows get new chunks."""
     logger.warning("the existence filter of %s lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
         delete_chunks(marks, drop_filters(marks.name, token=generation.token))
@@ -484,7 +486,7 @@ def delete_chunks(marks: Marks, dropped: Iterable[Generation]) -> None:
 
 
 def fills(marks: Marks, generation: Generation) -> list[Fill]:
-    """How full each segment is, oldest first; counts every bit, for staff."""
+    """How full each segment is, oldest first. For staff: it counts every bit."""
     return [_fill(marks, generation, segment) for segment in sorted(generation.layers)]
 
 
@@ -520,7 +522,7 @@ def _in_batches(commands: Iterable[Command]) -> list[int]:
 
 # --- looking up and marking -----------------------------------------------------------------------
 MAX_TRIES = 8  # the state of the filters may change between two attempts
-MAX_GROUP = 100  # records in one call of a script; a layer takes no more than so many beyond its design load
+MAX_GROUP = 100  # records in one call of a script, and so the most that a layer takes beyond its design load
 
 # KEYS: chunks. ARGV: for each the number of hashes, and positions. For each chunk a string: 1 or 0 for each of its
 # records; "" when it was lost.
@@ -562,14 +564,14 @@ return table.concat(found)
 """
 _FULL = b"full"
 
-_SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS  # the second of a post id is above
+_SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS  # the bits of a post id below its second
 
 Pair = tuple[int, int]  # user id, post id
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Of the requested posts: perhaps marked, and unknown. All others certainly are not marked."""
+    """The requested posts that may be marked, and those that are unknown. All others are certainly not marked."""
 
     perhaps: set[int] = field(default_factory=set)
     unknown: set[int] = field(default_factory=set)
@@ -594,7 +596,7 @@ _states: dict[str, State] = {}  # cached by this process; every lookup compares 
 
 
 def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Marks, Answer]:
-    """What one user did with posts, several kinds in one round trip. Never raises: a failure is "unknown"."""
+    """Which posts one user has marked, several kinds in one round trip. Never raises: a failure is "unknown"."""
     try:
         client = existence()
         for _ in range(MAX_TRIES):
@@ -624,7 +626,7 @@ def queue_many(
 
 
 def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
-    """Mark (user, post) pairs; those that were not marked before. Raises RedisError.
+    """Mark (user, post) pairs; returns those that were not marked before. Raises RedisError.
 
     Mark a row in its transaction, after the insert: the filter is a superset of the rows. While no filter is live or
     being built, marks of rows are left to the rebuild, which will read the rows.
@@ -652,7 +654,7 @@ def _since(
 
 
 def _answer(marks: Marks, post_ids: Collection[int], marked: set[int] | None) -> Answer:
-    """`marked` None: there is no live filter."""
+    """The answer for these posts. `marked` is None if there is no live filter."""
     if not marks.has_rows:
         return Answer(marked or set())
     if marked is None:
@@ -707,7 +709,7 @@ def _found(
 
 
 def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
-    """One round trip when the segments are open. Adds new pairs; False when it must be repeated."""
+    """Mark records, in one round trip if their segments are open. Adds to `new`; False if it must be repeated."""
     state = _states.get(marks.name, State())
     filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
     commands = [read_command([marks.name])]
@@ -748,7 +750,7 @@ def _is_ready(
     records: list[_PairRecord],
     results: list[tuple[_Group, Any]],
 ) -> bool:
-    """Whether a filter took everything; else missing layers are opened, or the filter is dropped."""
+    """Whether a filter took all records. If not, open the missing layers, or drop the filter."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
         handle_lost(marks, generation, lost)
         return False
@@ -814,7 +816,7 @@ def _present(group: _Group, answer: bytes) -> set[Pair]:
 
 
 def _confirmed(states: Mapping[Marks, State], answer: list[bytes | None]) -> bool:
-    """Whether the store's state of these kinds equals the cached one; caches it."""
+    """Cache the store's state of these kinds; returns whether it equals the one cached before."""
     now = dict(zip(states, parse_states(answer), strict=True))
     _states.update({marks.name: state for marks, state in now.items()})
     return now == dict(states)

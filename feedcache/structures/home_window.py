@@ -1,11 +1,11 @@
 """A reader's timeline in Redis: a contiguous window of the newest ids, or nothing.
 
-Form: one LIST per reader, sorted, newest first. A member is the complement `2**63 - 1 - id`, 19 digits until 2075, so
-that byte order is newest first. A push is nearly always of the newest post: it looks at the head and adds there, while
-a sorted set would look through all its 800 members first (docs/decisions/0120). Other pushes, and reads below a cursor,
-find their place by bisection.
+Form: one sorted LIST per reader, newest first. A member is the complement `2**63 - 1 - id`, which has 19 digits until
+2075, so that byte order is newest first. A push is nearly always of the newest post: it looks at the head and adds the
+post there, while a sorted set would look through all its 800 members first (docs/decisions/0120). Other pushes, and
+reads below a cursor, find their place by bisection.
 
-The oldest end may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
+The last member may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
 never an item, and is trimmed away as soon as the window no longer reaches the end.
 
 A window exists while its reader is online; only the owner's reads extend its life. During a rebuild there is a building
@@ -50,7 +50,7 @@ from feedcache.stats import spend
 from feedcache.structures.restore import number_list
 
 NO_MORE = b"~"
-STAGES = ("windows", "inbox")  # of a page: read together
+STAGES = ("windows", "inbox")  # of a page; both are read together
 BUILDING_TTL_SECONDS = 60  # after a builder has died
 # Readers times posts in one script, during which Redis serves no other client: 0.3 ms if all of them are online.
 PUSH_BATCH = 50
@@ -58,7 +58,7 @@ DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
 EXISTS_BATCH = 2000  # readers in one pipeline
 READERS_PER_BITMAP = 4096  # in a cluster their windows share a slot
 BITMAPS_PER_TRIP = 500
-AWAY_TTL_SECONDS = 30 * 24 * 3600  # since the last reader of a bitmap went away
+AWAY_TTL_SECONDS = 30 * 24 * 3600  # after the last reader of a bitmap went away
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 
@@ -77,8 +77,8 @@ class HomeWindows:
     prefix: str
     length: int
     ttl_seconds: int
-    generation: Callable[[], int] = int  # of all windows of this kind; part of the key
-    epoch: Callable[[], str] = str  # a suffix of the prefix, of all caches
+    generation: Callable[[], int] = int  # of all windows of this kind; a part of the key
+    epoch: Callable[[], str] = str  # the suffix for the epoch of all caches; a part of the prefix
 
     @property
     def name(self) -> str:
@@ -138,7 +138,7 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> tuple[int, int]:
-        """As `deliver`; (readers online, readers dormant), (0, 0) when all posts have a tombstone."""
+        """`deliver`, and return the numbers of online and dormant readers; (0, 0) if all posts have a tombstone."""
         online = self.deliver(reader_ids, post_ids, news=news)
         return (0, 0) if online is None else (len(online), len(reader_ids) - len(online))
 
@@ -149,12 +149,14 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> set[int] | None:
-        """Add ids to the windows that exist, live or being built. The readers who have one; None: all ids are deleted.
+        """Add ids to the windows that exist, live or being built. Returns the readers who have one; None if all ids
+        are deleted.
 
         Readers are ids, or their digits as PostgreSQL returns them. `news`: the ids were just published, so those that
         are not the newest are late arrivals. Idempotent and commutative; ids with a tombstone are skipped; the life of
         windows is not extended. Raises RedisError: callers must know that a delivery did not happen. While the
-        timelines move to another server, windows of both get the ids; the readers are those where they are read.
+        timelines move to another server, windows on both get the ids, and the readers returned are those of the server
+        that is read.
         """
         if not reader_ids or not post_ids:
             return set()
@@ -175,10 +177,10 @@ class HomeWindows:
         size: int,
         news: bool,
     ) -> set[int] | None:
-        # for fewer, one script finds out sooner than a round trip before it
+        # for fewer readers, the script is faster than a round trip before it
         if len(readers) > size:
             readers = self._not_away(client, readers)
-        # without readers, too, a script looks for the tombstones
+        # even without readers, a script has to look for the tombstones
         batches = [readers[start : start + size] for start in range(0, len(readers) or 1, size)]
         if is_cluster(client):
             return self._deliver_one_by_one(client, batches, post_ids, news=news)
@@ -188,7 +190,8 @@ class HomeWindows:
         for batch in batches:
             script = ScriptCall(PUSH, keys, [*head, ",".join(map(str, batch)), *members])
             [found] = execute(client, [script])
-            if found is None:  # deleted meanwhile: every read leaves out what some batches added
+            # deleted meanwhile; every read skips the ids that earlier batches have added
+            if found is None:
                 return None
             online.update(compress(batch, found))
         return online
@@ -203,7 +206,7 @@ class HomeWindows:
             commands = [("GET", name) for name in names[start : start + BITMAPS_PER_TRIP]]
             answers += PendingCommands(client, commands).collect()
         width = READERS_PER_BITMAP // 8
-        # what is no bitmap says nothing, as if it were lost
+        # a key of another type is treated like a lost bitmap
         texts = [answer if isinstance(answer, bytes) else b"" for answer in answers]
         bitmaps = np.frombuffer(
             b"".join(text[:width].ljust(width, b"\0") for text in texts), np.uint8
@@ -221,10 +224,10 @@ class HomeWindows:
         *,
         news: bool,
     ) -> set[int] | None:
-        """One script per reader, for a cluster: it must be told all keys, or would run where a half of a slot is.
+        """One script per reader, for a cluster: all keys of a script must be declared, because its slot may be moving.
 
         A delete may come between the check of the tombstone and the push: such an id stays until it is trimmed, and
-        every read leaves it out.
+        every read skips it.
         """
         tombstones = execute(client, [("EXISTS", _tombstone(post_id)) for post_id in post_ids])
         alive = [
@@ -243,13 +246,16 @@ class HomeWindows:
     def push_command(
         self, reader_id: int, post_ids: Sequence[int], *, news: bool = True
     ) -> Command:
-        """A push to one reader as a command beside others: 1 if the reader is online. Looks for no tombstones."""
+        """A push to one reader, as a command to send with others; it returns 1 if the reader is online.
+
+        It does not look for tombstones.
+        """
         keys = [self.key(reader_id), self._building(reader_id), self._away(reader_id)]
         bit = reader_id % READERS_PER_BITMAP
         return ScriptCall(PUSH_ONE, keys, [self.length, int(news), bit, *map(_member, post_ids)])
 
     def remove(self, reader_id: int, post_ids: Collection[int]) -> None:
-        """Only saves memory: every read checks its posts anyway."""
+        """Remove ids from a window. It only saves memory, because every read checks its posts anyway."""
         members = [_member(post_id) for post_id in post_ids]
         if not members:
             return
@@ -266,7 +272,7 @@ class HomeWindows:
         return [_id(member) for member in members if member != NO_MORE]
 
     def whole(self, reader_id: int) -> WindowRange | None:
-        """A window for audits: `complete` means that nothing older exists. Does not extend its life."""
+        """A whole window, for audits; `complete` means that nothing older exists. Does not extend its life."""
         members = cast("list[bytes]", timelines().lrange(self.key(reader_id), 0, -1))
         ids = _ids(members)
         return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
@@ -285,7 +291,7 @@ class HomeWindows:
         return cursor, [int(key.rpartition(b":")[2]) for key in keys]
 
     def existing(self, reader_ids: Sequence[int]) -> set[int]:
-        """Those of these readers who have a window."""
+        """The readers among these who have a window."""
         found: set[int] = set()
         for start in range(0, len(reader_ids), EXISTS_BATCH):
             batch = reader_ids[start : start + EXISTS_BATCH]
@@ -294,7 +300,7 @@ class HomeWindows:
         return found
 
     def exists(self, reader_id: int) -> bool:
-        """Whether a reader has a window, that is, is online."""
+        """Whether a reader has a window, which means that they are online."""
         return bool(timelines().exists(self.key(reader_id)))
 
     def accepts_pushes(self, reader_id: int) -> bool:
@@ -303,11 +309,11 @@ class HomeWindows:
         return any(client.exists(*keys) for client in written("timelines"))
 
     def drop(self, reader_id: int) -> None:
-        """The next read rebuilds the window."""
+        """Drop a window; the next read rebuilds it."""
         self.drop_many([reader_id])
 
     def drop_many(self, reader_ids: Sequence[int]) -> None:
-        """Also aborts rebuilds under way: their snapshots may be outdated."""
+        """Drop windows, and abort rebuilds under way, because their snapshots may be outdated."""
         for start in range(0, len(reader_ids), DROP_BATCH):
             batch = reader_ids[start : start + DROP_BATCH]
             # one command a reader: one slot in a cluster
@@ -316,7 +322,7 @@ class HomeWindows:
                 execute(client, unlinks)
 
     def begin(self, reader_id: int) -> str | None:
-        """Start a rebuild. A token for `swap`; None while another process rebuilds."""
+        """Start a rebuild. Returns a token for `swap`; None while another process rebuilds."""
         token = secrets.token_hex(8)
         keys = [*self._keys(reader_id), self._away(reader_id)]
         bit = reader_id % READERS_PER_BITMAP
@@ -334,7 +340,7 @@ class HomeWindows:
         return bool(_run(SWAP, self._keys(reader_id), args))
 
     def abandon(self, reader_id: int, token: str) -> None:
-        """End a rebuild that failed, so that the next reader need not wait for its keys to expire."""
+        """End a rebuild that failed, so that the next one need not wait for its keys to expire."""
         _run(ABANDON, self._keys(reader_id), [token])
 
     def late_key(self, reader_id: int) -> str:
@@ -373,7 +379,7 @@ def late_arrivals(kinds: tuple[HomeWindows, ...], reader_id: int, *, since_ms: i
 
 
 def mark_deleted(post_id: int) -> None:
-    """Leave a tombstone, so that deliveries of the post still under way skip it."""
+    """Leave a tombstone, so that deliveries of the post that are still under way skip it."""
     for client in written("timelines"):
         client.set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
 
@@ -426,7 +432,7 @@ def _ids(members: Sequence[bytes]) -> list[int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Ids in reading order. `end` is the lowest id answered for; 0 when nothing of the range is left to ask."""
+    """Ids in reading order. `end` is the id down to which they are complete; 0 if the whole range is answered."""
 
     ids: list[int]
     end: int = 0
@@ -434,9 +440,9 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class WindowReads:
-    """A range of several windows, None for a missing one, and the version that was read with them.
+    """A range of several windows (None for a missing one), and the version that was read with them.
 
-    Without an answer from Redis all are None, and `answered` is False.
+    If Redis does not answer, all ranges are None, and `answered` is False.
     """
 
     parts: list[WindowRange | None]
@@ -444,7 +450,7 @@ class WindowReads:
     answered: bool = True
 
 
-# How many members are before one.
+# The number of members before a given one.
 _PLACE = """
 local function place(key, member)
   local low, high = 0, redis.call('LLEN', key)
@@ -476,7 +482,8 @@ return ranges
 class WindowsQuery:
     """Up to `count` ids between two (exclusive), newest first, of several windows of one reader, and a version.
 
-    At one moment; extends the life of the windows. The version is read first, so it is rather older than newer.
+    Everything is read at one moment, and the life of the windows is extended. The version is read first, so it is
+    older than the windows, if it differs at all.
     """
 
     kinds: Sequence[HomeWindows]
@@ -505,7 +512,7 @@ class WindowsQuery:
 
 
 def read_windows(query: WindowsQuery) -> WindowReads:
-    """In one round trip."""
+    """Read several windows in one round trip."""
     began = perf_counter()
     try:
         return query.parse(execute(timelines(), query.commands))
@@ -522,7 +529,7 @@ def queue_windows(batch: Batch, query: WindowsQuery) -> Future[WindowReads]:
 
 
 def read_windows_up(query: WindowsQuery) -> WindowReads:
-    """As `read_windows`, oldest first from just above `oldest`; complete only when a window reaches down to it."""
+    """Like `read_windows`, but oldest first from just above `oldest`. Complete only if a window reaches down to it."""
     commands = [
         command
         for kind in query.kinds
@@ -542,7 +549,7 @@ def read_windows_up(query: WindowsQuery) -> WindowReads:
 
 
 def merge_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) -> Merged:
-    """Up to `count` ids, newest first, none below the highest end."""
+    """Merge ranges: up to `count` distinct ids, newest first, and none below the highest end of a range."""
     began = perf_counter()
     end = max(_end(part, newest=newest, count=count) for part in parts)
     merged = _distinct([part.ids for part in parts], newest_first=True)
@@ -553,14 +560,14 @@ def merge_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) 
 
 
 def merge_up(parts: Sequence[WindowRange], *, count: int) -> Merged | None:
-    """Up to `count` ids, oldest first; None when one of the windows does not reach down to the start."""
+    """Merge ranges: up to `count` distinct ids, oldest first; None if a window does not reach down to the start."""
     if not all(part.complete for part in parts):
         return None
     return Merged(list(_distinct([part.ids for part in parts], newest_first=False))[:count])
 
 
 def _end(part: WindowRange, *, newest: int | None, count: int) -> int:
-    """The lowest id a window answers for: 0 for the whole range, the bound if the range begins below the window."""
+    """The id down to which a window is complete: 0 for the whole range, the bound if that begins below the window."""
     if len(part.ids) >= count:
         return part.ids[-1]
     if part.complete:

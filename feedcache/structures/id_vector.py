@@ -6,8 +6,8 @@
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
 reply, so that a list without replies needs no content. Ids fall strictly.
 
-Changes are appended by their writers, who need not know what is there. Each says which revision it leads to: one that
-is in the entries already is passed over, and after a gap the vector stays at an older revision, which nobody accepts.
+Changes are appended by writers who need not know what is there. Each says which revision it leads to: a change that is
+in the entries already is skipped, and after a gap the vector stays at an older revision, which readers refuse.
 
 A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
 `complete` means that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
@@ -29,9 +29,9 @@ FORMAT = 2
 COMPLETE = 1
 REPLY = 1 << 63
 MAX_LENGTH = (1 << 16) - 1
-MAX_CHANGES = 256  # 4 KB: then the list is cheaper to read from its source again
+MAX_CHANGES = 256  # 4 KB; with more, it is cheaper to read the list from its source again
 _HEADER, _CHANGE = struct.Struct("<BBHI"), struct.Struct("<IIQ")
-# Where the upper half of an entry would be, but no id is so large: a wrong count is noticed.
+# Stands where the upper half of an entry would be. No id is so large, so a wrong count is noticed.
 _ADDED, _REMOVED, _UNCHANGED = range(0xFFFFFF00, 0xFFFFFF03)
 _WORD = np.dtype("<u8")
 _ID_BITS = np.uint64(MAX_ID)
@@ -62,7 +62,7 @@ class IdVector:
         return len(self.entries)
 
     def encode(self) -> bytes:
-        """ValueError when the vector is too long."""
+        """The bytes of a vector; ValueError if it is too long."""
         if len(self) > MAX_LENGTH:
             raise ValueError(f"{len(self)} ids are more than {MAX_LENGTH}")
         header = _HEADER.pack(FORMAT, COMPLETE * self.complete, len(self), self.revision)
@@ -76,7 +76,7 @@ class IdVector:
         return IdVector(grown, revision, self.complete)
 
     def remove(self, post_id: int, *, revision: int) -> "IdVector":
-        """ValueError when the id should be in the vector and is missing.
+        """Remove an id; ValueError if it should be in the vector and is missing.
 
         An id below the end of an incomplete vector was never in it: the entries stay the same.
         """
@@ -121,17 +121,17 @@ def added(new: int, *, revision: int) -> bytes:
 
 
 def removed(post_id: int, *, revision: int) -> bytes:
-    """A change: an entry less."""
+    """A change: an entry was removed."""
     return _CHANGE.pack(revision, _REMOVED, post_id)
 
 
 def unchanged(*, revision: int) -> bytes:
-    """A change of something else than the ids."""
+    """A change of something other than the ids."""
     return _CHANGE.pack(revision, _UNCHANGED, 0)
 
 
 def decode(data: bytes) -> IdVector:
-    """A vector with its changes. ValueError for bytes that nobody wrote, and when there are too many changes."""
+    """A vector with its changes applied. ValueError for garbage, and if there are too many changes."""
     if len(data) < _HEADER.size:
         raise ValueError("shorter than a header")
     form, flags, count, revision = _HEADER.unpack_from(data)

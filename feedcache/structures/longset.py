@@ -88,7 +88,7 @@ class SetAtRevision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A whole set as Redis holds it; worth nothing until `is_at` says of which revision it is."""
+    """A whole set in Redis. Do not use it before `is_at` has confirmed its revision."""
 
     key: str
     ids: list[int]
@@ -103,7 +103,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class LongSets:
-    """Sets loaded together, e.g. all relations of a user: of one owner and one revision.
+    """Sets of one owner at one revision, which are loaded together, e.g. all relations of a user.
 
     All methods raise RedisError: the caller decides whether a server that does not answer is a miss.
     """
@@ -151,7 +151,7 @@ class LongSets:
     def queue(
         self, batch: Batch, owner_id: int, revision: int, ids: Collection[int], *, stage: str = ""
     ) -> Future[Contained | None]:
-        """Queue `contained` in a batch; where there are replicas, it runs after the batch."""
+        """Queue `contained` in a batch; if there are replicas, it runs after the batch."""
         ids = list(ids)
         if graph_replicas():
             return partial(self.contained, owner_id, revision, ids)
@@ -209,9 +209,9 @@ class LongSets:
             replace(key, _in_chunks(members[key]), ttl_seconds=self.ttl_seconds)
 
     def change(self, owner_id: int, revision: int, changes: Sequence[Change] = ()) -> int:
-        """Bring the sets at `revision - 1` to `revision`, with at most one change each; how many. Others are misses.
+        """Bring the sets at `revision - 1` to `revision`, with at most one change each; returns how many.
 
-        A few hundred bytes, however large the sets are.
+        Sets at another revision become misses. A call sends a few hundred bytes, however large the sets are.
         """
         commands = {
             change.name: ["SADD" if change.added else "SREM", change.member_id]
@@ -228,7 +228,7 @@ class LongSets:
         return moved
 
     def at_revision(self, owner_id: int, revision: int, name: str) -> SetAtRevision:
-        """For `intersect`."""
+        """A set at a revision, as an argument for `intersect`."""
         return SetAtRevision(self.key(owner_id, name), revision)
 
     def key(self, owner_id: int, name: str) -> str:
@@ -245,8 +245,8 @@ def intersect(
 ) -> list[list[int] | int | None] | None:
     """The intersections of a set with others, computed by the server, which iterates over the smaller one.
 
-    None when the set is missing, of another revision or too large, and in the place of another set that is. Of more
-    than `limit` members only the count `limit + 1`: reading 20,000 of them would take the client 15 ms.
+    None if the set is missing, of another revision or too large; in the list, None stands for another set that is. An
+    intersection with more than `limit` members is only counted, as `limit + 1`: reading 20,000 would take 15 ms.
     """
     counts = _intersections(own, others, limit=limit)
     if counts is None:
@@ -282,9 +282,7 @@ def _intersect(
     is_own_usable, *usable = (
         _unless_garbage(answer) == [1, 0] for answer in answers[: len(others) + 1]
     )
-    if not is_own_usable or not (
-        all(usable) or client is graph()
-    ):  # a replica may only not have it yet
+    if not is_own_usable or not (all(usable) or client is graph()):  # a replica may not have it yet
         return None
     results = answers[len(others) + 1 :]
     return [
@@ -293,7 +291,7 @@ def _intersect(
 
 
 def payload(members: "np.ndarray[Any, Any]") -> bytes:
-    """For RESTORE: an intset is width, count, sorted numbers."""
+    """The payload of RESTORE for an intset: width, count, sorted numbers."""
     narrow = _INT32.min <= members[0] and members[-1] <= _INT32.max
     width = 4 if narrow else 8
     body = pack("<II", width, members.size) + members.astype(f"<i{width}").tobytes()
@@ -317,7 +315,7 @@ def _intset_limit(client: Any) -> int:
     try:
         return int(client.config_get("set-max-intset-entries")["set-max-intset-entries"])
     except (ResponseError, KeyError):
-        return REDIS_DEFAULT_INTSET  # hosted servers do not tell
+        return REDIS_DEFAULT_INTSET  # hosted servers refuse CONFIG
 
 
 @cache

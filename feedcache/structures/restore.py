@@ -1,8 +1,8 @@
 """Replace large values in Redis without blocking it.
 
-Either by one RESTORE of a payload built by the client, in the form in which Redis stores and dumps values: it costs the
-server one copy, where adding the members one by one costs a search for each. Or by small commands under a temporary key
-that is then renamed: no client waits, none sees a part.
+There are two ways. One is a RESTORE of a payload that the client builds in the form in which Redis dumps values: it
+costs the server one copy, while adding the members one by one costs a search for each. The other is small commands
+under a temporary key that is then renamed, so that no client waits or sees a part.
 """
 
 import secrets

@@ -1,11 +1,11 @@
-"""What one owner wrote in one ISO week, in Redis: one hash per week, id -> value (source 004).
+"""The posts that one owner wrote in one ISO week, in Redis: one hash per week, id -> value (source 004).
 
     week:<form>:{owner}:2026-W47 = {post id: value, ..., "~": revision, "#": bytes of all values}
 
-A bucket is complete or missing: an empty one means that the week was quiet. `~` is the owner's revision from which it
-was made; for a reader who knows a newer one it is a miss. A bucket expires a week after it was last written. A week of
-more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): a mark replaces it for an
-hour, so that it is not built in vain.
+A bucket is complete or missing; an empty one means that nothing was written that week. `~` is the owner's revision from
+which it was made; for a reader who knows a newer one it is a miss. A bucket expires a week after the last write. A week
+of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): a mark stands for it
+for an hour, so that it is not built in vain.
 
 The builder of a bucket holds the owner's lock. A change deletes the lock, so values read before it are never stored.
 """
@@ -88,7 +88,7 @@ return 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Week:
-    """An ISO week in UTC, by the Unix second in which its Monday begins."""
+    """An ISO week in UTC, given by the Unix second in which its Monday begins."""
 
     start: int
 
@@ -102,7 +102,7 @@ class Week:
 
     @property
     def name(self) -> str:
-        """Such as 2026-W47."""
+        """The name of the week, such as 2026-W47."""
         year, week, _day = datetime.fromtimestamp(self.start, UTC).isocalendar()
         return f"{year}-W{week:02d}"
 
@@ -126,7 +126,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of one id between two revisions. No value: it was deleted."""
+    """The change of one id between two revisions. Without a value the id was deleted."""
 
     old: int
     new: int
@@ -140,13 +140,13 @@ class WeekBuckets:
 
     prefix: str
     channel: str
-    epoch: Callable[[], str] = str  # a suffix of the prefix, of all caches
+    epoch: Callable[[], str] = str  # the suffix for the epoch of all caches; a part of the prefix
     ttl_seconds: int = WEEK_SECONDS
     max_values: int = 500
     max_bytes: int = 1_000_000
 
     def read(self, owner_id: int, weeks: Sequence[Week]) -> list[Bucket | None]:
-        """The buckets of some weeks, None for each that is missing or garbage."""
+        """The buckets of some weeks; None for a bucket that is missing or garbage."""
         keys = [self._key(owner_id, week) for week in weeks]
         for _ in range(MAX_TRIES):
             buckets = self._scan(keys)
@@ -155,13 +155,13 @@ class WeekBuckets:
         return [None for _key in keys]
 
     def begin(self, owner_id: int) -> str | None:
-        """Start building: a token for `store`, or None while another process builds."""
+        """Start building. Returns a token for `store`, or None while another process builds."""
         token = secrets.token_hex(8)
         args = [token, LOCK_TTL_SECONDS]
         return token if _run(_BEGIN, [self._lock(owner_id)], args) else None
 
     def store(self, owner_id: int, token: str, week: Week, bucket: Bucket) -> bool:
-        """Store a bucket, or the mark of too large a one, unless the owner changed meanwhile; whether it is cached."""
+        """Store a bucket, or a mark if it is too large, unless the owner has changed; returns whether it is cached."""
         size = sum(map(len, bucket.values.values()))
         fits = len(bucket.values) <= self.max_values and size <= self.max_bytes
         is_cached = bucket.is_cached and fits
@@ -181,9 +181,10 @@ class WeekBuckets:
     def queue_change(
         self, batch: Batch, owner_id: int, weeks: Sequence[Week], change: Change
     ) -> QueuedCommands:
-        """In a batch: bring existing buckets from one revision to the next, and delete those that are behind.
+        """Queue in a batch: bring existing buckets from one revision to the next, and delete those that are behind.
 
-        `weeks`: all that readers may ask for now. After an error readers still know the newer revision.
+        `weeks`: all weeks that readers may ask for now. After an error the buckets are misses, because readers know the
+        newer revision.
         """
         names = [self._key(owner_id, week) for week in weeks]
         own = self._key(owner_id, Week.of_id(change.post_id))
@@ -221,7 +222,7 @@ class WeekBuckets:
     def _rest(
         self, key: str, cursor: int, fields: dict[bytes, bytes], revision: bytes | None
     ) -> bool:
-        """Read the further pages of a bucket; whether its revision stayed the same meanwhile."""
+        """Read the remaining pages of a bucket; returns whether its revision has stayed the same meanwhile."""
         client: Any = timelines()
         while cursor and len(fields) <= self.max_values + len((REVISION, SIZE)):
             cursor, page = client.hscan(key, cursor, count=PAGE_FIELDS)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponseBase
 from apps.errors import BadRequest
 from apps.http.errors import JSON_PATHS, error_response
 from apps.http.requests import is_malformed
-from apps.texts import carriable
+from apps.texts import without_control_characters
 
 MAX_QUERY_CHARACTERS = 8192
 
@@ -41,7 +41,7 @@ class TextValidationMiddleware:
             return error_response(
                 request, BadRequest("The form contains characters that are not text.")
             )
-        _make_carriable(request)
+        _remove_control_characters(request)
         return None
 
 
@@ -69,10 +69,10 @@ def _form_texts(request: HttpRequest) -> Iterable[str]:
         yield from (str(value) for value in values)
 
 
-def _make_carriable(request: HttpRequest) -> None:
+def _remove_control_characters(request: HttpRequest) -> None:
     """Clean the fields of a form, where any needs it."""
     fields = request.POST.copy()
     for name, values in fields.lists():
-        fields.setlist(name, [carriable(value) for value in values])
+        fields.setlist(name, [without_control_characters(value) for value in values])
     if fields != request.POST:
         request.POST = fields  # type: ignore[assignment]  # Django sets it so, too

@@ -67,6 +67,24 @@ function setClocks(root) {
 setClocks(document);
 setInterval(() => setClocks(document), 60000);
 
+// --- boxes that suggest what may be meant, and the emoji beside them ---------------------------------------
+
+async function suggest({ target }) {
+  if (target.dataset?.suggest === undefined) return;
+  if (target.form) target.form.written = target;
+  (await import(words.suggesting)).attach(target, words.suggested);
+}
+
+document.addEventListener("focusin", suggest);
+suggest({ target: document.activeElement });
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-emoji]");
+  if (!button) return;
+  const { open } = await import(button.dataset.emoji);
+  open(button, await import(words.suggesting)).catch(() => say(words.failed));
+});
+
 // --- composers: what they need comes with the first one ---------------------------------------------
 
 async function compose(root) {
@@ -186,6 +204,9 @@ const bell = document.querySelector("[data-ticket]");
 if (bell && "EventSource" in window) {
   setTimeout(async () => (await import(words.news)).listen({ bell, pill }), LISTEN_AFTER);
 }
+
+// What the device does while no page is open, where the site has it.
+if (words.device && bell) setTimeout(async () => (await import(words.device)).begin(), LISTEN_AFTER);
 
 // Who listens need not ask.
 document.addEventListener("htmx:beforeRequest", (event) => {
@@ -452,6 +473,7 @@ strip.className = "end-of-list";
 strip.textContent = words.offline;
 
 function reach() {
+  if (document.querySelector("[data-kept]")) return navigator.onLine && location.reload(); // it says so itself
   if (navigator.onLine) strip.remove();
   else document.getElementById("main")?.prepend(strip);
 }

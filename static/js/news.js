@@ -29,6 +29,7 @@ export function listen({ bell, pill }) {
       }
     }
     document.title = number ? `(${number}) ${title}` : title;
+    document.dispatchEvent(new CustomEvent("unread", { detail: number }));
   }
 
   const shown = (name) => document.querySelector(`${name} .count`)?.lastChild.textContent ?? "";

@@ -90,13 +90,13 @@ class TestSettingUp:
         assert f"secret={secret}" in device.config_url
         assert "data:image/svg+xml" in page.text
         assert page["Cache-Control"] == "no-store"
-        assert not second_factor.is_on(alice)
+        assert not second_factor.has_second_factor(alice)
         assert browser.post(f"{SECURITY}/app/code", {"code": "000000"}).status_code == 422
         clock.shift(2)
         codes = browser.post(f"{SECURITY}/app/code", {"code": code_of(device)})
         assert codes["Cache-Control"] == "no-store"
         assert len(re.findall(r"<li>[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}</li>", codes.text)) == 10
-        assert second_factor.is_on(alice)
+        assert second_factor.has_second_factor(alice)
         page = browser.get(SECURITY)
         assert page.status_code == 200  # who set it up has shown it
         assert "10 codes are left" in page.text
@@ -144,9 +144,9 @@ class TestSettingUp:
         browser = half_in()
         browser.post(CODE, {"code": code_of(device)})
         assert browser.post(f"{SECURITY}/app/remove", {"password": "wrong"}).status_code == 422
-        assert second_factor.is_on(alice)
+        assert second_factor.has_second_factor(alice)
         assert browser.post(f"{SECURITY}/app/remove", {"password": PASSWORD}).status_code == 303
-        assert not second_factor.is_on(alice)
+        assert not second_factor.has_second_factor(alice)
         assert not StaticToken.objects.exists()
         assert type_password(Client())["Location"] == "/"
 
@@ -523,7 +523,7 @@ class TestLockedOut:
             [alice],
             reason="Lost her phone.",
         )
-        assert not second_factor.is_on(alice)
+        assert not second_factor.has_second_factor(alice)
         entry = LogEntry.objects.get()
         assert (entry.object_id, entry.user) == (str(alice.pk), chief)
         assert "Second factor reset: Lost her phone." in entry.change_message
@@ -535,14 +535,14 @@ class TestLockedOut:
             turn_on(user)
             with pytest.raises(NotAllowed):
                 reset_second_factor(user, by=by)
-            assert second_factor.is_on(user)
+            assert second_factor.has_second_factor(user)
             clock.shift(60)
 
     def test_the_operator_at_the_command_line(self, guarded, capsys):
         alice, _device, _codes = guarded
         call_command("reset_second_factor", "alice")
         assert "@alice is reset" in capsys.readouterr().out
-        assert not second_factor.is_on(alice)
+        assert not second_factor.has_second_factor(alice)
         with pytest.raises(CommandError, match="has no second factor"):
             call_command("reset_second_factor", "alice")
 
@@ -576,6 +576,11 @@ class TestWherePasskeysWork:
         assert 'href="/settings/security/passkeys"' not in page
         here = page_of(alice).get(SECURITY, headers={"Host": "localhost"}).text
         assert 'href="/settings/security/passkeys"' in here
+
+    def test_only_staff_read_that_passkeys_do_not_work_here(self, alice, page_of):
+        assert "asskey" not in re.sub("<small>.*?</small>", "", page_of(alice).get(SECURITY).text)
+        staff = page_of(make_staff()).get(SECURITY).text
+        assert "do not work at this address" in staff
 
     @each(
         "answer", ["", "[]", "{}", "nonsense", '{"id": 1}', '{"id": "a", "rawId": "a", "response": {}}', "[" * 20_000,

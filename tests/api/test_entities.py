@@ -4,7 +4,7 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 
 from apps.api.entities.status import StatusJson
-from apps.notifications.models import Verdict
+from apps.notifications.models import Treatment
 
 
 @pytest.fixture(scope="module")
@@ -36,5 +36,5 @@ def test_what_may_be_missing_is_not_required(schemas):
 
 def test_choices_are_those_of_the_model(schemas):
     policy = schemas["NotificationPolicy"]["properties"]
-    assert policy["for_not_following"] == {"$ref": "#/components/schemas/VerdictEnum"}
-    assert schemas["VerdictEnum"]["enum"] == Verdict.values
+    assert policy["for_not_following"] == {"$ref": "#/components/schemas/TreatmentEnum"}
+    assert schemas["TreatmentEnum"]["enum"] == Treatment.values

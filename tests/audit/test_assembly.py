@@ -194,7 +194,7 @@ def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
     assert asked("for a circle")[follow] == belongs
     said = asked("a repost")
     assert (said["Do you follow the person who reposted it?"], said[shared]) == ("Yes.", "No.")
-    assert said["Do you read its author in other languages only?"] == (
+    assert said["Do you read its author only in other languages?"] == (
         "It does not matter here: reposts come in every language."
     )
 

@@ -19,7 +19,7 @@ from apps.graph.models import Circle, Followee, Follower
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.tags.actions import follow_tag
-from apps.timeline.fanout.ledger import discard_dead
+from apps.timeline.fanout.progress import discard_dead
 from apps.timeline.fanout.receipts import purge, unpack
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline

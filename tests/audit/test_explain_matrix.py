@@ -29,7 +29,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.promotions.actions import start_campaign, state_trait
 from apps.tags.actions import follow_tag
-from apps.timeline.fanout.ledger import discard_dead
+from apps.timeline.fanout.progress import discard_dead
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, Policy

@@ -15,7 +15,8 @@ from apps.graph.actions import follow_user
 from apps.graph.models import Follower
 from apps.pagination import Cursor
 from apps.posts.models import PostCounts
-from apps.timeline.fanout import ledger, receipts
+from apps.timeline.fanout import receipts
+from apps.timeline.fanout.progress import discard_dead
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME
@@ -158,7 +159,7 @@ def test_a_healthy_site_is_compared_and_nothing_is_made_up(posts):
 
 def test_what_was_given_up_stays_on_record(posts, alice, capsys):
     FanoutChunk.objects.filter(job=posts[5], number=4).update(state=State.DEAD)
-    assert ledger.discard_dead([posts[5]]) == 1
+    assert discard_dead([posts[5]]) == 1
     assert violations()
     assert "of @alice to 2 followers was given up for good. (NOT repaired)" in in_words(capsys)
     assert AuditFinding.objects.filter(kind=Kind.LOST).count() == 1

@@ -56,6 +56,15 @@ def test_an_error_page_says_what_is_wrong_and_runs_nothing(client):
     assert answer.headers["X-Request-Id"].encode() in answer.content or b"404" in answer.content
 
 
+def test_an_error_page_has_search_and_for_members_navigation(alice, page_of, client):
+    for browser, is_member in ((page_of(alice), True), (client, False)):
+        for address, status in (("/nobody/here", 404), ("/posts", 405)):
+            answer = browser.get(address)
+            assert answer.status_code == status
+            assert 'action="/search"' in answer.text
+            assert ('href="/notifications"' in answer.text) == is_member
+
+
 def test_a_failure_of_ours_is_a_500_without_details(monkeypatch, alice):
     monkeypatch.setattr("apps.api.views.timelines.public_timeline", lambda *_args: 1 / 0)
     client = Client(raise_request_exception=False)

@@ -19,10 +19,11 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
-from apps.api.hooks import SHOWN, TRANSLATES
+from apps.api.hooks import SHOWN, TRANSLATES, VAPID_KEY
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
 from apps.media.hooks import SERVED_FOLDERS
+from apps.notifications.hooks import CREATED
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
 from apps.web.templatetags.tabs import menu_tabs, own_tabs_of, with_tabs_of_everybody
@@ -32,9 +33,10 @@ from apps.timeline.fanout.hooks import DELIVERED, PUSHED
 from apps.timeline.sources.hooks import STORED_TIMELINES
 from apps.timeline.pipeline.hooks import LINK_PREVIEWS, PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
+from apps.scopes import OFFERED
 from apps.web import urls
 from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
-from apps.web.templatetags.settings_tags import settings_tabs
+from apps.web.templatetags.settings_tags import settings_groups
 from feedsite.templates import load_all
 from django.contrib import admin
 
@@ -61,8 +63,11 @@ print("delivered", *(follow_up.__name__ for follow_up in DELIVERED))
 print("pushed", *(write.__name__ for write in PUSHED))
 print("stored", *(stored.page.__module__ for stored in STORED_TIMELINES))
 print("periodic", *settings.CELERY_BEAT_SCHEDULE)
-print("settings", *settings_tabs())
+print("settings", *(entry.key for group in settings_groups() for entry in group.entries))
 print("inserts", *(insert.place for insert in INSERTS))
+print("notified", *(tell.__module__ for tell in CREATED))
+print("vapid", *(key.__module__ for key in VAPID_KEY))
+print("scopes", *sorted(OFFERED))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
 print("served", *(folder.name for folder in SERVED_FOLDERS))
@@ -90,9 +95,11 @@ def said_with(chosen):
 ALL = (
     "apps.aggregate",
     "apps.console",
+    "apps.digest",
     "apps.feeds",
     "apps.previews",
     "apps.promotions",
+    "apps.push",
     "apps.ranking",
     "apps.second_level",
     "apps.syndication",
@@ -110,6 +117,13 @@ ADDED = {
     "apps.console": {
         "endpoints": ["/api/x/topology"],
         "admin": ["operations.CacheNode", "operations.TopologyVersion"],
+    },
+    "apps.digest": {
+        "pages": ["settings/digest", "digest/end/<str:token>"],
+        "archive": ["weekly_mail.csv"],
+        "erasure": ["digests"],
+        "inserts": ["mail_settings"],
+        "periodic": ["apps.digest.tasks.sweep", "apps.digest.tasks.make"],
     },
     "apps.feeds": {
         "tabs": ["feeds"],
@@ -174,6 +188,24 @@ ADDED = {
             f"promotions.{name}"
             for name in ("Campaign", "PromotedAccount", "PromotionSwitch", "Segment", "Trait")
         ],
+    },
+    "apps.push": {
+        "endpoints": ["/api/v1/push/subscription"],
+        "pages": [
+            "sw.js",
+            "offline",
+            "settings/push",
+            "settings/push/here",
+            "settings/push/here/end",
+            "settings/push/<int:number>/end",
+        ],
+        "archive": ["push_devices.csv"],
+        "erasure": ["push_devices"],
+        "inserts": ["words", "device_settings", "device_privacy"],
+        "notified": ["apps.push.sending"],
+        "vapid": ["apps.push.encryption"],
+        "scopes": ["push"],
+        "periodic": ["apps.push.tasks.sweep", "apps.push.tasks.purge"],
     },
     "apps.ranking": {
         "tabs": ["ranked"],

@@ -203,7 +203,8 @@ def test_nothing_is_wider_than_a_small_screen(author, reader, visit, language):
         _log_in_in(page, "reader", language)
         for address in (
             "/", "/public", "/@reader", f"/@author/{post.pk}", "/compose", f"/compose?reply_to={post.pk}",
-            "/notifications", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance",
+            "/notifications", "/bookmarks", "/settings", "/settings/profile", "/settings/account",
+            "/settings/appearance",
             "/@author/block", "/@reader/followers",
         ):  # fmt: skip
             _fits(page, address)

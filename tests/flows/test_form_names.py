@@ -74,7 +74,10 @@ def test_forms_with_such_fields_are_not_driven_by_htmx():
     for name in HARMLESS:
         for path in ROOT.glob("templates/**/*.html"):
             text = path.read_text()
-            if re.search(rf"""\sname=["']{name}["']|form\.{name}\s*}}}}""", text) and "<form" in text:
+            if (
+                re.search(rf"""\sname=["']{name}["']|form\.{name}\s*}}}}""", text)
+                and "<form" in text
+            ):
                 forms = re.findall(r"<form\b[^>]*>", text)
                 assert not [form for form in forms if "hx-" in form and "composer" not in form], (
                     name,

@@ -17,7 +17,8 @@ FOR_ALL = [
 ]  # fmt: skip
 FOR_MEMBERS = [
     "/home", "/compose", "/compose?reply_to={post}", "/compose?quote={post}", "/notifications",
-    "/notifications/mentions", "/bookmarks", "/settings/profile", "/settings/account", "/settings/appearance",
+    "/notifications/mentions", "/bookmarks", "/settings", "/settings/profile", "/settings/account",
+    "/settings/appearance",
     "/settings/circles",
     "/settings/writing", "/likes", "/scheduled", "/drafts", "/conversations",
     "/password/change", "/@alice/block",

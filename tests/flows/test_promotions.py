@@ -50,8 +50,7 @@ def write_campaign(page):
     start, end = (timezone.now() + timedelta(days=days) for days in (1, 9))
     add(
         page, "campaign", name="Autumn", account="@shop", budget_impressions="100", frequency_cap="3",
-        starts_at_0=f"{start:%Y-%m-%d}", starts_at_1=f"{start:%H:%M:%S}",
-        ends_at_0=f"{end:%Y-%m-%d}", ends_at_1=f"{end:%H:%M:%S}",
+        starts_at=f"{start:%Y-%m-%dT%H:%M}", ends_at=f"{end:%Y-%m-%dT%H:%M}",
     )  # fmt: skip
 
 

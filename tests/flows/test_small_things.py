@@ -83,10 +83,10 @@ def test_rows_start_where_lines_start_and_messages_are_in_the_middle(author, rea
     with visit() as page:
         log_in(page, "reader")
         page.goto("/settings/privacy")
-        rows = page.locator(".section li")
-        start = _box(rows.first)["x"]
-        for name in ("Muted accounts", "Blocked accounts"):
-            assert abs(_box(page.get_by_role("link", name=name))["x"] - start) <= 1
+        rows = [_box(row) for row in page.locator(".switch span").all()]
+        assert len(rows) == 3
+        for row in rows:
+            assert abs(row["x"] - rows[0]["x"]) <= 1
         page.get_by_role("button", name="Save changes").click()
         toast = _box(page.locator(".toast"))
         assert abs(toast["x"] + toast["width"] / 2 - page.evaluate("innerWidth") / 2) <= 10

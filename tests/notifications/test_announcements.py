@@ -90,8 +90,7 @@ def test_staff_write_them_and_members_do_not(page_of):
     browser = page_of(make_staff(superuser=True))
     now = timezone.now()
     form = {
-        "text": "Hello all.", "published_at_0": f"{now:%Y-%m-%d}", "published_at_1": "00:00:00",
-        "starts_at_0": "", "starts_at_1": "", "ends_at_0": "", "ends_at_1": "",
+        "text": "Hello all.", "published_at": f"{now:%Y-%m-%d}T00:00", "starts_at": "", "ends_at": "",
     }  # fmt: skip
     assert browser.post("/admin/notifications/announcement/add/", form).status_code == 302
     assert Announcement.objects.get().text == "Hello all."

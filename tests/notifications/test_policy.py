@@ -15,7 +15,7 @@ from apps.notifications.actions import change_policy, dismiss_group
 from apps.notifications.grouping import get_group, groups_page
 from apps.notifications.models import Notification, NotificationPolicy
 from apps.notifications.queries import (
-    filtered_notifications,
+    held_back_notifications,
     latest_notification_id,
     notifications_page,
     unread_count,
@@ -128,7 +128,7 @@ def test_a_group_is_shown_and_dismissed_without_what_is_held_back(life, alice, b
     key = groups_page(alice, Cursor()).items[0].key
     assert [item.actor.handle for item in get_group(alice, key).items] == ["dora"]
     dismiss_group(alice, key)
-    assert [held.actor for held in filtered_notifications(alice)] == [carol]
+    assert [held.actor for held in held_back_notifications(alice)] == [carol]
 
 
 def test_the_badge_asks_for_no_policy(life, alice, django_assert_num_queries):

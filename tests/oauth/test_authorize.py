@@ -10,6 +10,7 @@ from oauth2_provider.models import AccessToken, Grant
 
 from apps.oauth.actions import register_application
 from apps.oauth.models import OUT_OF_BAND
+from apps.scopes import OFFERED
 from tests.support.factories import PASSWORD
 from tests.support.threads import together
 
@@ -63,12 +64,16 @@ def test_the_page_says_who_wants_what(alice, page_of, program):
     assert not Grant.objects.exists()
 
 
-def test_the_page_offers_no_push_while_there_is_none(alice, page_of, program):
+def test_the_page_offers_push_where_the_site_has_it(alice, page_of, program, monkeypatch):
     text = page_of(alice).get(address(program, scope="read push")).content.decode()
-    assert text.count("<li>") == 1
+    assert "Tell you on your device what happens" in text
+    assert text.count("<li>") == 2
     token = page_of(alice).get("/settings/account").text
     assert 'value="read"' in token
-    assert 'value="push"' not in token
+    assert 'value="push"' in token
+    monkeypatch.setattr("apps.web.account.applications.OFFERED", OFFERED - {"push"})
+    text = page_of(alice).get(address(program, scope="read push")).content.decode()
+    assert text.count("<li>") == 1
 
 
 def test_an_allowed_program_gets_a_code_that_is_worth_one_token(alice, page_of, program):

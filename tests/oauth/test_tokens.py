@@ -205,7 +205,7 @@ def test_how_to_ask_is_told_where_clients_may_believe_it(client, settings):
     assert body["token_endpoint"] == "https://rill.example/oauth/token"
     assert body["code_challenge_methods_supported"] == ["S256"]
     assert {"read", "write:statuses"} <= set(body["scopes_supported"])
-    assert "push" not in body["scopes_supported"]  # there is no web push
+    assert "push" in body["scopes_supported"]
     assert "password" in body["grant_types_supported"]
 
 

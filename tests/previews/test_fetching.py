@@ -9,7 +9,14 @@ from contextlib import closing, contextmanager
 import httpcore
 import pytest
 
-from apps.previews.fetching import INTERNET, Network, Refused, Unreachable, fetch, is_public
+from apps.previews.fetching import (
+    INTERNET,
+    Network,
+    Refused,
+    Unreachable,
+    fetch,
+    is_on_the_internet,
+)
 from tests.previews.sites import HEAD, PRIVATE, PUBLIC, answer, redirect
 
 HTML = ("text/html",)
@@ -30,12 +37,12 @@ NOT_PUBLIC = {
 
 @pytest.mark.parametrize("kind", NOT_PUBLIC)
 def test_addresses_that_are_not_public(kind):
-    assert [address for address in NOT_PUBLIC[kind] if is_public(address)] == []
+    assert [address for address in NOT_PUBLIC[kind] if is_on_the_internet(address)] == []
 
 
 def test_addresses_of_the_internet():
     public = ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::1"]
-    assert [address for address in public if not is_public(address)] == []
+    assert [address for address in public if not is_on_the_internet(address)] == []
 
 
 @pytest.fixture

@@ -200,8 +200,7 @@ class TestCampaigns:
         start_at, end_at = now, now + timedelta(days=2)
         return {
             "name": "Autumn", "account": shop.pk, "segments": [segment.pk for segment in segments],
-            "starts_at_0": f"{start_at:%Y-%m-%d}", "starts_at_1": f"{start_at:%H:%M}",
-            "ends_at_0": f"{end_at:%Y-%m-%d}", "ends_at_1": f"{end_at:%H:%M}",
+            "starts_at": f"{start_at:%Y-%m-%dT%H:%M}", "ends_at": f"{end_at:%Y-%m-%dT%H:%M}",
             "budget_impressions": "100", "frequency_cap": "3", **more,
         }  # fmt: skip
 
@@ -215,8 +214,8 @@ class TestCampaigns:
     @pytest.mark.parametrize(
         ("more", "field"),
         [
-            ({"ends_at_0": "2020-01-01"}, "ends_at"),
-            ({"ends_at_0": ""}, "ends_at"),
+            ({"ends_at": "2020-01-01T00:00"}, "ends_at"),
+            ({"ends_at": ""}, "ends_at"),
             ({"budget_impressions": "0"}, "budget_impressions"),
             ({"frequency_cap": "0"}, "frequency_cap"),
             ({"segments": []}, "segments"),

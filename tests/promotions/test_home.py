@@ -35,10 +35,11 @@ from apps.promotions.tasks import apply_time
 from apps.ranking.ordering import ranked_page
 from apps.second_level import older, spans
 from apps.second_level.handlers import update_spans
-from apps.timeline.fanout import dispatch, ledger
+from apps.timeline.fanout import dispatch
+from apps.timeline.fanout.progress import delivery_progress, with_receipts
 from apps.timeline.fanout.switch import set_author_policy, set_site_policy
 from apps.timeline.handlers import update_promoted_posts
-from apps.timeline.history.unread import get_activity, newer_count
+from apps.timeline.history.unread import get_activity, newer_candidate_count
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
 from apps.timeline.pipeline.reasons import Reason
@@ -105,8 +106,8 @@ def equals_oracle(viewer):
 
 
 def progress(post):
-    jobs = ledger.with_receipts(FanoutJob.objects.filter(pk=post.pk))
-    return ledger.delivery_progress(jobs.get())
+    jobs = with_receipts(FanoutJob.objects.filter(pk=post.pk))
+    return delivery_progress(jobs.get())
 
 
 class TestFanOut:
@@ -425,7 +426,7 @@ class TestWhatIsShown:
         viewer = user_by_id(reader.pk)
         position = get_activity(viewer).last_id
         post = delivered(shop)
-        assert newer_count(viewer, 1) == 0  # no badge rings for it
+        assert newer_candidate_count(viewer, 1) == 0  # no badge rings for it
         assert get_activity(viewer, position).items == []
         assert shown(viewer) == [post.pk]
         first = ranked_page(viewer, limit=5)
@@ -434,7 +435,7 @@ class TestWhatIsShown:
         assert [bool(item.promotion) for item in again.items] == [True]
         follow_user(viewer, shop)
         deliver()
-        assert newer_count(user_by_id(reader.pk), 1) == 1
+        assert newer_candidate_count(user_by_id(reader.pk), 1) == 1
 
 
 class TestImpressions:

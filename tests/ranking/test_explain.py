@@ -19,7 +19,7 @@ def test_the_score_of_the_ranked_timeline_is_told_when_there_is_one(alice, bob, 
     assert "In your ranked timeline" not in page
     begin(viewer)
     [note] = assembly(viewer, Cursor()).rows[0].notes
-    assert note.startswith("ranked score ")
+    assert note.startswith("score in your ranked timeline: ")
     page = page_of(bob).get(f"/explain/{post.pk}").text
     assert "In your ranked timeline" in page
     assert "What the score is made of" in page

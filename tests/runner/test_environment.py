@@ -1,4 +1,4 @@
-from base64 import b64decode
+from base64 import b64decode, urlsafe_b64decode
 
 import pytest
 
@@ -18,6 +18,7 @@ def bare(monkeypatch):
     for name in (
         *SERVERS,
         "SECRET_KEY",
+        "VAPID_PRIVATE_KEY",
         "ALLOWED_HOSTS",
         "SITE_URL",
         "MEMCACHED_URLS",
@@ -33,6 +34,8 @@ def test_the_site_gets_its_servers_its_secret_and_its_address(data):
     assert environment["SECRET_KEY"] == data.secret_key()
     assert len(b64decode(environment["PAGE_SIGNING_KEY"])) == 32
     assert environment["PAGE_SIGNING_KEY"] == data.page_signing_key()
+    assert len(urlsafe_b64decode(environment["VAPID_PRIVATE_KEY"])) == 32
+    assert environment["VAPID_PRIVATE_KEY"] == data.vapid_private_key()
     assert environment["SITE_URL"] == "http://127.0.0.1:8123"
     assert environment["MEDIA_ROOT"] == str(data.media)
     assert environment["PYTHONPATH"] == str(ROOT)

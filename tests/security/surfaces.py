@@ -97,6 +97,7 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
         "conversations", "conversations/requests", "conversations/new?to=vauthor&q=")),
     ("page of search and trends", "/", (
         "search?q=said", "search?q=said&type=statuses", "search?q=tq&type=hashtags", "search?q=river", "search",
+        "suggest?q=@vauthor", "suggest?q=%23tq",
         "explore",
         "explore/tags", "explore/people", "welcome/people", "tags")),
     ("page of an account", "/@vauthor", (
@@ -153,7 +154,8 @@ def _of_words() -> Iterator[Surface]:
     for path in ("/api/v2/search?q={mark}", "/api/v2/search?q=t{mark}&type=hashtags", "/api/v1/tags/t{mark}",
                  "/api/v1/timelines/tag/t{mark}"):  # fmt: skip
         yield Surface(path, "word")
-    for path in ("/search?q={mark}", "/search?q=t{mark}&type=hashtags", "/tags/t{mark}"):
+    for path in ("/search?q={mark}", "/search?q=t{mark}&type=hashtags", "/suggest?q=%23t{mark}",
+                 "/tags/t{mark}"):  # fmt: skip
         yield Surface(path, "page of a word")
     for ending in ("atom", "rss", "json"):
         yield Surface(f"/tags/t{{mark}}.{ending}", "feed of a word", anybody=True)
@@ -235,12 +237,15 @@ ELSEWHERE: dict[str, str] = {
             "about",
             "about/api",
             "about/shortcuts",
+            "emoji",
             "privacy",
             "rules",
             "robots.txt",
             "favicon.svg",
             "favicon.ico",
             "manifest.webmanifest",
+            "sw.js",
+            "offline",
             "opensearch.xml",
             "sitemap-pages.xml",
             ".well-known/host-meta",
@@ -285,6 +290,7 @@ ELSEWHERE: dict[str, str] = {
             "password/change",
             "password/reset",
             "password/reset/<str:uidb64>/<str:token>",
+            "settings",
             "settings/account",
             "accounts",
             "accounts/add",
@@ -297,6 +303,13 @@ ELSEWHERE: dict[str, str] = {
             "promoted/seen",
             "appearance",
             "settings/notifications",
+            "settings/push",
+            "settings/push/here",
+            "settings/push/here/end",
+            "settings/push/<int:number>/end",
+            "settings/digest",
+            "digest/end/<str:token>",
+            "api/v1/push/subscription",
             "settings/import",
             "settings/export/<str:name>",
             "settings/delete",

@@ -33,6 +33,7 @@ SETTINGS = {
     "PRODUCTION": "0",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
     "SITE_URL": "http://testserver",
+    "VAPID_PRIVATE_KEY": "dGVzdHMgb25seTogMzIgYnl0ZXMgb2YgYSBrZXkgISE",
     "SECURE_COOKIES": "0",
     "AUDIT_SAMPLE_RATE": "0",
     "CAMPAIGN_MIN_PEOPLE": "0",

@@ -17,7 +17,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Poll, Post
 from apps.syndication import feeds
 from apps.syndication.feeds import Entry, Feed, Source
-from apps.texts import carriable
+from apps.texts import without_control_characters
 from apps.web.discovery import well_known
 from apps.web.templatetags import cards, other_forms
 from tests.support.factories import publish, repost, suspend
@@ -222,7 +222,7 @@ def test_what_no_format_carries_is_left_out_of_what_was_stored_before(alice, for
         *(strings(json.loads(written)) if is_json else ElementTree.fromstring(written).itertext())
     ]
     assert sum("ab\ncd" in text for text in texts) >= 4
-    assert [text for text in texts if carriable(text) != text] == []
+    assert [text for text in texts if without_control_characters(text) != text] == []
 
 
 def strings(data):
@@ -256,5 +256,5 @@ def test_controls_never_come_in(page_of, api_of, alice):
     ]
     written = [text for row in texts for text in row]
     assert "ab\ncd" in written
-    assert [text for text in written if carriable(text) != text] == []
+    assert [text for text in written if without_control_characters(text) != text] == []
     assert Post.objects.count() == 4

@@ -13,7 +13,7 @@ from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_u
 from apps.graph.cache import FOLLOWED, FOLLOWERS, FOLLOWING, RELATIONS, load_sets
 from apps.graph.models import Followee, Follower
 from apps.graph.queries import all_follower_ids
-from apps.timeline.fanout import ledger
+from apps.timeline.fanout import split
 from apps.timeline.fanout.dispatch import start_job
 from apps.timeline.models import FanoutChunk
 from apps.timeline.sources import outbox
@@ -187,7 +187,7 @@ def test_a_delivery_takes_the_list_of_a_small_author_from_redis(alice, bob, monk
     follow_user(bob, alice)
     rebuild_home(bob.pk)
     load_sets(FOLLOWERS, alice.pk)
-    monkeypatch.delattr(ledger, "follower_ids_between")
+    monkeypatch.delattr(split, "follower_ids_between")
     post = publish(alice)
     start_job(post.pk)
     assert HOME.ids(bob.pk) == [post.pk]

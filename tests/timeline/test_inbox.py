@@ -24,7 +24,7 @@ from apps.posts.actions.publish import delete_post
 from apps.timeline.fanout.backfill import circle_changed
 from apps.timeline.fanout.dispatch import start_job
 from apps.timeline.handlers import drop_home_caches
-from apps.timeline.history.unread import newer_count
+from apps.timeline.history.unread import newer_candidate_count
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.timeline.profile import ProfileFilter, profile_timeline
@@ -405,8 +405,8 @@ class TestReading:
         first = say(cast, "public")
         say(cast, "followers")
         say(cast, "public")
-        assert newer_count(cast["bob"], first.pk) == 2
-        assert newer_count(cast["bob"], first.pk, maximum=1) == 1
+        assert newer_candidate_count(cast["bob"], first.pk) == 2
+        assert newer_candidate_count(cast["bob"], first.pk, maximum=1) == 1
 
     def test_authors_see_their_restricted_post_before_any_worker_ran(self, cast):
         post = publish(cast["alice"], visibility="circle", circle_id=cast["circle"].pk)

@@ -11,7 +11,7 @@ from apps.graph.actions import follow_user
 from apps.pagination import Cursor
 from apps.promotions.actions import state_trait
 from apps.timeline.fanout import split
-from apps.timeline.history.unread import newer_count
+from apps.timeline.history.unread import newer_candidate_count
 from apps.timeline.home import home_timeline
 from apps.timeline.sources import outbox, sql, virtual_follows
 from apps.timeline.sources.home_cache import HOME
@@ -92,7 +92,7 @@ def test_without_an_app_pages_and_deliveries_have_the_follows_of_the_graph(
     assert HOME.ids(reader.pk) == [post.pk]
     for ids in (sql.home_ids, sql.open_home_ids, sql.home_ids_nearby, outbox.ids_of_followees):
         assert ids(reader.pk, Cursor(), 10) == [post.pk]
-    assert newer_count(user_by_id(reader.pk), 1) == 1
+    assert newer_candidate_count(user_by_id(reader.pk), 1) == 1
     deliver()
 
 

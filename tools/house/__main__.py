@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _traces(*, short: bool) -> Mapping[str, Trace]:
+    os.environ["OPTIONAL_APPS"] = ""  # the walks of the core (docs/decisions/0168)
     servers = import_module("tools.bench.servers")
     with servers.site_servers():
         # imports models, which need the settings that were made just now

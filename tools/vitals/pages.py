@@ -50,6 +50,8 @@ PAGES = (
     Page("reply", "timeline/compose.html", "/compose?reply_to={post}"),
     Page("quote", "timeline/compose.html", "/compose?quote={post}"),
     Page("edit", "timeline/edit.html", "/posts/{own_post}/edit"),
+    Page("redraft", "timeline/redraft.html", "/posts/{own_post}/redraft"),
+    Page("offline", "push/offline.html", "/offline"),
     Page("delete", "timeline/delete.html", "/posts/{own_post}/delete"),
     Page("scheduled", "timeline/scheduled.html", "/scheduled"),
     Page("drafts", "timeline/drafts.html", "/drafts"),
@@ -97,15 +99,18 @@ PAGES = (
     Page("mute", "graph/mute.html", "/@{author}/mute"),
     Page("languages", "graph/languages.html", "/@{author}/languages"),
     Page("groups-of-person", "graph/groups/person.html", "/@{author}/groups"),
-    Page("person-card", "graph/card.html", "/@{author}/card"),
     Page("report", "moderation/report.html", "/@{author}/report?post={post}"),
     Page("requests", "graph/requests.html", "/follow_requests"),
+    Page("settings", "accounts/settings_index.html", "/settings"),
+    Page("settings-search", "accounts/settings_index.html", "/settings?q=password"),
+    Page("settings-none", "accounts/settings_index.html", "/settings?q=qqqzzzqqq"),
     Page("settings-profile", "accounts/settings_profile.html", "/settings/profile"),
     Page("settings-account", "accounts/settings_account.html", "/settings/account"),
     Page("accounts", "accounts/accounts.html", "/accounts"),
     Page("settings-appearance", "accounts/settings_appearance.html", "/settings/appearance"),
     Page("settings-reading", "accounts/settings_reading.html", "/settings/reading"),
     Page("settings-notifications", "notifications/settings.html", "/settings/notifications"),
+    Page("settings-push", "push/settings.html", "/settings/push"),
     Page("settings-writing", "accounts/settings_writing.html", "/settings/writing"),
     Page("settings-privacy", "graph/privacy.html", "/settings/privacy"),
     Page("settings-promotions", "promotions/settings.html", "/settings/promotions"),
@@ -164,6 +169,7 @@ ELSEWHERE = {
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once
     "translation/page.html",  # where a service translates
+    "digest/end.html",  # at the signed address of a mail
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip
 

@@ -16,8 +16,8 @@ _AT = re.compile(r"^[@\s]+")
 def login_name(typed: str) -> str:
     """A typed handle or e-mail address in its stored form.
 
-    Use the result both to count a guess and to `authenticate`: else "@Alice" and "alice" would be counted apart. The
-    backend does not change what it is given.
+    Use the result both to count a guess and to `authenticate`; otherwise "@Alice" and "alice" would be counted apart.
+    The backend expects this form.
     """
     return _AT.sub("", typed).strip().lower()
 
@@ -30,7 +30,7 @@ class HandleOrEmailBackend(ModelBackend):
         password: str | None = None,
         **_kw: Any,
     ) -> User | None:
-        """`username` is a `login_name`. Takes equally long whether it exists or not."""
+        """Check a password. `username` is a `login_name`. It takes equally long whether the name exists or not."""
         named = Q(handle=username) | Q(email=username)
         user = User.objects.filter(named).first() if username else None
         if user is None:
@@ -40,5 +40,5 @@ class HandleOrEmailBackend(ModelBackend):
         return user if is_right and self.user_can_authenticate(user) else None
 
     def get_user(self, user_id: int) -> User | None:
-        """With its counts; None once it is suspended."""
+        """The account with its counts; None if it is suspended."""
         return user_of_session(user_id)

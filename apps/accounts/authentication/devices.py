@@ -1,6 +1,7 @@
-"""A signed cookie that remembers a device an account was logged in from, so that its guesses have a limit of their own.
+"""A signed cookie that marks a device from which an account was logged in. Guesses from it have a limit of their own.
 
-An attacker can use up everybody else's limit for an account, not this one. A new password makes old cookies worthless.
+An attacker can use up the limit that all other devices share for an account, but not this one. A new password makes old
+cookies worthless.
 """
 
 import secrets

@@ -24,7 +24,7 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from apps.accounts.authentication.second_factor import MAX_PASSKEYS, factor_added
+from apps.accounts.authentication.second_factor import MAX_PASSKEYS, after_factor_added
 from apps.accounts.models import User
 from apps.errors import Invalid
 
@@ -74,7 +74,7 @@ def can_use_passkeys(request: HttpRequest) -> bool:
 
 
 def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
-    """The browser's options for a new passkey. Invalid when the account has enough."""
+    """The browser's options for a new passkey. Invalid if the account has as many as it may."""
     if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
         raise Invalid(_("At most %(count)d passkeys.") % {"count": MAX_PASSKEYS})
     options, state = Ceremony(request).register_begin(user)
@@ -85,14 +85,14 @@ def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
 def finish_registration(
     request: HttpRequest, user: User, *, name: str, answer: str
 ) -> tuple[Any, list[str]]:
-    """The passkey, and recovery codes with a first factor. Invalid for a wrong answer."""
+    """Save a passkey; returns it, and recovery codes if it is the first factor. Invalid for a wrong answer."""
     state = _challenge(request, ADDING, user)
     try:
         with transaction.atomic():
             passkey = Ceremony(request).register_complete(user, state, _read(answer))
             passkey.name = name
             passkey.save(update_fields=["name"])
-            return passkey, factor_added(user, "passkey")
+            return passkey, after_factor_added(user, "passkey")
     except IntegrityError:  # another account has it
         raise _invalid() from None
     except _WRONG:

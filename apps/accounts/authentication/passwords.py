@@ -33,7 +33,7 @@ def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | N
 
 
 def require_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> None:
-    """Invalid for a wrong password of a logged-in user; TooMany after several."""
+    """Raise Invalid if a logged-in user's password is wrong, and TooMany after several wrong ones."""
     if not check_own_password(user, password, origin):
         message = _("This is not your password.")
         raise Invalid(message, errors={"password": message})

@@ -29,9 +29,9 @@ from apps.accounts.signals import access_revoked
 from apps.errors import Invalid, NotFound, TooMany
 
 RECOVERY_CODES = 10
-RECOVERY_CHARACTERS = 12  # of 32: 60 bits
+RECOVERY_CHARACTERS = 12  # from an alphabet of 32: 12 x 5 = 60 bits
 MAX_PASSKEYS = 10
-# Every wrong code doubles the delay before the next attempt; 2^11 s are half an hour.
+# Every wrong code doubles the delay before the next attempt: after the 12th it is 2^(12-1) s, half an hour.
 LONGEST_WAIT_AFTER = 12  # wrong codes in a row
 _APP_CODE = re.compile("[0-9]{6}")
 
@@ -52,7 +52,7 @@ class SecondFactor:
 
 
 def second_factor_of(user: User) -> SecondFactor:
-    """For the settings page and the export; nothing in it is secret except the rows' keys."""
+    """A user's factors, for the settings page and the export. The `key` columns of the rows are secret."""
     recovery = StaticDevice.objects.filter(user=user).first()
     return SecondFactor(
         app=TOTPDevice.objects.filter(user=user, confirmed=True).first(),
@@ -62,7 +62,7 @@ def second_factor_of(user: User) -> SecondFactor:
     )
 
 
-def is_on(user: User) -> bool:
+def has_second_factor(user: User) -> bool:
     """Whether an account has a second factor, in one query."""
     of_user: dict[str, Any] = {"user": OuterRef("pk"), "confirmed": True}
     has_one = Q(Exists(TOTPDevice.objects.filter(**of_user)))
@@ -71,7 +71,7 @@ def is_on(user: User) -> bool:
 
 
 def begin_app(user: User) -> Any:
-    """An authenticator app that a code must confirm. Invalid when the account has one."""
+    """Begin adding an app; it counts only after `confirm_app`. Invalid if the account has one."""
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
             raise Invalid(_("Remove the authenticator app that you have first."))
@@ -85,8 +85,9 @@ def unconfirmed_app(user: User, device_id: int) -> Any | None:
 
 
 def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
-    """Activate the app with one of its codes; the device, and recovery codes if it is the first
-    factor. Invalid for a wrong code.
+    """Activate the app with one of its codes. Returns the device, and recovery codes if it is the first factor.
+
+    Invalid for a wrong code.
     """
     device = _verified(TOTPDevice, user, _clean(code), pk=device_id, confirmed=False)
     if device is None:
@@ -94,20 +95,20 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
         raise Invalid(message, errors={"code": message})
     with _locked(user):
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
-        return device, factor_added(user, "authenticator app")
+        return device, after_factor_added(user, "authenticator app")
 
 
-def factor_added(user: User, what: str) -> list[str]:
-    """Recovery codes with a first factor, which revokes what the password alone granted."""
+def after_factor_added(user: User, what: str) -> list[str]:
+    """Call this after adding a factor. The first one revokes all tokens and returns new recovery codes; others: []."""
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
         return []
-    access_revoked.send(User, user_id=user.pk, of_sessions=False)
+    access_revoked.send(User, user_id=user.pk, ends_sessions=False)
     return new_codes(user)
 
 
 def new_codes(user: User) -> list[str]:
-    """Replace the recovery codes; the new ones cannot be shown again."""
+    """Replace the recovery codes and return the new ones, which cannot be shown again."""
     codes = [_new_code() for _number in range(RECOVERY_CODES)]
     with _locked(user):
         device, _is_new = StaticDevice.objects.get_or_create(user=user, name="recovery codes")
@@ -120,9 +121,9 @@ def new_codes(user: User) -> list[str]:
 
 
 def verify_code(user: User, code: str) -> Any | None:
-    """The device that a code of the app or a recovery code proves; None when it is wrong or was used before.
+    """The device that a code of the app or a recovery code proves; None if the code is wrong or was used before.
 
-    TooMany while earlier wrong codes delay the next attempt: the database counts them, independent of every cache.
+    TooMany while earlier wrong codes delay the next attempt; the database counts them, independent of every cache.
     """
     clean = _clean(code)
     model = TOTPDevice if _APP_CODE.fullmatch(clean) else StaticDevice
@@ -136,7 +137,7 @@ def remove_app(user: User) -> None:
 
 
 def remove_passkey(user: User, passkey_id: int) -> None:
-    """NotFound when it is somebody else's."""
+    """NotFound if the passkey is not the user's."""
     with _locked(user):
         own_passkey(user, passkey_id).delete()
         _removed(user, "passkey")
@@ -146,7 +147,7 @@ def own_passkey(user: User, passkey_id: int) -> Any:
     """One of a user's passkeys; NotFound."""
     passkey = WebAuthnCredential.objects.filter(pk=passkey_id, user=user).first()
     if passkey is None:
-        raise NotFound(_("This page isn't here. It may have been deleted or the address is wrong."))
+        raise NotFound(_("There is no such passkey."))
     return passkey
 
 
@@ -193,8 +194,9 @@ def _too_soon(wait: timedelta) -> TooMany:
 
 
 def _removed(user: User, what: str) -> None:
+    """Log the removal; delete the recovery codes after the last factor."""
     logger.info("second factor of user %d: %s removed", user.pk, what)
-    if not is_on(user):
+    if not has_second_factor(user):
         StaticDevice.objects.filter(user=user).delete()
 
 

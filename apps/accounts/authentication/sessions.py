@@ -18,7 +18,7 @@ from apps.accounts.models import Login, User
 from apps.events.live import announce
 from apps.sql import purge
 
-SEPARATOR = ", "  # of browser and system
+SEPARATOR = ", "  # between browser and system
 MAX_SHOWN = 50
 # The first match wins: browsers claim to be their rivals, and tablets to be computers.
 _BROWSERS = (
@@ -61,7 +61,7 @@ def remember_login(request: HttpRequest, user: User) -> None:
 
 
 def follow_session(old_key: str, new_key: str) -> None:
-    """Follow a session whose key changed."""
+    """Update the login of a session whose key has changed."""
     Login.objects.filter(session_key=old_key).update(session_key=new_key)
 
 
@@ -89,17 +89,20 @@ def end_session(user: User, login_id: int) -> None:
 
 
 def end_sessions(user_id: int) -> None:
-    """End all sessions, in the caller's transaction. Remember one that continues again."""
+    """End all sessions of a user, in the caller's transaction.
+
+    A session that continues must be recorded again, by `remember_login`.
+    """
     logins = Login.objects.filter(user=user_id)
     keys = list(logins.values_list("session_key", flat=True))
     Session.objects.filter(session_key__in=keys).delete()
     logins.delete()
-    for key in keys:  # the cache last: it is filled from the rows
+    for key in keys:  # the cache comes last, because it is filled from the rows
         transaction.on_commit(partial(_delete_session, key), robust=True)
 
 
 def purge_sessions() -> int:
-    """Delete expired sessions; how many. The cache forgets its copies by itself."""
+    """Delete expired sessions; returns how many. Copies in the cache expire by themselves."""
     return purge(Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date"))
 
 
@@ -110,13 +113,13 @@ def forget_login(request: HttpRequest, user: User) -> None:
 
 
 def session_with(key: str | None) -> SessionBase:
-    """The session with a key, which may have ended; a new one for None."""
+    """The session with a key, which may have ended; for None, a new session."""
     store: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore(key)
     return store
 
 
 def user_of_session(key: str) -> User | None:
-    """Who is logged in with a session, as a request with it would say; None when it has ended."""
+    """The user who is logged in with a session; None if it has ended."""
     request = HttpRequest()
     request.session = session_with(key)
     user = get_user(request)
@@ -128,14 +131,14 @@ def _delete_session(key: str) -> None:
 
 
 def device_of(user_agent: str) -> str:
-    """A browser and a system; nothing else of the user agent is stored. Without words: pages have several languages."""
+    """The browser and the system of a user agent, the only parts of it that are stored. Not yet translated."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return SEPARATOR.join(filter(None, (browser, system)))
 
 
 def named_device(device: str) -> str:
-    """In a few words, in the language of the page."""
+    """A stored device in a few words, in the language of the page."""
     browser, separator, system = device.partition(SEPARATOR)
     if separator:
         return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}

@@ -1,8 +1,7 @@
-"""The e-mail address of an account: given, confirmed by its owner, changed. No answer tells whether another account has
-it.
+"""Sets, confirms and changes the e-mail address of an account. No response reveals whether another account has it.
 
 With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in, for a new password) only after its owner has
-confirmed it with the link that was mailed to it. Otherwise it can be used at once unless another account has it.
+confirmed it by a mailed link. Otherwise it can be used at once, unless another account has it.
 """
 
 from django.conf import settings
@@ -19,7 +18,7 @@ from apps.accounts.models import MailKind, User
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.throttling import Origin, check_rate_limit
 
-EMAIL_MAX_CHARACTERS = 254  # of the column; the validator alone allows 320
+EMAIL_MAX_CHARACTERS = 254  # the width of the column; the validator alone allows 320
 CONFIRMATION_SECONDS = 2 * 24 * 3600
 
 
@@ -51,7 +50,7 @@ def give_email(user: User, address: str | None) -> None:
 
 
 def change_email(user: User, *, email: str, password: str, origin: Origin | None = None) -> User:
-    """Change or remove the address, after the password. Invalid, TooMany. The owner of the old address is notified."""
+    """Change or remove the address after checking the password, and notify the old address. Invalid, TooMany."""
     require_password(user, password, origin)
     address, old_address = clean_email(email), user.email
     errors = email_errors(address)

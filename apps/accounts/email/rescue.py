@@ -1,7 +1,7 @@
-"""What staff do for owners who cannot get into their accounts. It never gives staff a way in: passwords are chosen by a
-link that is mailed to the owner, new addresses are confirmed by one, and the owner is told.
+"""How staff help owners who cannot get into their accounts. It never lets staff in: the owner chooses the password by a
+mailed link, confirms a new address by a mailed link, and is told of every step.
 
-It needs a permission of its own, beside the one to change accounts; only superusers may do it to accounts of staff.
+It needs a permission in addition to the one to change accounts; only superusers may do it for accounts of staff.
 """
 
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def require_rescuer(user: User, by: User) -> None:
-    """NotAllowed without the permissions, over oneself, and over staff for all but superusers."""
+    """Raise NotAllowed without the permissions, for one's own account, and, except for superusers, for staff."""
     require_permission(by, CHANGE_USERS, over=user)
     require_permission(by, RESCUE)
     if by.pk == user.pk or (user.is_staff and not by.is_superuser):

@@ -1,4 +1,4 @@
-"""Mails of accounts: rows that a task sends with a time-out, so that requests neither wait nor learn the outcome.
+"""Mails of accounts: rows that a task sends, so that requests neither wait for the mail server nor learn the outcome.
 
 Links are made when a mail is sent: the broker, the row and the log contain no token.
 """
@@ -59,7 +59,7 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 
 def due() -> list[int]:
-    """Due mails, whose message was lost or which must be retried."""
+    """The ids of due mails, whose message was lost or which must be retried."""
     waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=Now())
     return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
 
@@ -79,7 +79,7 @@ def confirmation_token(user: User) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A mail as it is sent: the name of its templates, its recipient, and their context."""
+    """A mail to send: the name of its templates, its recipient, and the context of the templates."""
 
     template: str
     address: str
@@ -159,7 +159,7 @@ _MESSAGES: dict[MailKind, Callable[[Mail], _Message | None]] = {
 
 @register(Tags.security)
 def mail_goes_out(**_given: Any) -> list[CheckMessage]:
-    """Production must not log mails: readers of the log could take over any account."""
+    """Whether mails are really sent. Production must not log them: readers of the log could take over any account."""
     if not settings.PRODUCTION or settings.EMAIL_BACKEND != CONSOLE:
         return []
     return [

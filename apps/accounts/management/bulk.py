@@ -1,4 +1,4 @@
-"""Accounts in bulk, for loaders of data. People sign up through `actions.register`."""
+"""Makes accounts in bulk, for loaders of data. People sign up through `actions.register`."""
 
 from collections.abc import Collection
 

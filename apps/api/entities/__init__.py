@@ -1,1 +1,1 @@
-"""What the API sends and takes: entities, each with the function that builds it, and serializers of bodies."""
+"""The data of the API: entities, each with the function that builds it, and serializers for the bodies of requests."""

@@ -71,7 +71,7 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """`user.counts` must be loaded. Everything but the three counts is computed once for each cached user."""
+    """An account as JSON; `user.counts` must be loaded. Only the counts are computed anew for each cached user."""
     if user.derived is None:  # loaded from its row, not from a cached card
         return _account_json(user)
     key = "json", settings.SITE_URL
@@ -88,7 +88,7 @@ def account_json(user: User) -> AccountJson:
 
 
 def account_as_bytes(user: User) -> bytes:
-    """The same, encoded; cached until a count changes."""
+    """An account as encoded JSON, cached until a count changes."""
     if user.derived is None:
         return orjson.dumps(account_json(user))
     counts = user.counts
@@ -125,7 +125,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
-        # cached too, although posts change it: the author's first post of a day removes the card from the cache
+        # may be cached although posts change it: the author's first post of a day removes the card from the cache
         "last_status_at": _day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],
@@ -141,7 +141,7 @@ def _account_json(user: User) -> AccountJson:
 
 
 class SourceJson(TypedDict):
-    """What the owner of an account can edit."""
+    """The fields that the owner of an account can edit."""
 
     privacy: str
     sensitive: bool
@@ -172,7 +172,7 @@ class CredentialAccountJson(AccountJson):
 
 
 def credential_account_json(user: User, *, requests: int) -> CredentialAccountJson:
-    """`requests` is the number of pending follow requests."""
+    """One's own account as JSON. `requests` is the number of pending follow requests."""
     source: SourceJson = {
         "privacy": PRIVACY[user.post_visibility],
         "sensitive": user.post_sensitive,
@@ -272,7 +272,7 @@ def muted_account_json(user: User, ends_at: datetime | None) -> MutedAccountJson
 
 
 class FamiliarFollowersJson(TypedDict):
-    """Followers of an account whom the viewer follows too."""
+    """Followers of an account whom the viewer also follows."""
 
     id: str
     accounts: list[AccountJson]
@@ -283,7 +283,7 @@ def familiar_followers_json(user_id: int, familiar: FamiliarFollowers) -> Famili
 
 
 class ReportJson(TypedDict):
-    """What the viewer reported."""
+    """A report by the viewer."""
 
     id: str
     action_taken: bool
@@ -334,7 +334,7 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
 
 
 class OnlyField(serializers.ChoiceField):
-    """A Mastodon setting with only one possible value here: asking for another one is refused, not ignored."""
+    """A Mastodon setting that has only one possible value here: other values are refused instead of ignored."""
 
     def __init__(self, only: str | bool, **options: Any) -> None:  # noqa: FBT001 -- the value itself
         super().__init__([only], **options)
@@ -356,7 +356,7 @@ class PostingInput(Input):
 
 
 class ProfileInput(Input):
-    """What may be changed of a profile. `validated_data` has the argument names of `update_profile`."""
+    """The fields of a profile to change. `validated_data` has the argument names of `update_profile`."""
 
     display_name = serializers.CharField(required=False, allow_blank=True)
     note = serializers.CharField(
@@ -389,7 +389,10 @@ MAX_LANGUAGES = 20  # of one follow
 
 
 class FollowInput(Input):
-    """How to follow. Absent fields stay unchanged; a new follow shows reblogs, does not notify, takes all languages."""
+    """Options of a follow; absent fields are unchanged.
+
+    A new follow shows reblogs and posts in all languages, and does not notify.
+    """
 
     reblogs = serializers.BooleanField(source="reposts", default=None)
     notify = serializers.BooleanField(default=None)
@@ -401,12 +404,12 @@ class FollowInput(Input):
     )
 
     def validate_languages(self, value: list[str] | None) -> list[str] | None:
-        """Form encoding sends an empty list as one empty string."""
+        """Drop empty strings: in form encoding, an empty list is one empty string."""
         return None if value is None else [language for language in value if language]
 
 
 class MuteInput(Input):
-    """What a mute hides, and for how long."""
+    """Options of a mute: what it hides, and for how long."""
 
     notifications = serializers.BooleanField(
         default=None, help_text="Notifications too; null is yes."
@@ -423,7 +426,7 @@ class MuteInput(Input):
 
 
 class NoteInput(Input):
-    """What to note about an account."""
+    """The viewer's private note about an account."""
 
     comment = serializers.CharField(
         source="text", allow_blank=True, default="", max_length=NOTE_MAX_CHARACTERS
@@ -431,7 +434,7 @@ class NoteInput(Input):
 
 
 class ReportInput(Input):
-    """What is wrong with an account. `forward` changes nothing: there are no other sites."""
+    """A report of an account. `forward` is ignored, because there are no other sites."""
 
     account_id = serializers.RegexField(ID)
     status_ids = serializers.ListField(child=serializers.RegexField(ID), default=list)
@@ -447,7 +450,7 @@ class ReportInput(Input):
 
 
 class SuggestionJson(TypedDict):
-    """Somebody to follow, and why: the most followed accounts are the only source here."""
+    """A suggested account, and the source of the suggestion: here always the most followed accounts."""
 
     source: str
     sources: list[str]

@@ -26,7 +26,7 @@ class SpeedJson(TypedDict):
 
 
 class BacklogJson(TypedDict):
-    """What waits now."""
+    """The numbers of events and deliveries that are waiting now."""
 
     posts: Annotated[
         int, "Their delivery has not begun, or their followers are not yet divided into chunks."
@@ -36,7 +36,7 @@ class BacklogJson(TypedDict):
 
 
 class RoundJson(TypedDict):
-    """A check that goes through a table row by row, and begins again at its end."""
+    """A check that goes through a table in slices, and starts again at its end."""
 
     subject: Annotated[str, Subject]
     compared: Annotated[int, "Rows so far in this round."]
@@ -56,7 +56,7 @@ class AuditDayJson(TypedDict):
 
 
 class AuditJson(TypedDict):
-    """What was compared and found in the last 24 hours; `days` has the last 90 days. It names nobody."""
+    """The comparisons and findings of the last 24 hours; `days` has the last 90 days. It names no account."""
 
     made_at: DateTime
     runs: int

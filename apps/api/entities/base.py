@@ -1,7 +1,7 @@
 """Field formats shared by the entities of the API.
 
 An entity is a TypedDict beside the function that builds it. mypy checks the function against it, and `apps.api.openapi`
-derives the OpenAPI document from it: the docstring is its description, `Annotated[..., "text"]` that of a field.
+derives the OpenAPI document from it: the docstring describes the entity, `Annotated[..., "text"]` a field.
 """
 
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ Object = dict[str, Any]  # of any shape
 
 
 class Input(serializers.Serializer[Any]):
-    """A body, or an object in one.
+    """The body of a request, or an object in it.
 
-    Null and "" mean "not given" wherever a field may be left out and they are no values of its own: clients send their
-    whole form. Where null is a value ("never"), "" is null, which forms have no other way to say.
+    Clients send their whole form. So null and "" mean "not given" if the field may be left out and they are not among
+    its values. If null is a value of the field ("never"), "" means null, because forms cannot send null.
     """
 
     default_error_messages = {"invalid": _("This has to be an object.")}
@@ -60,7 +60,7 @@ class UploadField(serializers.FileField):
 
 
 def timestamp(moment: datetime) -> DateTime:
-    """ISO 8601 in UTC with milliseconds."""
+    """A moment in ISO 8601, in UTC with milliseconds."""
     utc = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return f"{utc.removesuffix('+00:00')}Z"
 

@@ -18,7 +18,7 @@ from apps.filters.models import (
     FilterPost,
 )
 
-# Once: Django builds the list at each access, which takes as long as the rest of a result.
+# Computed once: Django builds the list at each access, which takes as long as the rest of a result.
 _PLACES = FilterContext.values
 
 
@@ -99,8 +99,8 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 class FilterResultJson(TypedDict):
     """A filter of the viewer that matches a status, with at most ten of its keywords.
 
-    At most two filters are named, and further ones only if they apply in a context, or with an action, that these two
-    do not.
+    At most two filters are named, and further ones only if they apply in a context or with an action that the first two
+    do not have.
     """
 
     filter: FilterSummaryJson

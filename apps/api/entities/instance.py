@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.addresses import absolute, picture_address
 from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
-from apps.api.hooks import TRANSLATES
+from apps.api.hooks import TRANSLATES, vapid_key
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.sizes import MAX_PIXELS
 from apps.media.video import AUDIO_TYPES, MAX_FRAME_RATE, VIDEO_TYPES, is_available
@@ -23,8 +23,8 @@ from apps.posts.actions.drafts import (
 from apps.posts.content.text import URL_CHARACTERS, html
 from apps.texts import normalise
 
-MASTODON_VERSION = "4.3.0"  # clients derive features from it
-API_VERSION = 2  # as that version counts it
+MASTODON_VERSION = "4.3.0"  # clients derive the features of the API from it
+API_VERSION = 2  # the API version of that Mastodon version
 SOURCE = "https://github.com/feedsite/feedsite"
 NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
@@ -75,7 +75,7 @@ class LimitsJson(TypedDict):
 
 
 class InstanceUrlsJson(TypedDict):
-    """Where else to look."""
+    """Other addresses of the site."""
 
     streaming: str
     status: str | None
@@ -85,7 +85,7 @@ class InstanceUrlsJson(TypedDict):
 
 
 class VapidJson(TypedDict):
-    """The key of web push, which this site does not do."""
+    """The key of web push; empty where the site does not do it."""
 
     public_key: str
 
@@ -120,19 +120,19 @@ class IconJson(TypedDict):
 
 
 class ActiveUsersJson(TypedDict):
-    """How many people come."""
+    """The number of active accounts."""
 
     active_month: int
 
 
 class UsageJson(TypedDict):
-    """How much the site is used."""
+    """Statistics of use."""
 
     users: ActiveUsersJson
 
 
 class RegistrationsJson(TypedDict):
-    """Whether new accounts are made."""
+    """Whether people can sign up."""
 
     enabled: bool
     approval_required: bool
@@ -167,13 +167,13 @@ class InstanceJson(TypedDict):
 
 
 class StreamingAddressJson(TypedDict):
-    """Where clients listen."""
+    """The address of the streaming API."""
 
     streaming_api: str
 
 
 class InstanceStatsJson(TypedDict):
-    """How large the site is."""
+    """The size of the site."""
 
     user_count: int
     status_count: int
@@ -211,14 +211,14 @@ class CustomEmojiJson(TypedDict):
 
 
 class NodeinfoLinkJson(TypedDict):
-    """An address, and what is there."""
+    """An address and the kind of document there."""
 
     rel: str
     href: str
 
 
 class NodeinfoLinksJson(TypedDict):
-    """Where the site says what software it is."""
+    """The address of the NodeInfo document."""
 
     links: list[NodeinfoLinkJson]
 
@@ -255,7 +255,7 @@ def instance_json(people: int) -> InstanceJson:
                 "privacy_policy": absolute("/about"),
                 "terms_of_service": None,
             },
-            "vapid": {"public_key": ""},
+            "vapid": {"public_key": vapid_key()},
             **_limits(),
             "translation": {"enabled": any(is_on() for is_on in TRANSLATES)},
         },
@@ -357,12 +357,12 @@ def _languages() -> list[str]:
 
 
 def _streaming() -> str:
-    """Clients replace the scheme by that of their transport."""
+    """The address of the streaming API. Clients replace the scheme by that of their transport."""
     return f"ws{settings.STREAMING_URL.removeprefix('http')}"
 
 
 class ReactionJson(TypedDict):
-    """How many answered with an emoji."""
+    """An emoji with the number of people who reacted with it."""
 
     name: str
     count: int
@@ -370,7 +370,7 @@ class ReactionJson(TypedDict):
 
 
 class AnnouncementJson(TypedDict):
-    """What staff tell everybody."""
+    """An announcement by staff to all members."""
 
     id: str
     content: Annotated[str, "HTML."]

@@ -46,7 +46,7 @@ class ListChange(Input):
 
 
 class PeopleInput(Input):
-    """Accounts by id; in a form `account_ids[]`."""
+    """Accounts by id; in a form the field is `account_ids[]`."""
 
     account_ids = serializers.ListField(child=serializers.CharField(max_length=20), max_length=100)
 

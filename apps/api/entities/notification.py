@@ -11,8 +11,8 @@ from apps.api.entities.base import ID, DateTime, Input, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.notifications.grouping import GROUP_KEY_PREFIXES, NotificationGroup, group_key
 from apps.notifications.kinds import TOLD
-from apps.notifications.models import NotificationPolicy, ReadMarker, Verdict
-from apps.notifications.queries import FilteredNotifications, NotificationItem
+from apps.notifications.models import NotificationPolicy, ReadMarker, Treatment
+from apps.notifications.queries import HeldBackNotifications, NotificationItem
 
 # Mastodon's types of our kinds; a reply is a mention.
 TYPES = {str(kind): told.type for kind, told in TOLD.items()}
@@ -20,7 +20,7 @@ TYPE_NAMES = sorted({*TYPES.values()})
 
 
 class NotificationJson(TypedDict):
-    """What an account did."""
+    """What an account did that concerns the viewer."""
 
     id: str
     group_key: str
@@ -31,7 +31,7 @@ class NotificationJson(TypedDict):
 
 
 def notification_json(notification: NotificationItem) -> NotificationJson:
-    """A follow has no status."""
+    """`status` is left out for a follow."""
     body: NotificationJson = {
         "id": str(notification.id),
         "group_key": group_key(notification, GROUP_KEY_PREFIXES),
@@ -45,7 +45,7 @@ def notification_json(notification: NotificationItem) -> NotificationJson:
 
 
 class PartialAccountJson(TypedDict):
-    """As much of an account as a picture of it needs."""
+    """The fields of an account that an avatar needs."""
 
     id: str
     acct: str
@@ -70,14 +70,12 @@ def partial_account_json(person: User) -> PartialAccountJson:
 
 
 class NotificationGroupJson(TypedDict):
-    """What several accounts did alike."""
+    """The same thing done by several accounts, such as likes of one post."""
 
     group_key: str
-    notifications_count: Annotated[int, "As far as they are on this page."]
+    notifications_count: Annotated[int, "Counts only those on this page."]
     type: Annotated[str, TYPE_NAMES]
-    most_recent_notification_id: Annotated[
-        int, "A number, unlike all other ids: so it is in Mastodon."
-    ]
+    most_recent_notification_id: Annotated[int, "A number, unlike all other ids, as in Mastodon."]
     page_min_id: str
     page_max_id: str
     latest_page_notification_at: DateTime
@@ -86,7 +84,7 @@ class NotificationGroupJson(TypedDict):
 
 
 def group_json(group: NotificationGroup) -> NotificationGroupJson:
-    """A follow has no status."""
+    """`status_id` is left out for a group of follows."""
     body: NotificationGroupJson = {
         "group_key": group.key,
         "notifications_count": len(group.items),
@@ -103,7 +101,7 @@ def group_json(group: NotificationGroup) -> NotificationGroupJson:
 
 
 class GroupedNotificationsJson(TypedDict):
-    """Groups of notifications, and each account and each status they name once."""
+    """Groups of notifications, with each account and each status that they name once."""
 
     accounts: list[AccountJson]
     partial_accounts: NotRequired[list[PartialAccountJson]]
@@ -116,7 +114,7 @@ def groups_json(
 ) -> GroupedNotificationsJson:
     """Groups of notifications, with each account and each status once.
 
-    With `partial` only the first account of each group is complete, the others have what an avatar needs.
+    With `partial` only the newest account of each group is complete; the others have the fields that an avatar needs.
     """
     first = {group.newest.actor.pk: group.newest.actor for group in groups}
     people = {person.pk: person for group in groups for person in group.actors}
@@ -133,25 +131,25 @@ def groups_json(
 
 
 class PolicySummaryJson(TypedDict):
-    """How much is held back, of the newest thousand."""
+    """How much the policy holds back, counted among the newest thousand notifications."""
 
     pending_requests_count: int
     pending_notifications_count: int
 
 
 class NotificationPolicyJson(TypedDict):
-    """What a viewer wants held back."""
+    """What happens to notifications by each kind of sender: Mastodon's notification policy."""
 
-    for_not_following: Annotated[str, Verdict]
-    for_not_followers: Annotated[str, Verdict]
-    for_new_accounts: Annotated[str, Verdict]
-    for_private_mentions: Annotated[str, Verdict]
+    for_not_following: Annotated[str, Treatment]
+    for_not_followers: Annotated[str, Treatment]
+    for_new_accounts: Annotated[str, Treatment]
+    for_private_mentions: Annotated[str, Treatment]
     for_limited_accounts: Annotated[Literal["accept"], "There are no limited accounts here."]
     summary: PolicySummaryJson
 
 
 def policy_json(
-    policy: NotificationPolicy, held: Sequence[FilteredNotifications]
+    policy: NotificationPolicy, held: Sequence[HeldBackNotifications]
 ) -> NotificationPolicyJson:
     return {
         "for_not_following": policy.for_not_following,
@@ -167,7 +165,7 @@ def policy_json(
 
 
 class NotificationRequestJson(TypedDict):
-    """What one account did that is held back."""
+    """The notifications by one account that are held back: in Mastodon a notification request."""
 
     id: Annotated[str, "The id of the account."]
     created_at: DateTime
@@ -177,7 +175,7 @@ class NotificationRequestJson(TypedDict):
     last_status: StatusJson | None
 
 
-def held_back_json(held: FilteredNotifications) -> NotificationRequestJson:
+def held_back_json(held: HeldBackNotifications) -> NotificationRequestJson:
     newest, oldest = held.items[0], held.items[-1]
     return {
         "id": str(held.actor.pk),
@@ -190,13 +188,13 @@ def held_back_json(held: FilteredNotifications) -> NotificationRequestJson:
 
 
 class RequestsMergedJson(TypedDict):
-    """That nothing has to be waited for."""
+    """Always true: accepted requests are in the list at once."""
 
     merged: bool
 
 
 class UnreadCountJson(TypedDict):
-    """How many are unread."""
+    """The number of unread notifications."""
 
     count: int
 
@@ -210,7 +208,7 @@ class MarkerJson(TypedDict):
 
 
 class MarkersJson(TypedDict, total=False):
-    """The markers there are."""
+    """The markers that the viewer has set."""
 
     home: MarkerJson
     notifications: MarkerJson
@@ -225,7 +223,7 @@ def marker_json(marker: ReadMarker) -> MarkerJson:
 
 
 def markers_json(markers: Mapping[str, ReadMarker]) -> MarkersJson:
-    """By timeline."""
+    """Markers by the name of their timeline."""
     body: MarkersJson = {}
     if home := markers.get(ReadMarker.Timeline.HOME):
         body["home"] = marker_json(home)
@@ -235,30 +233,30 @@ def markers_json(markers: Mapping[str, ReadMarker]) -> MarkersJson:
 
 
 class PolicyInput(Input):
-    """What becomes of which notifications; what is left out stays. Unknown fields are ignored."""
+    """A treatment for each kind of sender; a field left out is unchanged. Unknown fields are ignored."""
 
-    for_not_following = serializers.ChoiceField(Verdict.values, required=False)
-    for_not_followers = serializers.ChoiceField(Verdict.values, required=False)
-    for_new_accounts = serializers.ChoiceField(Verdict.values, required=False)
-    for_private_mentions = serializers.ChoiceField(Verdict.values, required=False)
+    for_not_following = serializers.ChoiceField(Treatment.values, required=False)
+    for_not_followers = serializers.ChoiceField(Treatment.values, required=False)
+    for_new_accounts = serializers.ChoiceField(Treatment.values, required=False)
+    for_private_mentions = serializers.ChoiceField(Treatment.values, required=False)
 
 
 class AccountIdsInput(Input):
-    """Whose requests are meant."""
+    """The accounts whose requests to accept or dismiss."""
 
     id = serializers.ListField(
         child=serializers.RegexField(r"\A[1-9][0-9]{0,17}\Z"), max_length=100
     )
 
 
-class MarkInput(Input):
-    """Up to which id a timeline has been read."""
+class ReadMarkerInput(Input):
+    """The newest id of a timeline that has been read."""
 
     last_read_id = serializers.RegexField(ID)
 
 
-class MarksInput(Input):
-    """What has been read. Unknown timelines are ignored."""
+class ReadMarkersInput(Input):
+    """How far each timeline has been read. Unknown timelines are ignored."""
 
-    home = MarkInput(required=False)
-    notifications = MarkInput(required=False)
+    home = ReadMarkerInput(required=False)
+    notifications = ReadMarkerInput(required=False)

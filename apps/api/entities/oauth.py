@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from apps.addresses import absolute
 from apps.api.entities.base import Input, Uri
+from apps.api.hooks import vapid_key
 from apps.oauth.actions import SCOPES_DEFAULT
 from apps.oauth.models import OUT_OF_BAND, Application
 from apps.scopes import OFFERED
@@ -38,7 +39,7 @@ def application_json(application: Application) -> ApplicationJson:
         "scopes": application.scopes.split(),
         "redirect_uri": "\n".join(addresses),
         "redirect_uris": addresses,
-        "vapid_key": "",
+        "vapid_key": vapid_key(),
     }
 
 
@@ -51,7 +52,7 @@ class CredentialApplicationJson(ApplicationJson):
 
 
 def registration_json(application: Application, secret: str) -> CredentialApplicationJson:
-    """A new application with its secret, which is shown only here."""
+    """A new application with its secret. No other response contains the secret."""
     return {
         **application_json(application),
         "client_id": application.client_id,
@@ -72,7 +73,7 @@ class TokenJson(TypedDict):
 
 
 def token_json(token: str, issued: AccessToken) -> TokenJson:
-    """A token that was just issued, which is shown only here."""
+    """A token that was just issued. No other response contains it."""
     return {
         "access_token": token,
         "token_type": "Bearer",
@@ -90,21 +91,21 @@ class GrantErrorJson(TypedDict):
 
 
 class SignUpFieldErrorJson(TypedDict):
-    """What is wrong with a field."""
+    """An error in a field."""
 
     error: str
     description: str
 
 
 class SignUpErrorJson(TypedDict):
-    """What is wrong with a new account, field by field."""
+    """The errors in the fields of a new account."""
 
     error: str
     details: NotRequired[dict[str, list[SignUpFieldErrorJson]]]
 
 
 class OAuthServerJson(TypedDict):
-    """How to ask for tokens: RFC 8414."""
+    """The metadata of the authorization server (RFC 8414)."""
 
     issuer: Uri
     service_documentation: Uri

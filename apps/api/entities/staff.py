@@ -1,4 +1,4 @@
-"""What staff's programs read and change, as JSON: delivery policies."""
+"""Delivery policies as JSON, for programs of staff."""
 
 from typing import Annotated, TypedDict
 
@@ -10,7 +10,7 @@ from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
 
 
 class SitePolicyJson(TypedDict):
-    """The policy of the site. `pulls_all`: readers merge the outboxes of all whom they follow."""
+    """The policy of the site. `pulls_all`: readers merge the outboxes of everybody whom they follow."""
 
     policy: Annotated[str, Policy]
     mode: Annotated[str, Mode]
@@ -30,7 +30,7 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
 
 
 class AuthorPolicyJson(TypedDict):
-    """The policy of an author. `mode` is what is in force, none for that of the site; `measured` is what `auto` saw."""
+    """The policy of an author. `mode`: in force now, null for the site's; `measured`: the measurements of `auto`."""
 
     account_id: str
     policy: Annotated[str, Policy]
@@ -54,7 +54,7 @@ def author_policy_json(row: AuthorPolicy) -> AuthorPolicyJson:
 
 
 class PolicyInput(Input):
-    """What staff choose, and why."""
+    """The policy to choose, and the reason."""
 
     policy = serializers.ChoiceField(
         Policy.values,

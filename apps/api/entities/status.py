@@ -1,4 +1,4 @@
-"""Statuses, media and polls as JSON, in the Mastodon shape. Building them does no I/O; actions check what is sent."""
+"""Statuses, media and polls as JSON, in the Mastodon shape. Building them does no I/O; actions validate input."""
 
 from collections.abc import Hashable, Sequence
 from itertools import zip_longest
@@ -40,7 +40,7 @@ from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
-MAX_VARIANTS = 8  # of a status that are cached as bytes
+MAX_VARIANTS = 8  # of the bytes of a status that are cached
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
 _MASTODON: dict[str, StatusVisibility] = {
@@ -49,8 +49,8 @@ _MASTODON: dict[str, StatusVisibility] = {
     "followers": "private",
     "mentioned": "direct",
 }
-# Clients have no circles and no friends: they treat such posts as private, and `feedsite` says which it is. They write
-# our own name.
+# Clients know neither circles nor friends. They treat such posts as private, and `feedsite` has the exact visibility.
+# To write such a post, they send our own name.
 VISIBILITY_NAMES: dict[str, StatusVisibility] = {
     visibility.value: _MASTODON.get(visibility, "private") for visibility in Visibility
 }
@@ -60,7 +60,7 @@ VISIBILITIES: dict[str, str] = {
 
 
 class PictureSizeJson(TypedDict, total=False):
-    """The size of a picture or video in pixels; of video and sound the duration in seconds."""
+    """The size of a picture or video in pixels; for video and sound also the duration in seconds."""
 
     width: int
     height: int
@@ -70,7 +70,7 @@ class PictureSizeJson(TypedDict, total=False):
 
 
 class FocusJson(TypedDict):
-    """What must stay in sight when a picture is cropped, from -1 (left, bottom) to 1."""
+    """The point of a picture that crops must keep, from -1 (left, bottom) to 1."""
 
     x: float
     y: float
@@ -155,7 +155,7 @@ class PollOptionJson(TypedDict):
 
 
 class PollJson(TypedDict):
-    """The poll of a status. Its id is that of the status."""
+    """The poll of a status. It has the id of the status."""
 
     id: str
     expires_at: DateTime
@@ -170,12 +170,12 @@ class PollJson(TypedDict):
 
 
 def poll_json(item: FeedItem) -> PollJson:
-    """TypeError for a post without a poll."""
+    """A poll as JSON; TypeError for a post without a poll."""
     poll, result = item.post.poll, item.poll
     if poll is None:
         raise TypeError("this post has no poll")
     result = result or PollResult()
-    # an edit may have changed the options after the content was read
+    # an edit may have changed the number of options after the content was read
     has_votes = item.shows_votes and len(result.votes) == len(poll.options)
     votes = result.votes if has_votes else ()
     return {
@@ -244,7 +244,7 @@ def _preview_card(preview: LinkPreview | None) -> PreviewCardJson | None:
 
 
 class StatusMentionJson(TypedDict):
-    """An account that a status names."""
+    """An account that a status mentions."""
 
     id: str
     username: str
@@ -267,7 +267,7 @@ class StatusApplicationJson(TypedDict):
 
 
 class QuoteJson(TypedDict):
-    """What a status quotes."""
+    """The quote in a status."""
 
     state: Annotated[
         Literal["accepted", "muted_account", "unauthorized"],
@@ -277,7 +277,7 @@ class QuoteJson(TypedDict):
 
 
 class QuoteApprovalJson(TypedDict):
-    """Who may quote a status: an open one, whoever its author allows; authors may always quote their own."""
+    """Who may quote a status. Authors choose it for open statuses; they may always quote their own."""
 
     automatic: list[str]
     manual: list[str]
@@ -292,7 +292,7 @@ class StatusCircleJson(TypedDict):
 
 
 class StatusReactionJson(TypedDict):
-    """How many reacted to a status with an emoji."""
+    """An emoji with the number of people who reacted to a status with it."""
 
     name: str
     count: int
@@ -361,7 +361,7 @@ class StatusJson(TypedDict):
 
 
 def status_json(item: FeedItem) -> StatusJson:
-    """A repost wraps the status it shares."""
+    """A post as JSON; a repost wraps the status that it reposts."""
     post, original = item.post, item.shown
     content, flags, counts = original.post, original.flags, original.counts
     address = f"{settings.SITE_URL}{item.url}"
@@ -461,9 +461,9 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
 
 
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
-    """Statuses for a JSON response, as bytes where they are cached with the content of the post.
+    """Statuses for a JSON response, as bytes if they can be cached with the content of the post.
 
-    The key is all that they depend on besides that content: see `_cache_key`.
+    Their cache key is everything else that they depend on: see `_cache_key`.
     """
     statuses: list[StatusJson | orjson.Fragment] = []
     for item in items:
@@ -473,9 +473,9 @@ def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fra
 
 
 def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
-    """What a status depends on besides its post, including all of that for what it shares or quotes.
+    """Everything that a status depends on besides the content of its post, also for the post it reposts or quotes.
 
-    None for what is not cached: restricted posts, polls, and posts that matched a filter or need a reason.
+    None for statuses that are not cached: restricted posts, polls, and posts that match a filter or need a reason.
     """
     post = item.post
     is_special = item.filtered or item.promotion or item.followed_tag or item.followed_at
@@ -518,7 +518,7 @@ class DeletedStatusJson(StatusJson):
 
 
 class StatusEditJson(TypedDict):
-    """A status as it was."""
+    """A version of a status."""
 
     content: str
     spoiler_text: str
@@ -542,7 +542,7 @@ def version_json(post: PostContent, author: User) -> StatusEditJson:
 
 
 class StatusSourceJson(TypedDict):
-    """A status as its author wrote it."""
+    """The text of a status as its author wrote it."""
 
     id: str
     text: str
@@ -550,14 +550,14 @@ class StatusSourceJson(TypedDict):
 
 
 class ContextJson(TypedDict):
-    """What a status answers and what answers it."""
+    """The statuses above and below a status in its thread."""
 
     ancestors: list[StatusJson]
     descendants: list[StatusJson]
 
 
 class ScheduledPollJson(TypedDict):
-    """The poll of a status that waits for its time."""
+    """The poll of a scheduled status."""
 
     options: list[str]
     expires_in: int
@@ -566,7 +566,7 @@ class ScheduledPollJson(TypedDict):
 
 
 class ScheduledParamsJson(TypedDict):
-    """What was sent for a status that waits for its time."""
+    """The parameters that were sent for a scheduled status."""
 
     text: str
     visibility: StatusVisibility
@@ -584,7 +584,7 @@ class ScheduledParamsJson(TypedDict):
 
 
 class ScheduledStatusJson(TypedDict):
-    """A status that waits for its time."""
+    """A scheduled status."""
 
     id: str
     scheduled_at: DateTime
@@ -639,7 +639,7 @@ MAX_ALLOWED = 100  # accounts in `allowed_mentions`
 
 
 class FocusField(serializers.CharField):
-    """`x,y`: what must stay in sight when a picture is cropped."""
+    """`x,y`: the point of a picture that crops must keep."""
 
     def to_internal_value(self, data: Any) -> Any:
         parts = super().to_internal_value(data).split(",")
@@ -651,7 +651,7 @@ class FocusField(serializers.CharField):
 
 
 class MediaAttributeFields(Input):
-    """Another description or focus of an attachment; what is not given stays."""
+    """A new description or focus of an attachment; absent fields are unchanged."""
 
     description = serializers.CharField(
         required=False, allow_blank=True, max_length=ALT_MAX_CHARACTERS
@@ -660,7 +660,7 @@ class MediaAttributeFields(Input):
 
 
 class MediaChange(MediaAttributeFields):
-    """Another description, focus or captions of an upload; what is not given stays."""
+    """A new description, focus or captions of an upload; absent fields are unchanged."""
 
     captions = UploadField(
         required=False,
@@ -672,7 +672,7 @@ class MediaChange(MediaAttributeFields):
 class MediaInput(Input):
     """JPEG, PNG, WebP, GIF, AVIF or HEIC: 16 MB and 25 million pixels at most; 12 million for WebP, AVIF, animations.
 
-    Video and sound as `configuration.media_attachments` of the instance says.
+    Video and sound: see `configuration.media_attachments` of the instance.
     """
 
     file = UploadField(max_length=1000, allow_empty_file=True)
@@ -681,7 +681,7 @@ class MediaInput(Input):
 
 
 class MediaAttribute(MediaAttributeFields):
-    """What an edit of a status changes of one of its pictures."""
+    """The changes that an edit of a status makes to one of its pictures."""
 
     id = serializers.RegexField(ID)
 
@@ -765,13 +765,13 @@ class StatusInput(Input):
 
 
 class ScheduleInput(Input):
-    """Another time."""
+    """The new time of a scheduled status."""
 
     scheduled_at = serializers.DateTimeField()
 
 
 class StatusEditInput(Input):
-    """A new text for a status."""
+    """A new version of a status."""
 
     status = serializers.CharField(allow_blank=True, trim_whitespace=False)
     spoiler_text = serializers.CharField(allow_blank=True, required=False, max_length=200)

@@ -20,7 +20,7 @@ REASONS = [one.value for one in Reason if PROMOTERS or one not in OF_PROMOTERS]
 
 
 class PageDifferenceJson(TypedDict):
-    """A post that a page lacks, or has against the rules."""
+    """A post that a page lacks, or that should not be on it."""
 
     what: Annotated[str, Kind]
     status_id: str
@@ -49,7 +49,7 @@ def page_check_json(check: PageCheck) -> PageCheckJson:
 
 
 class DeliveryJson(TypedDict):
-    """What the ledger says of the piece of the delivery that the viewer is in."""
+    """The state of the delivery chunk with the viewer in it."""
 
     policy: Annotated[str, "How the post was delivered: push, online, pull."]
     chunk: str
@@ -87,7 +87,7 @@ def explanation_json(explanation: Explanation) -> ExplanationJson:
 
 
 class ReachedJson(TypedDict):
-    """How many readers a post had reached so long after its publication."""
+    """The number of readers whom a post had reached after a number of seconds."""
 
     seconds: float
     reached: int
@@ -129,7 +129,7 @@ def receipt_json(receipt: AuthorReceipt) -> ReceiptJson:
 
 
 class AuthorPostsJson(TypedDict):
-    """What one account brought to a home timeline."""
+    """The posts of one account on a home timeline."""
 
     account: AccountJson
     reactions_count: Annotated[int, "Likes, reposts and replies of these statuses."]
@@ -137,7 +137,7 @@ class AuthorPostsJson(TypedDict):
 
 
 class CatchUpJson(TypedDict):
-    """What came to a home timeline since its reader left off."""
+    """The posts that came to a home timeline since its reader left off."""
 
     since: Annotated[DateTime, "All statuses are from after it."]
     last_read_id: Annotated[str | None, "The marker of home; null without one."]
@@ -197,7 +197,7 @@ def conversation_json(conversation: ConversationItem) -> ConversationJson:
 
 
 class ActivityJson(TypedDict):
-    """What is unread, newest first."""
+    """The unread statuses, newest first."""
 
     items: list[StatusJson]
     last_id: Annotated[str, "Where to go on from: the next `last_id`."]

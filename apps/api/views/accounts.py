@@ -46,7 +46,7 @@ from apps.oauth.queries import Bearer
 from apps.throttling import check_sign_up
 
 MAX_ACCOUNTS = 100  # shown at once
-# Our field names and error codes, and Mastodon's.
+# Our field names and error codes -> Mastodon's.
 _NAMES = {"handle": "username"}
 _CODES = {
     "required": "ERR_BLANK", "null": "ERR_BLANK", "blank": "ERR_BLANK", "max_length": "ERR_TOO_LONG",
@@ -69,7 +69,7 @@ def preferences(request: Request) -> Response:
 )
 @endpoint(POST="write:accounts")
 def resend_confirmation(request: Request) -> Response:
-    """Refused when there is nothing to confirm."""
+    """Send the link again. Refused if there is no address to confirm."""
     send_confirmation(viewer_of(request))
     return Response({})
 
@@ -77,7 +77,7 @@ def resend_confirmation(request: Request) -> Response:
 @operation("Whether your e-mail address is confirmed", OpenApiTypes.BOOL, errors=[401])
 @endpoint(GET="read:accounts")
 def check_confirmation(request: Request) -> Response:
-    """False while an address waits to be confirmed."""
+    """Whether the address is confirmed: false while one is pending."""
     return Response(not viewer_of(request).pending_email)
 
 
@@ -89,7 +89,7 @@ def check_confirmation(request: Request) -> Response:
 )
 @endpoint(GET="read:accounts", public=True)
 def lookup_account(request: Request) -> Response:
-    """The account of a handle, in any case, with or without the @."""
+    """The account with a handle. Upper and lower case are ignored; an @ is allowed."""
     handle = request.query_params.get("acct", "")
     if not handle:
         raise BadRequest(_("Say which account: acct=handle."))
@@ -106,7 +106,7 @@ def show_account(_request: Request, account_id: int) -> Response:
 @operation("The account of the token", CredentialAccountJson, errors=[401])
 @endpoint(GET=("read:accounts", "profile"))
 def verify_credentials(request: Request) -> Response:
-    """The account that the token stands for."""
+    """The account of the token."""
     return _credentials(viewer_of(request))
 
 
@@ -119,7 +119,7 @@ def verify_credentials(request: Request) -> Response:
 )
 @endpoint(PATCH="write:accounts")
 def update_credentials(request: Request) -> Response:
-    """Change what others see of the viewer, and the defaults of new posts."""
+    """Change the viewer's profile and the defaults of new posts."""
     fields = validated(ProfileInput(data=request.data))
     viewer = viewer_of(request)
     locked = fields.pop("is_locked", None)
@@ -154,7 +154,7 @@ def _credentials(viewer: User) -> Response:
 )
 @endpoint(GET="read:accounts", POST="write:accounts", public=True)
 def accounts(request: Request) -> Response:
-    """Show accounts in the order asked, without those that are not there; or make one."""
+    """GET: accounts in the requested order, without missing ones. POST: make an account."""
     if request.method == "POST":
         return _join(request)
     ids = id_params(request, maximum=MAX_ACCOUNTS)
@@ -211,7 +211,7 @@ def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:
 )
 @endpoint(POST="write:reports")
 def report_account(request: Request) -> Response:
-    """Tell the staff that something is wrong."""
+    """Report an account to the staff."""
     fields = validated(ReportInput(data=request.data))
     target = user_by_id(id_in_body(fields["account_id"], "account_id"))
     report = file_report(

@@ -195,7 +195,7 @@ def old_filter(request: Request, keyword_id: int) -> Response:
 
 
 def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> FilterChange:
-    """A change as version 1 sends it; the phrase is the title too, while it is the only keyword."""
+    """A change as version 1 sends it. As long as the phrase is the only keyword, it is also the title."""
     phrase, hides = fields.get("phrase"), fields.get("irreversible")
     return FilterChange(
         title=None if phrase is None else phrase[:TITLE_MAX_CHARACTERS],

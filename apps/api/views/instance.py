@@ -34,7 +34,7 @@ from apps.posts.models import Post
 from apps.scopes import ANY_TOKEN
 from feedcache.local_cache import LocalCache
 
-SIZES_SECONDS = 60.0  # that the numbers of accounts and posts are cached
+SIZES_SECONDS = 60.0  # for which the numbers of accounts and posts are cached
 MAX_COUNTED = 10_000  # rows; larger tables are estimated
 
 _sizes: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZES_SECONDS)
@@ -69,7 +69,7 @@ def audit(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_rules(_request: Request) -> Response:
-    """Reports name the rules by id."""
+    """The rules of the site, which reports name by id."""
     return Response(rules_json())
 
 
@@ -103,7 +103,7 @@ def _size() -> dict[str, int]:
 
 
 def _load_size() -> dict[str, int]:
-    """Accounts and posts. From `MAX_COUNTED` on PostgreSQL estimates them: counting millions takes seconds."""
+    """The numbers of accounts and posts. Above `MAX_COUNTED` they are estimates: counting millions takes seconds."""
     return {"users": _rows(User), "posts": _rows(Post)}
 
 
@@ -138,7 +138,7 @@ def announcements(request: Request) -> Response:
 @operation("Mark an announcement as read", EMPTY_OBJECT)
 @endpoint(POST="write:accounts")
 def dismiss_announcement(request: Request, announcement_id: int) -> Response:
-    """From then on it is listed only with `with_dismissed`."""
+    """Dismiss an announcement: from then on it is listed only with `with_dismissed`."""
     actions.dismiss_announcement(viewer_of(request), current_announcement(announcement_id))
     return Response({})
 
@@ -153,7 +153,7 @@ def dismiss_announcement(request: Request, announcement_id: int) -> Response:
 @operation("Take back a reaction", EMPTY_OBJECT, method="DELETE", name="take_back_reaction")
 @endpoint(PUT="write:favourites", DELETE="write:favourites")
 def reaction(request: Request, announcement_id: int, emoji: str) -> Response:
-    """An announcement can have at most eight different emoji."""
+    """Add or remove a reaction. An announcement can have at most eight different emoji."""
     viewer, announcement = viewer_of(request), current_announcement(announcement_id)
     if request.method == "PUT":
         actions.add_reaction(viewer, announcement, emoji)

@@ -54,7 +54,7 @@ from feedcache.ids import parse_id
 )
 @endpoint(GET="read:lists", POST="write:lists")
 def lists(request: Request) -> Response:
-    """One's lists, at most 50; or a new one."""
+    """GET: one's lists, at most 50. POST: make one."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response([list_json(user_list) for user_list in groups_of(UserList, viewer)])
@@ -106,13 +106,13 @@ def members(request: Request, list_id: int) -> Response:
     """Show, add or remove the members of a list."""
     viewer = viewer_of(request)
     if request.method == "GET":
-        return _people(request, list_id)
+        return _members(request, list_id)
     change = add_members if request.method == "POST" else remove_members
     change(UserList, viewer, list_id, _account_ids(request))
     return Response({})
 
 
-def _people(request: Request, list_id: int) -> Response:
+def _members(request: Request, list_id: int) -> Response:
     user_list, query = own_group(UserList, viewer_of(request), list_id), request.query_params
     cursor = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
     if query.get("limit") == "0":  # Mastodon's way to ask for everybody
@@ -130,7 +130,7 @@ def lists_with_account(request: Request, account_id: int) -> Response:
 
 
 def _account_ids(request: Request) -> list[int]:
-    """From the body or the query: clients differ in where a DELETE names accounts."""
+    """The ids in the body, else in the query: clients differ in where a DELETE names accounts."""
     texts = _texts(request.data) or _texts(request.query_params)
     validated(PeopleInput(data={"account_ids": texts}))
     try:
@@ -150,5 +150,5 @@ def _texts(fields: Any) -> list[str]:
 @operation("The circles you may post to", list[CircleJson], tags=["circles"], errors=[401])
 @endpoint(GET="read:lists")
 def circles(request: Request) -> Response:
-    """Own circles and shared ones, at most 200; they are made and filled on the settings pages."""
+    """One's own circles and shared ones, at most 200. Circles are made and filled on the settings pages."""
     return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request))])

@@ -25,7 +25,7 @@ from apps.posts.actions.uploads import (
 from apps.posts.content.post import Picture
 from apps.posts.models import Attachment, MediaState
 
-FORM_BYTES = 64 * 1024  # of an upload, beside the file itself
+FORM_BYTES = 64 * 1024  # of an upload, in addition to the file itself
 
 
 def _upload(version: str, summary: str) -> Any:
@@ -86,7 +86,7 @@ upload_v1 = _upload("v1", "Upload a picture, video or sound, as older clients do
 )
 @endpoint(GET="read:statuses", PUT="write:media", DELETE="write:media")
 def media(request: Request, media_id: int) -> Response:
-    """Show, describe or delete an upload of one's own."""
+    """Show, describe or delete one's own upload."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return _media(uploaded_picture(viewer, media_id))
@@ -105,7 +105,7 @@ def media(request: Request, media_id: int) -> Response:
 
 
 def _require_small(request: Request) -> None:
-    """Check the size before the body is read, which would write it to disk."""
+    """Check the size before the body is read, because reading writes it to disk."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     takes_video = is_available() and settings.VIDEO_MAX_BYTES > settings.PICTURE_MAX_BYTES
     limit = settings.VIDEO_MAX_BYTES if takes_video else settings.PICTURE_MAX_BYTES
@@ -120,7 +120,7 @@ def _require_small(request: Request) -> None:
 
 
 def _media(picture: Attachment, *, processing: int = HTTPStatus.PARTIAL_CONTENT) -> Response:
-    """Mastodon's statuses: 200, or `processing`. Invalid when a video or sound could not be prepared."""
+    """The response for an upload, with Mastodon's statuses: 200, or `processing`. Invalid if transcoding failed."""
     if picture.state == MediaState.FAILED:
         raise invalid("file", explained(picture.error), "failed")
     is_ready = picture.state == MediaState.READY

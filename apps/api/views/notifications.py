@@ -17,11 +17,11 @@ from apps.api.entities.notification import (
     AccountIdsInput,
     GroupedNotificationsJson,
     MarkersJson,
-    MarksInput,
     NotificationJson,
     NotificationPolicyJson,
     NotificationRequestJson,
     PolicyInput,
+    ReadMarkersInput,
     RequestsMergedJson,
     UnreadCountJson,
     groups_json,
@@ -51,8 +51,8 @@ from apps.notifications.grouping import (
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import (
     MAX_UNREAD,
-    filtered_notifications,
     get_notification,
+    held_back_notifications,
     notifications_page,
     policy_of,
     read_markers,
@@ -125,7 +125,7 @@ def notification(request: Request, notification_id: int) -> Response:
 @operation("Forget one notification", EMPTY_OBJECT)
 @endpoint(POST="write:notifications")
 def dismiss_notification(request: Request, notification_id: int) -> Response:
-    """Forget one of the viewer's notifications."""
+    """Delete one of the viewer's notifications."""
     actions.dismiss(viewer_of(request), notification_id)
     return Response({})
 
@@ -133,7 +133,7 @@ def dismiss_notification(request: Request, notification_id: int) -> Response:
 @operation("Forget all notifications", EMPTY_OBJECT, errors=[401])
 @endpoint(POST="write:notifications")
 def clear_notifications(request: Request) -> Response:
-    """Forget all of the viewer's notifications."""
+    """Delete all of the viewer's notifications."""
     actions.clear(viewer_of(request))
     return Response({})
 
@@ -152,7 +152,7 @@ def clear_notifications(request: Request) -> Response:
     method="POST",
     name="mark_read",
     tags=["timelines"],
-    request=MarksInput,
+    request=ReadMarkersInput,
     errors=[401, 422],
     description="A marker never goes back.",
 )
@@ -162,7 +162,7 @@ def markers(request: Request) -> Response:
     viewer = viewer_of(request)
     timelines = request.query_params.getlist("timeline[]") or ReadMarker.Timeline.values
     if request.method == "POST":
-        fields = validated(MarksInput(data=request.data))
+        fields = validated(ReadMarkersInput(data=request.data))
         timelines = list(fields)
         for timeline, marker in fields.items():
             last_read_id = id_in_body(marker["last_read_id"], "last_read_id")
@@ -225,14 +225,14 @@ def grouped_notifications(request: Request) -> Response:
 @operation("One group of notifications", GroupedNotificationsJson)
 @endpoint(GET="read:notifications")
 def notification_group(request: Request, group_key: str) -> Response:
-    """A group by its key, whole up to a thousand."""
+    """A group by its key, with up to a thousand notifications."""
     return Response(groups_json([get_group(viewer_of(request), group_key)]))
 
 
 @operation("Who is in a group of notifications", list[AccountJson], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:notifications")
 def notification_group_accounts(request: Request, group_key: str) -> Response:
-    """Those who did it, the last first. Follow the `Link` header: the cursor is no account id."""
+    """The accounts in a group, the last first. Follow the `Link` header: the cursor is not an account id."""
     page = actors_page(viewer_of(request), group_key, people_cursor(request))
     return paged(request, page, [account_json(person) for person in page.items])
 
@@ -240,7 +240,7 @@ def notification_group_accounts(request: Request, group_key: str) -> Response:
 @operation("Forget a group of notifications", EMPTY_OBJECT)
 @endpoint(POST="write:notifications")
 def dismiss_notification_group(request: Request, group_key: str) -> Response:
-    """Forget what is behind a key; 404 when it is none."""
+    """Delete the notifications of a group; 404 for a malformed key."""
     dismiss_group(viewer_of(request), group_key)
     return Response({})
 
@@ -257,7 +257,7 @@ def dismiss_notification_group(request: Request, group_key: str) -> Response:
 )
 @endpoint(GET="read:notifications")
 def unread_notification_groups(request: Request) -> Response:
-    """How many groups have something unread, among the newest thousand notifications."""
+    """The number of groups with unread notifications, among the newest thousand notifications."""
     maximum = Cursor.from_query(
         request.query_params, default=UNREAD_GROUPS_DEFAULT, maximum=MAX_UNREAD_GROUPS
     ).limit
@@ -301,7 +301,7 @@ def notification_policy(request: Request) -> Response:
     if request.method == "PATCH":
         fields = validated(PolicyInput(data=request.data))
         change_policy(viewer, **fields)
-    return Response(policy_json(policy_of(viewer), filtered_notifications(viewer)))
+    return Response(policy_json(policy_of(viewer), held_back_notifications(viewer)))
 
 
 @operation(
@@ -312,20 +312,20 @@ def notification_policy(request: Request) -> Response:
 )
 @endpoint(GET="read:notifications")
 def notification_requests(request: Request) -> Response:
-    """What is held back, by account, the newest first; `limit` of them."""
+    """The accounts whose notifications are held back, the newest first; at most `limit`."""
     limit = Cursor.from_query(
         request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE
     ).limit
     return Response(
-        [held_back_json(entry) for entry in filtered_notifications(viewer_of(request))[:limit]]
+        [held_back_json(entry) for entry in held_back_notifications(viewer_of(request))[:limit]]
     )
 
 
 @operation("What is held back of an account", NotificationRequestJson)
 @endpoint(GET="read:notifications")
 def notification_request(request: Request, account_id: int) -> Response:
-    """What is held back of one account."""
-    for held in filtered_notifications(viewer_of(request), actor_id=account_id):
+    """The notifications by one account that are held back."""
+    for held in held_back_notifications(viewer_of(request), actor_id=account_id):
         return Response(held_back_json(held))
     raise NotFound(_("Nothing of this account is held back."))
 
@@ -333,7 +333,7 @@ def notification_request(request: Request, account_id: int) -> Response:
 @operation("Whether what was accepted is in the list already", RequestsMergedJson, errors=[401])
 @endpoint(GET="read:notifications")
 def notification_requests_merged(request: Request) -> Response:
-    """Always: what is accepted is told at once."""
+    """Always true: accepted notifications are in the list at once."""
     viewer_of(request)
     return Response(RequestsMergedJson(merged=True))
 

@@ -50,7 +50,7 @@ from apps.throttling import Origin, begin_guess, check_rate_limit
 @endpoint(POST=ANY_TOKEN, public=True)
 @authentication_classes([])
 def applications(request: Request) -> Response:
-    """A program registers itself; nobody has to be logged in. The answer is the only one with the secret."""
+    """Register an application; no login is needed. Only this response contains the secret."""
     check_rate_limit("register_application", client_address(request))
     fields = validated(ApplicationInput(data=request.data))
     registration = register_application(
@@ -65,7 +65,7 @@ def applications(request: Request) -> Response:
 @operation("The application of the token", ApplicationJson, tags=["apps"], errors=[401])
 @endpoint(GET=ANY_TOKEN, public=True)
 def verify_application(request: Request) -> Response:
-    """The application that a token was given to; a personal token is one of its own."""
+    """The application that a token was given to; a personal token counts as an application of its own."""
     bearer = request.auth
     if not isinstance(bearer, Bearer):
         raise NotAuthenticated
@@ -84,7 +84,7 @@ def verify_application(request: Request) -> Response:
 @endpoint(POST=ANY_TOKEN, public=True)
 @authentication_classes([])
 def token(request: Request) -> Response:
-    """Guesses of a password count as failed logins. A code is good once; a second use ends the token."""
+    """Issue a token. Guesses of a password count as failed logins. A code is good once; a second use ends the token."""
     params: Any = request.data
     is_password = params.get("grant_type") == "password"
     name = login_name(str(params.get("username", "")))
@@ -106,7 +106,7 @@ def token(request: Request) -> Response:
 @endpoint(POST=ANY_TOKEN, public=True)
 @authentication_classes([])
 def revoke_token(request: Request) -> Response:
-    """End a token of the application that asks, and what renews it; one that is not known is ended already."""
+    """Revoke a token of the calling application, and its refresh token. An unknown token counts as revoked."""
     with transaction.atomic():
         _uri, headers, body, status = get_oauthlib_core().create_revocation_response(request)
     return Response(
@@ -122,7 +122,7 @@ def _without_content_type(headers: dict[str, str]) -> dict[str, str]:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def oauth_server(_request: Request) -> Response:
-    """RFC 8414. Absent where the site is not reached by https: clients take no other addresses from it."""
+    """The metadata of RFC 8414. Absent on a site without https, because clients accept no other addresses in it."""
     if not settings.SITE_URL.startswith("https://"):
         raise NotFound(_("There is nothing here."))
     return Response(server_json())

@@ -11,8 +11,8 @@ from apps.accounts.queries import user_by_id
 from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.account import AccountJson, SuggestionJson, account_json, suggestion_json
+from apps.api.entities.search import FeaturedTagJson, SearchJson, TagJson, TrendsLinkJson, tag_json
 from apps.api.entities.status import StatusJson, status_json
-from apps.api.entities.tag import FeaturedTagJson, SearchJson, TagJson, TrendsLinkJson, tag_json
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import (
     CURSOR_PARAMETERS,
@@ -125,7 +125,7 @@ def _posts(
 )
 @endpoint(GET="read:accounts")
 def search_accounts(request: Request) -> Response:
-    """By a part of the name or the beginning of the handle; an account with exactly this handle comes first."""
+    """Accounts by a part of the name or the beginning of the handle; the account with exactly this handle is first."""
     limit_searches(request)
     query, viewer = request.query_params, viewer_of(request)
     limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
@@ -180,7 +180,7 @@ def recommended(request: Request) -> Response:
 )
 @endpoint(GET=ANY_TOKEN, public=True)
 def trending_links(_request: Request) -> Response:
-    """Nothing, for clients that ask."""
+    """Always empty; for clients that ask."""
     return Response([])
 
 
@@ -258,7 +258,7 @@ def _tag(tag: Tag, viewer: User | None) -> Response:
 )
 @endpoint(GET="read:follows")
 def followed_tags(request: Request) -> Response:
-    """The tag followed last comes first; follow the `Link` header."""
+    """The tags that the viewer follows, the last followed first; follow the `Link` header."""
     viewer, query = viewer_of(request), request.query_params
     cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, maximum=MAX_FOLLOWED)
     page = followed_page(viewer, cursor)
@@ -289,7 +289,7 @@ def _trends(name: str) -> Callable[..., Response]:
 
 
 trending_tag_usages = _trends("trending_tags")
-trends = _trends("trends")  # the older address of the same
+trends = _trends("trends")  # the same at its older address
 
 
 @operation(
@@ -300,7 +300,7 @@ trends = _trends("trends")  # the older address of the same
 )
 @endpoint(GET="read:accounts")
 def featured_tags(request: Request) -> Response:
-    """Nothing, for clients that ask."""
+    """Always empty; for clients that ask."""
     del request
     return Response([])
 
@@ -313,7 +313,7 @@ def featured_tags(request: Request) -> Response:
 )
 @endpoint(GET=ANY_TOKEN, public=True)
 def account_featured_tags(request: Request, account_id: int) -> Response:
-    """Nothing, for clients that ask about an account that exists."""
+    """Always empty for an existing account; for clients that ask."""
     del request
     user_by_id(account_id)
     return Response([])

@@ -44,7 +44,7 @@ CHANGE_SITE_POLICY = "timeline.change_sitepolicy"
 )
 @endpoint(GET="read")
 def author_policies(request: Request) -> Response:
-    """Newest accounts first; follow the `Link` header."""
+    """The policies of authors, the newest accounts first; follow the `Link` header."""
     staff_of(request, VIEW_AUTHOR_POLICY)
     page = page_of_rows(AuthorPolicy.objects.all(), Cursor.from_query(request.query_params))
     return paged(request, page, [author_policy_json(row) for row in page.items])

@@ -85,7 +85,7 @@ from apps.timeline.thread import (
 )
 from feedcache.rate_limit import count_each
 
-MAX_STATUSES = 100  # shown at once
+MAX_STATUSES = 100  # per request
 # Shared by all requests: a new instance copies its fields, which takes longer than the validation.
 _NEW_STATUS = StatusInput()
 
@@ -250,7 +250,7 @@ def _drops_pictures(request: Request) -> bool:
 @operation("Choose who may quote your post", StatusJson, request=InteractionPolicyInput)
 @endpoint(PUT="write:statuses")
 def interaction_policy(request: Request, status_id: int) -> Response:
-    """Existing quotes stay."""
+    """Choose who may quote a post; existing quotes stay."""
     viewer = viewer_of(request)
     fields = validated(InteractionPolicyInput(data=request.data))
     publishing.set_quote_policy(viewer, status_id, fields["quote_approval_policy"])
@@ -271,7 +271,7 @@ def status_context(request: Request, status_id: int) -> Response:
 def _action(
     name: str, summary: str, action: Callable[[User, int], object], *, scope: str
 ) -> Callable[..., Response]:
-    """An endpoint that calls `action` with the viewer and a post, and answers with the post as it is then."""
+    """An endpoint that calls `action` with the viewer and a post, and responds with the post after that."""
 
     @operation(summary, StatusJson, name=f"{name}_status", errors=[400, 401, 403, 404, 422, 429])
     @endpoint(POST=scope)
@@ -284,7 +284,7 @@ def _action(
 
 
 def _mark_actions(mark: RowMark) -> dict[str, Callable[..., Response]]:
-    """By the ends of their addresses."""
+    """The endpoints of a mark, by the last word of their addresses."""
     _api, verb, scope, summary, undo_summary = mark.endpoint
     undo = _action(f"un{verb}", undo_summary, partial(engagement.remove_mark, mark), scope=scope)
     if mark.choice:
@@ -340,7 +340,7 @@ unmute = _action("unmute", "Get notifications of it again", unmute_thread, scope
 @operation("Share a public post", StatusJson, errors=[400, 401, 403, 404, 429])
 @endpoint(POST="write:statuses", limit="publish")
 def reblog_status(request: Request, status_id: int) -> Response:
-    """Share a post: the answer is the new status that wraps it. A second call answers with the same one."""
+    """Repost a post. The response is the new status that wraps it; a second call responds with the same one."""
     viewer = viewer_of(request)
     repost = publishing.repost(viewer, status_id, counted=counted_action(request))
     return _status(viewer, repost.pk)
@@ -407,7 +407,7 @@ reblogged_by = _people_endpoint("reblogged_by", "Who reposted a post", reposters
 )
 @endpoint(GET="read:statuses", public=True)
 def status_quotes(request: Request, status_id: int) -> Response:
-    """Newest first; follow the `Link` header."""
+    """The quotes of a post, newest first; follow the `Link` header."""
     cursor = Cursor.from_query(request.query_params)
     return statuses_page(request, quotes_timeline(requests.viewer_of(request), status_id, cursor))
 
@@ -422,7 +422,7 @@ def show_poll(request: Request, poll_id: int) -> Response:
 @operation("Vote", PollJson, tags=["polls"], request=VoteInput, errors=[400, 401, 403, 404, 422])
 @endpoint(POST="write:statuses")
 def vote_in_poll(request: Request, poll_id: int) -> Response:
-    """Vote once; the answer is the poll with the vote."""
+    """Vote once; the response is the poll with the vote."""
     viewer = viewer_of(request)
     visible_poll(viewer.pk, poll_id)  # NotFound comes before errors of the form
     fields = validated(VoteInput(data=request.data))

@@ -193,7 +193,7 @@ def bookmarks(request: Request) -> Response:
 )
 @endpoint(GET="read:statuses")
 def activity(request: Request) -> Response:
-    """What is unread; go on from the `last_id` of the answer."""
+    """The unread posts; continue from the `last_id` of the response."""
     query, viewer = request.query_params, viewer_of(request)
     unread = get_activity(
         viewer,
@@ -271,14 +271,14 @@ def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
 @operation("Why a status is on your home timeline, or why not", ExplanationJson, tags=["explain"])
 @endpoint(GET="read:statuses")
 def explain_status(request: Request, status_id: int) -> Response:
-    """Why one status is there or not."""
+    """Explain why a status is on the home timeline, or why not."""
     return Response(explanation_json(reasons.explain(viewer_of(request), status_id)))
 
 
 @operation("Whom a status of yours reached, and when", ReceiptJson, errors=[401, 403, 404])
 @endpoint(GET="read:statuses")
 def receipt(request: Request, status_id: int) -> Response:
-    """For its author only."""
+    """The receipt of a post's delivery, for its author only."""
     return Response(receipt_json(receipt_of(viewer_of(request), status_id)))
 
 
@@ -291,7 +291,7 @@ def receipt(request: Request, status_id: int) -> Response:
 )
 @endpoint(GET="read:statuses")
 def catch_up(request: Request) -> Response:
-    """By author, and by reactions."""
+    """The posts since the viewer left off, by author and by reactions."""
     viewer = viewer_of(request)
     read_id = home_read_id(viewer)
     return Response(catch_up_json(timeline_since(viewer, read_id), read_id))
@@ -321,7 +321,7 @@ def explain_home(request: Request) -> Response:
 )
 @endpoint(GET="read:statuses")
 def audit_mine(request: Request) -> Response:
-    """Recompute a page of one's own home timeline; go on with `max_id`."""
+    """Recompute a page of one's own home timeline, and compare; continue with `max_id`."""
     return Response(page_check_json(check_page(viewer_of(request), posts_cursor(request))))
 
 
@@ -334,7 +334,7 @@ def audit_mine(request: Request) -> Response:
 )
 @endpoint(GET="read:statuses")
 def conversations(request: Request) -> Response:
-    """The viewer's conversations, the newest said first."""
+    """The viewer's conversations, those with the newest message first."""
     page = conversations_page(viewer_of(request), Cursor.from_query(request.query_params))
     return paged(request, page, [conversation_json(conversation) for conversation in page.items])
 
@@ -347,7 +347,7 @@ def conversations(request: Request) -> Response:
 )
 @endpoint(DELETE="write:conversations")
 def conversation(request: Request, conversation_id: int) -> Response:
-    """Forget one of the viewer's conversations; its posts stay."""
+    """Remove one of the viewer's conversations from the list; its posts stay."""
     remove_conversation(viewer_of(request), conversation_id)
     return Response({})
 
@@ -355,7 +355,7 @@ def conversation(request: Request, conversation_id: int) -> Response:
 @operation("Mark a conversation as read", ConversationJson)
 @endpoint(POST="write:conversations")
 def read_conversation(request: Request, conversation_id: int) -> Response:
-    """Note that the viewer has read it."""
+    """Mark a conversation as read."""
     viewer = viewer_of(request)
     mark_read(viewer, conversation_id)
     return Response(conversation_json(get_conversation(viewer, conversation_id)))

@@ -135,7 +135,10 @@ def _rule(viewer_id: int, post_id: int, oracle: Oracle) -> Reason:
     )
     rules = (
         (oracle.is_muted(viewer_id, post), Reason.MUTED),
-        (post["kind"] == "repost" and author in oracle.unshared[viewer_id], Reason.UNSHARED),
+        (
+            post["kind"] == "repost" and author in oracle.hides_reposts_of[viewer_id],
+            Reason.HIDDEN_REPOST,
+        ),
         (author in oracle.elsewhere[viewer_id], Reason.LISTED),
         (oracle.is_unwanted_language(viewer_id, post), Reason.LANGUAGE),
         (oracle.is_hidden_reply(viewer_id, post), Reason.REPLY),

@@ -86,7 +86,7 @@ def _rows(reader: int, oracle: Oracle, page: set[int]) -> Iterator[Row]:
         yield {
             "row": "follow",
             "on": account,
-            "shows_reposts": account not in oracle.unshared[reader],
+            "shows_reposts": account not in oracle.hides_reposts_of[reader],
             "languages": sorted(oracle.languages[reader, account]),
         }
     read = read_posts(reader, oracle, set(shown))

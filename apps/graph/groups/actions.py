@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.cache import viewer_changed
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import single_line
-from apps.accounts.queries import user_by_id
+from apps.accounts.queries import handles_of, user_by_id
 from apps.errors import NotAllowed, NotFound, invalid
 from apps.events.actions import record
 from apps.graph.groups.queries import G, not_found, own_group
@@ -184,8 +184,12 @@ def _require_followed(owner: User, ids: set[int]) -> None:
         *followed.values_list("followee_id", flat=True),
         *requested.values_list("owner_id", flat=True),
     }
-    if allowed != ids:
-        raise NotFound(_("Only people you follow can be in a list."))
+    if refused := ids - allowed:
+        names = ", ".join(f"@{handle}" for handle in sorted(handles_of(refused).values()))
+        if not names:
+            raise NotFound(_("Only people you follow can be in a list."))
+        text = _("You do not follow %(names)s. Only people you follow can be in a list.")
+        raise NotFound(text % {"names": names})
 
 
 def _require_followers(owner: User, ids: Collection[int]) -> None:

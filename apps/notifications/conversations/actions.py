@@ -26,7 +26,7 @@ from apps.timeline import publishing
 from apps.timeline.thread import visible_item
 from feedcache.ids import author_of
 
-MAX_PEOPLE = MAX_MENTIONS  # with the one who writes
+MAX_PEOPLE = MAX_MENTIONS  # including the author
 
 
 def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
@@ -42,12 +42,12 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
-    """Write in a conversation, to the people whom the author saw beside the box: those of the message `seen_id`.
+    """Write in a conversation, to the people of the message `seen_id`, whom the author saw beside the box.
 
     Invalid, NotFound, NotAllowed, TooMany, Unavailable.
     """
     conversation = get_conversation(author, number)
-    seen = visible_item(author.pk, seen_id)  # later ones may be for others
+    seen = visible_item(author.pk, seen_id)  # a later message may be for other people
     is_message = seen.post.visibility == Visibility.MENTIONED
     if not is_message or seen.post.thread_id != conversation.thread_id:
         raise NotFound(_("There is no such conversation."))
@@ -56,7 +56,7 @@ def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency
 
 
 def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
-    """The message that a new one to these people answers; the same again when the same form is sent twice."""
+    """The message that a new one to these people answers. It is the same if the same form is sent twice."""
     sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
     if key and (earlier := sent.select_related("post").first()) and earlier.post:
         return earlier.post.reply_to_id
@@ -84,7 +84,7 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
         allowed_mentions=tuple(person.pk for person in reached),
     )
     post = publishing.publish(author, message, idempotency_key=idempotency_key).post
-    add_post(post.pk)  # the event does it again: here it is for the page that comes next
+    add_post(post.pk)  # for the author's next page; the event does it again
     return post
 
 
@@ -108,24 +108,24 @@ def mark_read(viewer: User, number: int) -> None:
 
 
 def accept_request(viewer: User, number: int) -> None:
-    """Take a stranger's conversation into the list; its author is a stranger no more. NotFound."""
+    """Move a stranger's request to the list of conversations; its author is no longer a stranger. NotFound."""
     conversation = get_conversation(viewer, number)
     _change(viewer, number, is_request=False)
     accept_notifications_from(viewer, [conversation.item.author.pk])
 
 
 def mute_conversation(viewer: User, number: int) -> None:
-    """What is written in it is told no more; it stays in the list. NotFound."""
+    """Mute a conversation: it stays in the list, but its messages are not announced. NotFound."""
     mute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def unmute_conversation(viewer: User, number: int) -> None:
-    """NotFound."""
+    """Announce the messages of a conversation again. NotFound."""
     unmute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def leave_conversation(viewer: User, number: int) -> None:
-    """Take it off the list for good: the others write to the viewer no more, and programs that do are not heard.
+    """Leave a conversation for good. Pages of the others no longer address the viewer, and posts that do are ignored.
 
     NotFound.
     """

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import connection
 
+from apps.accounts.models import User
 from apps.events.live import announce
 from apps.graph.models import Mute
 from apps.graph.queries import exact_relations
@@ -14,7 +15,7 @@ from apps.posts.queries import visible_posts
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# Who has left a conversation stays away until they write in it themselves; who writes in a request accepts it.
+# A member who has left stays away until they write in the conversation. Writing in a request accepts it.
 _ADD_POST = """
 INSERT INTO notifications_conversation AS c (user_id, thread_id, last_post_id, is_unread, is_request)
 SELECT user_id, %(thread)s, %(post)s, user_id <> %(author)s, user_id = ANY(%(strange_to)s)
@@ -40,9 +41,11 @@ SELECT user_id FROM unnest(%(users)s::bigint[]) AS told (user_id) WHERE EXISTS (
 
 
 def add_post(post_id: int) -> None:
-    """Make a post the newest in the conversations of its author and of the mentioned who do not mute or block them."""
+    """Make a post the newest in the conversations of its author and of the mentioned people, unless these mute or block
+    the author.
+    """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
-        return  # nearly all posts
+        return  # the case of nearly all posts
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.visibility != Visibility.MENTIONED:
@@ -66,10 +69,13 @@ def add_post(post_id: int) -> None:
 
 
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
-    """Those among users who do not follow an author to whom the author is a stranger: a conversation is a request then.
+    """The users among these to whom an author is a stranger: for them the conversation is a request.
 
-    Who has written to the author, or wants to be told what the author does, knows them.
+    Users know an author whom they follow, to whom they have written, or of whom they want to be notified.
+    Staff are strangers to nobody.
     """
+    if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
+        return set()
     permitting = NotificationPermission.objects.filter(user__in=user_ids, actor=author_id)
     strange_to = set(user_ids) - set(permitting.values_list("user_id", flat=True))
     if not strange_to:
@@ -79,7 +85,7 @@ def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
 
 
 def update_last_post(post_id: int) -> None:
-    """Find the newest post again for conversations whose newest was deleted, or mentions other people since an edit."""
+    """Find the newest post anew, for conversations whose newest post was deleted, or mentions others after an edit."""
     for row in Conversation.objects.filter(last_post=post_id):
         with connection.cursor() as sql:
             sql.execute(_LAST_POST, {"thread": row.thread_id, "user": row.user_id})

@@ -18,9 +18,9 @@ from apps.sql import rows_of
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 
-MAX_ROUNDS = 20  # after so many batches of hidden conversations or messages a list ends
-NAMED = 3  # people of a group, in a list
-MAX_WAITING = 10  # requests that are counted
+MAX_ROUNDS = 20  # a list ends after this many batches of hidden conversations or messages
+NAMED = 3  # people of a group who are named in the list
+MAX_WAITING = 10  # the count of requests stops here
 
 # The messages of a thread that a viewer wrote or is mentioned in; hydration decides who may see them.
 _MESSAGES = """
@@ -66,7 +66,7 @@ class ConversationItem:
 
     @property
     def others(self) -> int:
-        """How many are not named where there is little room."""
+        """The number of people who are not named in the list."""
         return max(0, len(self.people) - NAMED)
 
     @property
@@ -76,7 +76,7 @@ class ConversationItem:
 
     @property
     def text(self) -> str:
-        """What was said last, for a line of the list."""
+        """The text of the last message, for a line of the list."""
         post = self.item.post
         return post.content_warning or without_handles(post.body, post.mentions)
 
@@ -86,17 +86,17 @@ class Message:
     """A post of a conversation as a bubble."""
 
     item: FeedItem
-    begins: bool  # its author did not write the one before
+    begins: bool  # whether its author is a different one from the message before
 
     @property
     def html(self) -> SafeString:
-        """The text without the handles of the people it is for, which it begins with."""
+        """The text without the handles at its beginning, of the people it is for."""
         post = self.item.post
         return html(without_handles(post.body, post.mentions), handles=post.mentions)
 
     @property
     def has_more(self) -> bool:
-        """Whether it has something that only its own page shows."""
+        """Whether the message has something that only its own page shows."""
         post = self.item.post
         return post.poll is not None or post.source_id is not None
 
@@ -106,7 +106,7 @@ def conversations_page(
 ) -> Page[ConversationItem]:
     """A page of a viewer's conversations, by their newest post; the cursor is the id of that post.
 
-    `requests`: only those of strangers, or only the others.
+    `requests`: True for those of strangers only, False for the others only.
     """
     found: list[ConversationItem] = []
     position = cursor
@@ -116,7 +116,7 @@ def conversations_page(
         if len(found) > cursor.limit or len(rows) <= cursor.limit:
             break
         position = cursor.beyond(rows[-1].last_post_id)
-    # by visible posts: a cursor must not reveal the id of a hidden one
+    # from visible posts, because a cursor must not reveal the id of a hidden one
     return to_page(found, cursor, id_of=lambda conversation: conversation.item.id)
 
 
@@ -129,7 +129,7 @@ def get_conversation(viewer: User, number: int) -> ConversationItem:
 
 
 def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem | None:
-    """The viewer's conversation whose newest post this is."""
+    """The viewer's conversation with this newest post."""
     rows = Conversation.objects.filter(user=viewer, last_post=post_id, has_left=False)
     return next(iter(_conversation_items(viewer, list(rows))), None)
 
@@ -146,7 +146,7 @@ def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem 
 
 
 def people_of(viewer: User, message: FeedItem) -> list[User]:
-    """The others whom a message is from or for, without those who left its conversation."""
+    """The author and the addressees of a message, without the viewer and those who left the conversation."""
     ids = _other_ids(viewer, message)
     users, thread_id = users_by_id(ids), message.post.thread_id
     left = _left([thread_id], set(ids))
@@ -154,7 +154,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """The others who have seen a message of the viewer's; nobody when they or the viewer do not want it told."""
+    """Who has seen a message of the viewer's. Without people who do not show it; nobody if the viewer does not."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(
@@ -169,7 +169,7 @@ def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> li
 
 
 def waiting_requests(viewer: User) -> int:
-    """How many requests of strangers wait for an answer, at most ten."""
+    """The number of open requests of strangers, at most ten."""
     rows = Conversation.objects.filter(user=viewer, is_request=True, has_left=False)
     return len(rows.values_list("pk")[:MAX_WAITING])
 
@@ -246,7 +246,7 @@ def _conversation_items(viewer: User, rows: Sequence[Conversation]) -> list[Conv
 
 
 def _left(thread_ids: Sequence[int], user_ids: set[int]) -> set[Any]:
-    """Who has left which thread."""
+    """The users who have left a thread: (thread, user) pairs."""
     rows = Conversation.objects.filter(thread_id__in=thread_ids, user__in=user_ids, has_left=True)
     return set(rows.values_list("thread_id", "user_id"))
 

@@ -26,9 +26,9 @@ ACCOUNT_FOLDERS = ("avatars/", "headers/")
 _OF_ACCOUNT = """
 SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND suspended_at IS NULL LIMIT 1
 """
-# Uploads have no post yet. Several posts may show one file, as those of the demo do.
+# Uploads have no post yet. Several posts may share one file, as they do in the demo.
 _FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
-_CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # as its index says
+_CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # the condition of its index
 _OF_POST = """
 SELECT 1 FROM posts_attachment picture
 LEFT JOIN posts_post post ON post.id = coalesce(picture.post_id, picture.past_post_id)
@@ -57,8 +57,9 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
 
 
 def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
-    """Somebody's uploads, locked for the transaction of their post. Invalid for one missing, in use or not ready, and
-    for a video or sound beside others.
+    """An owner's uploads, locked for the transaction of their post.
+
+    Invalid if one is missing, in use or not ready, and for a video or sound together with others.
     """
     rows = Attachment.objects.select_for_update(of=("self",))
     found = rows.in_bulk(media_ids) if media_ids else {}
@@ -75,12 +76,12 @@ def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
 
 
 def is_waiting(row: Attachment) -> bool:
-    """For a post."""
+    """Whether an upload still waits for a post."""
     return row.post_id is None and row.scheduled_id is None and row.past_post_id is None
 
 
 def check_together(media: Sequence[str]) -> None:
-    """Invalid for a video or sound that is not the only attachment."""
+    """Raise Invalid for a video or sound that is not the only attachment."""
     if len(media) > 1 and set(media) != {Medium.IMAGE.value}:
         text = _("A post has pictures, one video or one sound, not several of these.")
         raise invalid("media_ids", text, "not_allowed")
@@ -102,10 +103,10 @@ def attach_uploads(
 def rearrange(
     post: Post, media_ids: Sequence[int] | None, changes: Sequence[PictureChange]
 ) -> list[Picture]:
-    """The pictures of a post after an edit, in the order of `media_ids`; None leaves them. Others
-    stay for the history of the post, which may have them back.
+    """Set the pictures of a post in its edit, in the order of `media_ids`; None leaves them as they are.
 
-    In the transaction of the edit. Invalid when one is missing or in use.
+    Pictures that are removed stay for the history of the post, and a later edit may bring them back. Call it in the
+    transaction of the edit. Invalid if one is missing or in use.
     """
     current = {
         row.pk: row for row in Attachment.objects.select_for_update(of=("self",)).filter(post=post)
@@ -143,7 +144,7 @@ def reserve(row: ScheduledPost, media_ids: Sequence[int]) -> None:
 
 
 def pictures_of(post: Post) -> list[Picture]:
-    """In order."""
+    """The pictures of a post, in order."""
     return [Picture.of(row) for row in Attachment.objects.filter(post=post).order_by("position")]
 
 
@@ -163,7 +164,7 @@ def detach(post: Post, *, keep: bool) -> None:
 
 
 def discard(rows: Iterable[Attachment]) -> None:
-    """Delete pictures; their files after the commit, unless another post shows them too."""
+    """Delete pictures, and after the commit their files, unless another post shows them."""
     rows = list(rows)
     names = {file.name or "" for row in rows for file in _files(row)}
     for source in sources_of(rows):
@@ -181,7 +182,7 @@ def discard(rows: Iterable[Attachment]) -> None:
 def is_served(name: str) -> bool:
     """Whether a stored picture belongs to an existing post or an account, and its owner is not suspended.
 
-    One indexed query for every file that is served: a picture disappears with its post, at once.
+    It is one indexed query for every file served, so a picture disappears at once with its post.
     """
     for folder in SERVED_FOLDERS:
         if name.startswith(folder.name):
@@ -195,7 +196,7 @@ def is_served(name: str) -> bool:
 
 
 def _is_of_a_post_elsewhere(named: str, name: str) -> bool:
-    """As `_OF_POST`, by the keys of the posts, which lead to their servers."""
+    """Like `_OF_POST`, but by the keys of the posts, from which their servers follow."""
     post_id = "coalesce(post_id, past_post_id)"
     found = f"SELECT {post_id}, owner_id FROM posts_attachment picture WHERE {named}"  # noqa: S608 -- constants
     rows = rows_of(found, {"name": name})
@@ -208,7 +209,7 @@ def _is_of_a_post_elsewhere(named: str, name: str) -> bool:
 
 
 def _move_files(row: Attachment, *, is_open: bool) -> None:
-    """Move files to the folder of the post's visibility; the old ones go after the commit."""
+    """Copy files to the folder of the post's visibility; the old ones are deleted after the commit."""
     if is_restricted(row.file.name or "") == is_open:
         _rename(row, is_open=is_open)
 

@@ -46,7 +46,7 @@ class NewPicture:
 
 @dataclass(frozen=True, slots=True)
 class PictureChange:
-    """What an edit changes of a picture of the post; None leaves a value."""
+    """The changes that an edit makes to a picture of the post; None leaves a value."""
 
     id: int
     alt: str | None = None
@@ -94,15 +94,15 @@ class Draft:
 
     @classmethod
     def restored(cls, data: dict[str, Any]) -> "Draft":
-        """From the JSON of a scheduled post; fields of a later release have their defaults."""
+        """A draft from the JSON of a scheduled post; fields that it lacks have their defaults."""
         poll = data.get("poll")
         return cls(**{**data, "poll": PollDraft(**poll) if poll else None})
 
 
 def clean_body(text: str, *, required: bool, visibility: str) -> str:
-    """The text as it is stored; Invalid when it is too long, or empty though required.
+    """The text as it is stored; Invalid if it is too long, or empty although `required`.
 
-    The mentions that a post for mentioned people begins with are its address, and do not count.
+    The mentions at the beginning of a post for mentioned people say whom it is for, and do not count.
     """
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
@@ -119,7 +119,7 @@ def clean_body(text: str, *, required: bool, visibility: str) -> str:
 
 
 def clean_draft(draft: Draft) -> str:
-    """The stored text of a draft; Invalid for every rule that needs no transaction."""
+    """The stored text of a draft. Invalid if it breaks a rule that can be checked without a transaction."""
     pictures = len(draft.pictures) + len(draft.media_ids)
     body = clean_body(draft.body, required=not pictures, visibility=draft.visibility)
     check_labels(draft.visibility, draft.content_warning, pictures)
@@ -133,7 +133,7 @@ def clean_draft(draft: Draft) -> str:
 
 
 def kind_of(media: Sequence[str]) -> Kind:
-    """The kind of a post that quotes nothing, by what is attached to it."""
+    """The kind of a post that quotes nothing, by its attachments."""
     if not media:
         return Kind.TEXT
     return {Medium.VIDEO: Kind.VIDEO, Medium.AUDIO: Kind.AUDIO}.get(Medium(media[0]), Kind.PICTURE)
@@ -145,7 +145,7 @@ def check_quote_policy(policy: str) -> None:
 
 
 class UnexpectedMentions(Invalid):
-    """The text mentions users, by id, whom its author did not expect."""
+    """The text mentions users (by id) whom its author did not expect."""
 
     code = "unexpected_mentions"
 
@@ -156,7 +156,7 @@ class UnexpectedMentions(Invalid):
 
 
 def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
-    """UnexpectedMentions when the text mentions somebody outside `draft.allowed_mentions`."""
+    """Raise UnexpectedMentions if the text mentions somebody who is not in `draft.allowed_mentions`."""
     if draft.allowed_mentions is not None:
         unexpected = set(user_ids) - set(draft.allowed_mentions)
         if unexpected:
@@ -164,13 +164,13 @@ def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
 
 
 def check_unique(media_ids: Sequence[int]) -> None:
-    """Invalid for a duplicate."""
+    """Raise Invalid for a duplicate."""
     if len(set(media_ids)) < len(media_ids):
         raise invalid("media_ids", _("A picture can be there once."), "duplicate")
 
 
 def check_picture(alt: str | None, focus: Focus | None) -> None:
-    """Invalid when a description is too long, or a focus lies outside the picture."""
+    """Raise Invalid if a description is too long, or a focus lies outside of the picture."""
     if alt is not None and len(alt) > ALT_MAX_CHARACTERS:
         maximum = {"count": ALT_MAX_CHARACTERS}
         raise invalid("description", _("At most %(count)d characters.") % maximum, "too_long")
@@ -179,7 +179,9 @@ def check_picture(alt: str | None, focus: Focus | None) -> None:
 
 
 def check_poll(poll: PollDraft) -> None:
-    """Invalid for options too few, too many, too long, empty or equal, or a wrong duration."""
+    """Raise Invalid if there are too few or too many options, if one is too long, empty or repeated, or for a wrong
+    duration.
+    """
     options = [normalise(option) for option in poll.options]
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
         raise invalid("poll", _("A poll has 2 to 4 options."), "options")
@@ -196,7 +198,7 @@ def check_poll(poll: PollDraft) -> None:
 
 
 def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
-    """Invalid for an unknown visibility, a warning that is too long, or too many pictures."""
+    """Raise Invalid for an unknown visibility, a warning that is too long, or too many pictures."""
     if visibility not in Visibility.values:
         raise invalid("visibility", _("Unknown visibility."), "unknown")
     if len(content_warning) > CONTENT_WARNING_MAX_CHARACTERS:
@@ -209,9 +211,10 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
 
 
 def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[str, int | None]:
-    """The visibility of a new post and its circle: a reply never reaches further than a restricted post it answers.
+    """The visibility of a new post and its circle. A reply never reaches further than the restricted post it answers.
 
-    Invalid when circle and visibility contradict; NotFound, NotAllowed when the author may not post to the circle.
+    Invalid if circle and visibility contradict each other; NotFound, NotAllowed if the author may not post to the
+    circle.
     """
     if parent is not None and parent.circle_id is not None:
         return Visibility.CIRCLE, _inherited(author_id, parent.circle_id)

@@ -58,8 +58,8 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What an edit changes beside the text; None leaves a value. `media_ids` are in order; another
-    `poll` replaces the old one.
+    """The changes of an edit beside the text; None leaves a value. `media_ids` are in order; a different `poll`
+    replaces the old one.
     """
 
     content_warning: str | None = None
@@ -72,7 +72,7 @@ class Changes:
 
 
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Changed:
-    """Change the text of one's own post, and the given `Changes`. Nothing happens when all is as it was.
+    """Change the text of one's own post, and apply the given `Changes`. Without a difference, nothing happens.
 
     Invalid, NotFound, TooMany.
     """
@@ -91,7 +91,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
             _replace_poll(post, edit.poll, pictures)
         mentions = user_ids_by_handle(mentioned_handles(post.body))
         if _parts(post, pictures) == before:
-            if edit.poll is not None:  # only its end may be another
+            if edit.poll is not None:  # only its end may differ
                 return _save_version(counts, post, pictures, mentions)
             return Changed(post)
         revision.save(force_insert=True)
@@ -120,7 +120,7 @@ def pin_post(author: User, post_id: int) -> Post:
 
 
 def unpin_post(author: User, post_id: int) -> Post:
-    """Idempotent. NotFound."""
+    """Unpin a post; idempotent. NotFound."""
     with _own(author, post_id) as (counts, post):
         if post.pinned_at is not None:
             post.pinned_at = None
@@ -140,7 +140,7 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
 
 @contextmanager
 def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
-    """A transaction that changes one's own post, which is locked; and one's counts, which are too. NotFound."""
+    """A transaction that changes one's own post. Locks and yields the author's counts and the post. NotFound."""
     with transaction.atomic():
         counts = store.lock_author(author)
         post = _locked(author, post_id)
@@ -183,7 +183,7 @@ def _repin(counts: UserCounts, post: Post) -> None:
 
 
 def _new_version(counts: UserCounts, post: Post) -> Changed:
-    """For changes that leave text, pictures and poll as they are."""
+    """Save a new version, for changes that leave text, pictures and poll as they are."""
     return _save_version(counts, post, pictures_of(post), mentions_of(post))
 
 
@@ -198,7 +198,7 @@ def _save_version(
 
 
 def _parts(post: Post, pictures: list[Picture]) -> tuple[Any, ...]:
-    """All that readers see of a post and an edit may change; of its poll the question, not the end."""
+    """All parts of a post that readers see and an edit may change; of its poll the question, but not the end."""
     labels = (post.body, post.content_warning, post.sensitive, post.language, post.quote_policy)
     poll = poll_of(post)
     question = (poll.pk, poll.options, poll.multiple, poll.hide_totals) if poll else None
@@ -207,7 +207,7 @@ def _parts(post: Post, pictures: list[Picture]) -> tuple[Any, ...]:
 
 
 def _revision(post: Post, pictures: list[Picture]) -> Revision:
-    """The version before an edit, not written yet."""
+    """The version before an edit, as an unsaved row."""
     return Revision(
         post=post,
         version=post.version,

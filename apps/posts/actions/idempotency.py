@@ -1,7 +1,7 @@
 """Idempotency keys: a publish request that is sent again returns the first result.
 
-The key is written in the transaction of the post itself. A process that dies before its commit has done nothing, one
-that dies afterwards has done everything; the same key gives the same post in both cases.
+The key is written in the transaction of the post itself. A process that dies before the commit has done nothing, and
+one that dies afterwards has done everything; so in both cases the same key gives the same post.
 """
 
 import hashlib
@@ -31,9 +31,9 @@ _EXISTS = "SELECT FROM posts_idempotencykey WHERE user_id = %s AND key = %s"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to be done once; without a key, as often as it is sent.
+    """A request to be done once; without a key, it is done as often as it is sent.
 
-    `pictures` are digests of the files: a repetition that uploads them again cannot name the same ids.
+    `pictures` are digests of the files, because a repetition that uploads them again has different ids.
     """
 
     author: User
@@ -49,7 +49,7 @@ class Request:
             field.name: getattr(self.draft, field.name) for field in fields(Draft)
         }
         values["body"] = normalise(self.draft.body)
-        # pictures stand for their files, whose bytes are not read again
+        # ids of pictures are replaced by digests, so that the files need not be read again
         values["pictures"] = [
             (picture.width, picture.height, picture.alt) for picture in self.draft.pictures
         ]
@@ -66,7 +66,7 @@ class Request:
 
 
 def existing_result(request: Request) -> IdempotencyKey | None:
-    """The result of an equal request. Invalid for a bad key, or one of another request."""
+    """The result of an equal request. Invalid for a malformed key, and for the key of a different request."""
     if not request.key:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:
@@ -82,10 +82,10 @@ def existing_result(request: Request) -> IdempotencyKey | None:
 
 
 def claim(request: Request) -> IdempotencyKey | None:
-    """Lock the key for the caller's transaction; the result if another request finished meanwhile.
-    Conflict while one runs.
+    """Lock the key for the caller's transaction. Returns the result if an equal request has finished meanwhile.
 
-    The lock ends with the transaction, and with the connection of a process that dies.
+    Conflict while such a request runs. The lock ends with the transaction, or with the connection of a process that
+    dies.
     """
     if not request.key:
         return None

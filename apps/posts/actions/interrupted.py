@@ -1,7 +1,7 @@
 """Finishes changes of posts that were interrupted while their rows were written to other servers (`store`).
 
-A crash between the commits leaves a post without its event, counts and tags, or an edit of which no cache hears. What
-the journal still has of it the auditor finishes (`apps.audit.repairs`).
+A crash between the commits leaves a post without its event, counts and tags, or an edit that no cache has heard of. The
+auditor finishes the changes that are still in the journal (`apps.audit.repairs`).
 """
 
 from datetime import timedelta
@@ -27,15 +27,15 @@ EDIT_BEGINS = timedelta(seconds=10)  # before its row: it reads its post, perhap
 
 @transaction.atomic
 def finish_post(pending: PendingPost) -> bool:
-    """Finish a change of a post that its journal says was interrupted; whether anything was left of it.
+    """Finish a change of a post that was interrupted, by its row of the journal; returns whether there was work left.
 
-    A publication was never acknowledged, and what belongs to it here is gone: its post is deleted. A repost is whole,
-    and a repetition finds it: it is completed. An edit or a deletion is told to the caches and to the subscribers
-    of its event. Counts are left to the reconciliation.
+    An interrupted publication was never acknowledged, and its rows on this server are lost, so the post is deleted. A
+    repost has no such rows, and a repetition would find it, so it is completed. For an edit or a deletion, the caches
+    are updated and the event is recorded. Counts are left to the reconciliation.
     """
     counts = UserCounts.objects.select_for_update().filter(pk=pending.author_id).first()
     if counts is None or not PendingPost.objects.filter(pk=pending.pk).exists():
-        return False  # the change itself has come to its end meanwhile
+        return False  # the change itself has finished meanwhile
     pending.delete()
     post = Post.objects.filter(pk=pending.post_id).first()
     if post is None:
@@ -69,7 +69,7 @@ def _finish_deletion(counts: UserCounts, post: Post) -> None:
 
 
 def _finish_edit(counts: UserCounts, post: Post) -> None:
-    """What the post says of its pictures and its poll, which are here, is made to agree with them."""
+    """Make the post's row agree with its pictures and its poll, which are on this server."""
     pictures = pictures_of(post)
     post.has_poll = post.has_poll and Poll.objects.filter(post=post).exists()
     if post.kind not in {Kind.QUOTE, Kind.REPOST}:
@@ -78,11 +78,11 @@ def _finish_edit(counts: UserCounts, post: Post) -> None:
     mentions = mentions_of(post)
     content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
     cache_edited(counts, content)
-    # whom the version before mentioned is not known here; nobody gets a notification that is there already
+    # the mentions of the version before are not known here; a notification that exists is not repeated
     record("post_edited", post_id=post.pk, mentioned=sorted(mentions.values()))
 
 
 def _was_edited(post: Post, pending: PendingPost) -> bool:
-    """An edit has the time of its lock, which comes before its row of the journal."""
+    """Whether the interrupted edit was written. It has the time of its lock, which is before its row of the journal."""
     begun = pending.created_at - EDIT_BEGINS
     return post.edited_at is not None and post.edited_at >= begun

@@ -1,4 +1,4 @@
-"""Muted threads: their new posts notify the user no more."""
+"""Muted threads, whose new posts no longer notify the user."""
 
 from django.db import transaction
 
@@ -19,7 +19,7 @@ def mute_thread(user: User, post_id: int) -> None:
 
 
 def unmute_thread(user: User, post_id: int) -> None:
-    """Idempotent. NotFound."""
+    """Unmute the thread of a visible post; idempotent. NotFound."""
     thread_id = visible_source(user.pk, post_id).thread_id
     with transaction.atomic():
         ThreadMute.objects.filter(user=user, thread_id=thread_id).delete()

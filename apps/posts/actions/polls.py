@@ -26,7 +26,7 @@ def create_poll(post: Post, draft: PollDraft) -> Poll:
 
 
 def replace_poll(post: Post, draft: PollDraft) -> Poll:
-    """The poll of an edited post. Other options, or another way to choose, delete all votes."""
+    """Replace the poll of an edited post. Different options, or a change of `multiple`, delete all votes."""
     poll = Poll.objects.select_for_update().filter(post=post).first()
     options = [normalise(option) for option in draft.options]
     if poll is None or (poll.options, poll.multiple) != (options, draft.multiple):
@@ -44,7 +44,7 @@ def poll_of(post: Post) -> Poll | None:
 
 
 def clear_poll(post: Post) -> None:
-    """Remove the options of a deleted post's poll, whose end notifies nobody."""
+    """Remove the options of a deleted post's poll, and end it without notifying anybody."""
     if post.has_poll:
         Poll.objects.filter(post=post).update(options=[], is_ended=True)
 

@@ -1,4 +1,4 @@
-"""Publishes, reposts and deletes posts. Locks the author's counts first, then those of posts."""
+"""Publishes, reposts and deletes posts. Always locks the author's counts before the counts of posts."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -57,8 +57,8 @@ def publish_post(
     """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent of the followers.
 
     The same idempotency key of the same author returns the first post (`idempotency`); `content_digest` then identifies
-    the pictures. `counted` is the limit's result if it was counted already. `more_writes` go to Redis after the commit,
-    with those of the caches. Invalid, NotFound, TooMany.
+    the pictures. `counted` is the result of the limit if it was counted already. `more_writes` go to Redis after the
+    commit, together with those of the caches. Invalid, NotFound, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
@@ -101,7 +101,7 @@ def repost(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Post], QueueWrites] | None = None,
 ) -> Changed:
-    """Repost an open post, or the source of a repost; idempotent. `counted`, `more_writes` as for `publish_post`.
+    """Repost an open post (of a repost: its source); idempotent. `counted`, `more_writes`: as for `publish_post`.
 
     NotFound, NotAllowed, TooMany.
     """
@@ -127,10 +127,10 @@ def repost_of(author: User, post_id: int) -> Post | None:
 
 
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Changed:
-    """Delete a post: from the next read on nobody sees it. The row stays as a tombstone without its text.
+    """Delete a post, so that nobody sees it from the next read on. The row stays as a tombstone without its text.
 
-    Its pictures are deleted, or held a day for another post of an owner who deletes it. Returns the post as it was.
-    Permissions and errors as for `require_deleter`.
+    Its pictures are deleted or, if its owner deletes it with `keep_pictures`, held for a day for another post. Returns
+    the post as it was. Permissions and errors: as for `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
     links = store.links_to_lock(post_id)
@@ -142,7 +142,7 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Chang
 
 
 def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) -> Changed:
-    """In the transaction that holds the lock of the author's counts."""
+    """Delete a post, in the transaction that has locked the author's counts."""
     owner = counts.pk
     post = Post.objects.select_for_update().get(pk=post_id)
     if post.deleted_at is not None:
@@ -191,7 +191,7 @@ def _new_post(
     parent: PostContent | None,
     quoted: PostContent | None,
 ) -> Post:
-    """A new post without its kind, not written yet."""
+    """A new post as an unsaved row, without its kind."""
     visibility, circle_id = audience(author.pk, draft, parent)
     post = Post(
         id=store.next_id(counts),
@@ -227,7 +227,7 @@ def _insert(
     mentioned: Collection[int] = (),
     more_writes: Callable[[Post], QueueWrites] | None,
 ) -> Changed:
-    """Write a post, and its caches after the commit, with `more_writes` in the same trip."""
+    """Write a post, and after the commit its caches, with `more_writes` in the same round trip."""
     written = store.insert(post, counts, mentioned=mentioned)
     writes = [put_writes(USER_COUNTS, written.counts)]
     if more_writes:
@@ -284,7 +284,7 @@ def _quoted(author: User, post_id: int | None) -> PostContent | None:
 def _check_quoted_is_named(
     post: Post, quoted: PostContent | None, mentioned_ids: Collection[int]
 ) -> None:
-    """Invalid for a post for mentioned people that quotes an account which it does not reach."""
+    """Raise Invalid if a post for mentioned people quotes somebody whom it does not mention."""
     if quoted is None or post.visibility != Visibility.MENTIONED:
         return
     if quoted.author_id != post.author_id and quoted.author_id not in mentioned_ids:

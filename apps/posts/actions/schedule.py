@@ -1,9 +1,9 @@
 """Scheduled posts: rows that become due, claimed under a lease like all background work.
 
-No delayed message is involved: a queue may lose it, or run it twice. The row's number is the idempotency key of the
-post, so a worker that dies between publishing and recording it publishes nothing twice. What cannot be published any
-more (the post it answers is gone, its author is suspended) becomes a dead letter with the reason.
-`timeline.publishing.publish_due` publishes what is due.
+There are no delayed messages, because a queue may lose a message or run it twice. The row's number is the idempotency
+key of the post, so a worker that dies between publishing and recording it publishes nothing twice. A post that can no
+longer be published (the post it answers is gone, its author is suspended) becomes a dead letter with the reason.
+`timeline.publishing.publish_due` publishes posts that are due.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from apps.posts.models import Attachment, ScheduledPost
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
 MAX_FAILED = 50
-# Failures that the author can do something about.
+# Failures that the author can correct.
 DOMAIN_ERRORS = {error.__name__ for error in (Invalid, NotAllowed, NotFound)}
 
 
@@ -44,7 +44,7 @@ def schedule_post(
 ) -> ScheduledPost:
     """Store a draft until its time comes, with its uploaded pictures.
 
-    Invalid when it could not be published now either. The same idempotency key of the same author
+    Invalid if the draft could not be published now, either. The same idempotency key of the same author
     returns the first scheduled post (`idempotency`); `content_digest` then identifies the pictures.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)

@@ -21,24 +21,24 @@ from apps.posts.models import Attachment, MediaState, Transcode
 
 TASK = "apps.posts.tasks.transcode"
 SWEEP_LIMIT = 20
-SWEEP_SECONDS = 5.0  # its interval: a message that is not taken by then has a successor
+SWEEP_SECONDS = 5.0  # equal to its interval: a message that is not taken by then has a successor
 
 
 def begin(attachment: Attachment, source: str) -> None:
-    """Have an upload transcoded, after the caller's transaction."""
+    """Start transcoding an upload after the caller's transaction."""
     row = Transcode.objects.create(attachment=attachment, source=source)
     transaction.on_commit(partial(enqueue, TASK, row.pk))
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Transcode uploads that are due, up to VIDEO_CONCURRENCY at once; the number claimed."""
+    """Transcode uploads that are due, up to VIDEO_CONCURRENCY at once; returns how many were claimed."""
     running = Transcode.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
     free = settings.VIDEO_CONCURRENCY - running.count()
     return leases.run_due(Transcode, _work, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def sweep() -> None:
-    """Enqueue what is due, and fail what failed at every attempt; such a row stays for staff until its upload goes."""
+    """Enqueue uploads that are due. Those that failed at every attempt are marked; their rows stay for staff."""
     due = Transcode.objects.filter(state=State.PENDING, due_at__lte=Now())
     for row_id in due.order_by("due_at").values_list("pk", flat=True)[:SWEEP_LIMIT]:
         enqueue(TASK, row_id, expires=SWEEP_SECONDS)
@@ -49,7 +49,7 @@ def sweep() -> None:
 
 @transaction.atomic
 def retry_dead(ids: Sequence[int]) -> int:
-    """Prepare uploads once more that failed at every attempt; how many."""
+    """Transcode uploads again that failed at every attempt; returns how many."""
     revived = leases.revive_dead(Transcode, pk__in=ids)
     uploads = Transcode.objects.filter(pk__in=revived).values("attachment")
     Attachment.objects.filter(pk__in=uploads).update(state=MediaState.PROCESSING, error="")
@@ -109,7 +109,7 @@ def _store(row: Transcode, made: Transcoded) -> None:
 
 
 def _end(row: Transcode, **values: object) -> bool:
-    """Write the result and delete the row with its upload; False when somebody else has."""
+    """Write the result and delete the row with its upload; False if another worker has done it."""
     with transaction.atomic():
         attachment = Attachment.objects.select_for_update(of=("self",)).filter(pk=row.attachment_id)
         claimed = Transcode.objects.select_for_update().filter(pk=row.pk, attempts=row.attempts)

@@ -29,13 +29,13 @@ from apps.posts.models import Attachment, MediaState, Medium
 from apps.throttling import check_rate_limit
 
 RETENTION = timedelta(days=1)  # of waiting uploads
-HEAD_BYTES = 16  # that tell pictures from video and sound
+HEAD_BYTES = 16  # enough to tell pictures from video and sound
 
 
 def upload_media(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Store a picture, or a video or sound to be prepared by a worker. Invalid, TooMany."""
+    """Store a picture, or a video or sound for a worker to transcode. Invalid, TooMany."""
     head = file.read(HEAD_BYTES)
     file.seek(0)
     if looks_like_media(head, getattr(file, "content_type", None) or ""):
@@ -46,7 +46,7 @@ def upload_media(
 def upload_picture(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Re-encode and store a picture until it is attached to a post. Invalid, TooMany."""
+    """Re-encode a picture, and store it until it is attached to a post. Invalid, TooMany."""
     check_picture(alt, focus)
     check_rate_limit("upload", str(owner.pk))
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
@@ -74,9 +74,9 @@ def upload_picture(
 def upload_video(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Probe a video or sound, and keep it where nobody is served it until a worker has transcoded it. Invalid, TooMany.
+    """Probe a video or sound, and keep it in the private storage until a worker has transcoded it. Invalid, TooMany.
 
-    Invalid for every file where ffmpeg is missing.
+    Without ffmpeg every file is Invalid.
     """
     check_picture(alt, focus)
     if not is_available():
@@ -134,7 +134,7 @@ def describe_picture(
 ) -> Attachment:
     """Change a waiting upload (an edit changes published ones). Invalid, NotFound.
 
-    `captions` is a WebVTT file for a video or sound; an empty one removes those it has.
+    `captions` is a WebVTT file for a video or sound; an empty file removes the captions.
     """
     check_picture(alt, focus)
     cues = None if captions is None else _clean(captions)
@@ -181,7 +181,7 @@ def _waiting(owner: User, number: int) -> Attachment:
 
 
 def _clean(captions: IO[bytes]) -> bytes:
-    """The cues; empty for an empty file. Invalid."""
+    """The cues of a WebVTT file; empty for an empty file. Invalid."""
     data = captions.read(CAPTIONS_MAX_BYTES + 1)
     try:
         return clean_captions(data) if data else b""

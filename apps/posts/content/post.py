@@ -82,12 +82,12 @@ class Picture:
 
     @property
     def still_url(self) -> str:
-        """A picture of it for where nothing plays; empty for sound."""
+        """The address of a still picture, for places where nothing plays; empty for sound."""
         return self.url if self.is_image else self.preview_url
 
     @property
     def preview_size(self) -> tuple[int, int]:
-        """In pixels; the size of the picture itself without a preview."""
+        """The size of the preview in pixels; without a preview, the size of the picture."""
         if not self.preview_url:
             return self.width, self.height
         return fitted_size(self.width, self.height, PREVIEW_SIDE)
@@ -117,7 +117,7 @@ class PollContent:
 
 
 def milliseconds(moment: datetime) -> int:
-    """Since 1970, cut off: rounded, the last half of a millisecond would say the next second, which is not the id's."""
+    """Milliseconds since 1970, rounded down: rounded up, a time could fall into the second after that of the id."""
     return int(moment.timestamp()) * 1000 + moment.microsecond // 1000
 
 
@@ -202,7 +202,7 @@ class PostContent:
         return self.kind == Kind.REPOST
 
     def may_be_quoted(self, *, own: bool, follows: bool) -> bool:
-        """`own`: by its author; `follows`: by a follower of its author."""
+        """Whether a viewer may quote the post. `own`: it is the author; `follows`: it is a follower of the author."""
         if own or not self.is_open:
             return own
         return self.quote_policy == QuotePolicy.PUBLIC or (
@@ -211,7 +211,7 @@ class PostContent:
 
     @cached_property
     def is_open(self) -> bool:
-        """Public or unlisted: may be cached and reposted."""
+        """Whether the post is public or unlisted: only such posts may be cached and reposted."""
         return self.visibility in OPEN
 
     @property
@@ -242,14 +242,14 @@ class PostContent:
 
     @cached_property
     def statuses(self) -> dict[Hashable, Fragment]:
-        """Encoded JSON of the post, by all else that it depends on; shared between requests."""
+        """The encoded JSON of the post, by everything else that it depends on. Shared between requests."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPost:
-    """A post as every viewer may know it. Of its source it holds what never changes, so that a page
-    knows all that it needs for a repost before it reads the source.
+    """The cache entry of a post, with what every viewer may know. It contains the ids of its source, which never
+    change, so that a page can request everything that a repost needs before it has read the source.
     """
 
     state: State
@@ -259,17 +259,18 @@ class CachedPost:
 
     @property
     def version(self) -> int:
-        """Nothing is newer than a deletion."""
+        """The version; that of a deletion is the highest of all."""
         return self.content.version if self.content else 2**31
 
 
-VERSION = 2  # of all byte forms of a post, part of every key
-_FACTS = struct.Struct("<cQQ")  # of a cached post: state, what its source quotes and answers
+VERSION = 2  # of all byte forms of a post; a part of every key
+# Of a cached post: state, and the ids that its source quotes and answers
+_FACTS = struct.Struct("<cQQ")
 MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
 MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
 _KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
-# What is said to some is in no cache, so it has no bytes: a KeyError.
+# Restricted visibilities are missing, because such posts are in no cache: encoding one is a KeyError.
 _VISIBILITIES = {
     visibility.value: wire.Visibility.Value(f"VISIBILITY_{visibility.name}") for visibility in OPEN
 }
@@ -295,7 +296,7 @@ def encode(content: PostContent) -> bytes:
 
 
 def decode(data: bytes) -> PostContent:
-    """ValueError for bytes that are something else, damaged, or hold unknown values."""
+    """A post from its bytes; ValueError if they are something else, are damaged, or contain unknown values."""
     return from_protobuf(unpack(data, max_bytes=MAX_BYTES))
 
 
@@ -365,7 +366,7 @@ def from_protobuf(data: bytes) -> PostContent:
 
 
 def _check(message: wire.Post) -> None:
-    """ValueError unless all required fields are present and in range."""
+    """Raise ValueError unless all required fields are present and in range."""
     largest = max(message.id, message.source_id, message.reply_to_id, message.thread_id)
     is_whole = message.id and message.version and message.author_id and largest <= MAX_ID
     if not is_whole or not 0 < message.created_ms <= MAX_MS or not 0 <= message.edited_ms <= MAX_MS:
@@ -411,13 +412,13 @@ def _poll(message: wire.Poll) -> PollContent:
 
 
 def encode_cached_post(post: CachedPost) -> bytes:
-    """The state, two ids, and the message of the content."""
+    """The bytes of an entry: the state, two ids, and the message of the content."""
     facts = _FACTS.pack(post.state.value, post.source_source_id or 0, post.source_reply_to_id or 0)
     return pack(facts + (to_protobuf(post.content) if post.content else b""))
 
 
 def decode_cached_post(data: bytes) -> CachedPost:
-    """ValueError as for `decode`."""
+    """The inverse of `encode_cached_post`; ValueError as for `decode`."""
     value = unpack(data, max_bytes=MAX_BYTES)
     if len(value) < _FACTS.size:
         raise ValueError("not a cached post")

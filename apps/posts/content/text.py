@@ -15,14 +15,14 @@ from django.utils.safestring import SafeString, mark_safe
 from apps.addresses import is_own_host
 from apps.tags.names import FIRST, NAME_MAX_CHARACTERS, NEXT, normalize, tag_address
 
-URL_CHARACTERS = 23  # what an address of any length counts
+URL_CHARACTERS = 23  # the length that every address counts as
 RAW_MAX_CHARACTERS = 10_000  # before parsing: a grapheme may have any number of combining marks
-RAW_PER_CHARACTER = 20  # of such marks, in the mean
+RAW_PER_CHARACTER = 20  # code points per grapheme, on average
 MAX_MENTIONS = 20
 MAX_TAGS = 30
 
-# Scripts without spaces between words, and Korean, whose endings join names in other scripts: they may follow a handle
-# or an address directly.
+# Scripts without spaces between words, and Korean, whose endings join names in other scripts. Their letters may follow
+# a handle or an address directly.
 UNSPACED = (
     r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}"
     r"\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}"
@@ -30,9 +30,11 @@ UNSPACED = (
 
 
 def _address_pattern() -> str:
-    """An address: http or https, a host with a dot, the rest. In the syntax that Python and JavaScript share.
+    """A pattern for addresses, in the syntax that Python and JavaScript share: http or https, a host with a dot, the
+    rest.
 
-    Brackets belong to it in pairs. A script without spaces goes on in it after a sign, not after ASCII letters.
+    Brackets belong to an address in pairs. Letters of a script without spaces belong to it after a sign, but not after
+    ASCII letters.
     """
     letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
     label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"
@@ -46,7 +48,7 @@ def _address_pattern() -> str:
     each = rf"{goes_on}[{signs}\p{{L}}\p{{M}}\p{{N}}]"
     pair = rf"(?:\((?:{each}|\((?:{each})*\))*\)|\[(?:{each})*\]|\{{(?:{each})*\}})"
     last = rf"{goes_on}[#$%&*+\-\/=_~\p{{L}}\p{{M}}\p{{N}}](?<!'s)"
-    rest = rf"(?:(?=[\/?#])(?:{each}|{pair})*(?:{last}|{pair}))?"  # as far as it ends well
+    rest = rf"(?:(?=[\/?#])(?:{each}|{pair})*(?:{last}|{pair}))?"  # up to a character that may end an address
     return rf"(?<![A-Za-z0-9@＠#＃$])[Hh][Tt][Tt][Pp][Ss]?:\/\/{host}{rest}"
 
 
@@ -54,12 +56,13 @@ EMPHASIS = "*_~"
 # static/js/address.js has the same pattern, for the counter of the composer.
 ADDRESS = regex.compile(_address_pattern())
 _WORD = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_]"
-# A handle begins where no word of a spaced script and no path goes on, after "RT", and after "//" (Weibo's chains).
+# A handle does not begin inside a word of a spaced script or inside a path; it may follow "RT" and "//" (Weibo's
+# chains).
 _MENTION = (
     rf"(?:(?<!{_WORD}|[@＠\/])|(?<=(?<!{_WORD})[Rr][Tt])|(?<=(?<![:\/])\/\/))[@＠](?P<mention>[A-Za-z0-9_]{{3,30}}+)"
     rf"(?:@(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?)|(?!{_WORD}|[@＠]|:\/\/))"
 )
-# #tag, or #tag# in the manner of Weibo; after "/" only in a chain of tags, not in a path.
+# A tag is #tag, or #tag# as on Weibo; after "/" only in a chain of tags, not in a path.
 _TAG = (
     r"(?:(?<![\p{L}\p{M}\p{N}_\/&])|(?<=(?:^|[\s#＃])[\p{L}\p{M}\p{N}_]+\/))[#＃]"
     rf"(?P<tag>(?!https?:\/\/){FIRST}(?:(?!https?:\/\/){NEXT}){{0,{NAME_MAX_CHARACTERS - 1}}}+)"
@@ -99,7 +102,7 @@ def _segment(match: "regex.Match[str]") -> Segment | None:
         scheme, _colon, rest = address.partition(":")
         return Segment("url", address, f"{scheme.lower()}:{rest}")
     if match["mention"]:
-        if match["host"] and not is_own_host(match["host"]):  # somebody elsewhere
+        if match["host"] and not is_own_host(match["host"]):  # a person on another site
             return None
         return Segment("mention", match[0], match["mention"].lower())
     if normalize(match["tag"]) is None:  # "#1" is a number
@@ -108,7 +111,7 @@ def _segment(match: "regex.Match[str]") -> Segment | None:
 
 
 def _address(match: "regex.Match[str]") -> str:
-    """Without the marks of emphasis that stand around it."""
+    """The address of a match, without the marks of emphasis around it."""
     mark = match.string[max(0, match.start() - 1) : match.start()]
     address: str = match[0]
     return address.rstrip(mark) if mark and mark in EMPHASIS else address
@@ -122,7 +125,7 @@ def mentioned_handles(text: str) -> list[str]:
 
 
 def without_handles(text: str, handles: Collection[str] | None = None) -> str:
-    """A text without the mentions that it begins with, of `handles` only, if given: they say whom a message is for."""
+    """A text without the mentions at its beginning, which say whom a message is for. `handles`: only of these."""
     end = 0
     for segment in segments(text):
         is_named = segment.kind == "mention" and (handles is None or segment.value in handles)
@@ -146,13 +149,13 @@ def tag_names(text: str) -> list[str]:
 
 def length(text: str) -> int:
     """In graphemes; an address counts as 23. static/js/composer.js counts in the same way."""
-    # a line end is one character and joins with nothing
+    # a line end is one grapheme by itself
     rest, addresses = ADDRESS.subn(lambda match: "\n" + match[0][len(_address(match)) :], text)
     return len(_GRAPHEME.findall(rest)) + int(addresses) * (URL_CHARACTERS - 1)
 
 
 def is_too_long(text: str, maximum: int) -> bool:
-    """For all limits in graphemes: a grapheme may be long, so code points have a limit, too."""
+    """Whether a text exceeds a number of graphemes. A grapheme may be long, so code points have a limit, too."""
     return len(text) > maximum * RAW_PER_CHARACTER or length(text) > maximum
 
 
@@ -168,7 +171,7 @@ def html(text: str, *, handles: Collection[str] | None, origin: str = "") -> Saf
 
 
 def line_html(text: str, *, handles: Collection[str] | None = None, origin: str = "") -> SafeString:
-    """As `html`, without paragraphs: for the line of a profile."""
+    """Like `html`, but without paragraphs: for a line of a profile."""
     markup = "".join(_html(segment, handles, origin) for segment in segments(text))
     return mark_safe(markup)  # noqa: S308 -- every segment is escaped below
 

@@ -119,7 +119,7 @@ def purge() -> None:
         row.delete()
 
 
-def _chunk(row: Import) -> leases.Receipt:
+def _chunk(row: Import) -> leases.Outcome:
     user = User.objects.select_related("counts").get(pk=row.user_id)
     if user.suspended_at:
         return _later(row, LONGEST_PAUSE)
@@ -173,12 +173,12 @@ def _claimed(row: Import) -> Any:
     )
 
 
-def _later(row: Import, pause: timedelta) -> leases.Receipt:
+def _later(row: Import, pause: timedelta) -> leases.Outcome:
     """The rest after a pause; that is no failed attempt."""
     return {"attempts": row.attempts - 1, "due_at": Now() + pause}
 
 
-def _write(row: Import, receipt: leases.Receipt) -> None:
+def _write(row: Import, receipt: leases.Outcome) -> None:
     _claimed(row).update(**receipt)
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.engagement.actions import bookmark_post, unbookmark_post
 from apps.engagement.models import Bookmark
 from apps.errors import DomainError, Invalid, NotFound
@@ -48,7 +48,7 @@ def people_of(kind: ImportKind, rows: Collection[Sequence[str]]) -> People:
     cell = ACTS[kind].account
     if cell is None:
         return {}
-    handles = {row[cell]: local_handle(row[cell]).lower() for row in rows if len(row) > cell}
+    handles = {row[cell]: without_own_host(row[cell]).lower() for row in rows if len(row) > cell}
     ids = user_ids_by_handle(list(handles.values()))
     users = User.objects.select_related("counts").in_bulk(ids.values())
     return {
@@ -78,7 +78,7 @@ def undo_line(kind: ImportKind, user: User, trace: Trace) -> None:
 def _named(written: str, people: People) -> User:
     if written in people:
         return people[written]
-    handle, _at, host = local_handle(written).partition("@")
+    handle, _at, host = without_own_host(written).partition("@")
     if host:
         raise NotFound(_("Not on this site."))
     raise NotFound(_("There is no account @%(handle)s.") % {"handle": handle})

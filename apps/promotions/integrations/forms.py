@@ -5,11 +5,13 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.web.forms.accounts import switch
+
 
 class PromotionsForm(forms.Form):
     """`traits` are the choices: (slug, label)."""
 
-    shows_promoted = forms.BooleanField(label=_("Show me promoted posts"), required=False)
+    shows_promoted = switch(_("Show me promoted posts"))
     traits = forms.MultipleChoiceField(
         label=_("About me"), required=False, widget=forms.CheckboxSelectMultiple
     )

@@ -16,40 +16,41 @@ from apps.accounts.admin import user_link
 from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.admin import post_link, search_by_post_or_account
-from apps.timeline.fanout import dispatch, ledger
+from apps.timeline.fanout import dispatch
+from apps.timeline.fanout.progress import delivery_progress, discard_dead, with_receipts
 from apps.timeline.models import FanoutChunk, FanoutJob
 
 
 class LedgerList(StaffList):
     """The base of the lists of deliveries: the sums of the receipts, and the retry of dead chunks."""
 
-    work: ModuleType  # where `retry_dead` is
+    work: ModuleType  # the module with `retry_dead`
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return ledger.with_receipts(super().get_queryset(request))
+        return with_receipts(super().get_queryset(request))
 
     @admin.display(description=gettext_lazy("followers"))
     def expected(self, job: Any) -> int:
-        """For how many readers it is: delivered, dormant and pending together."""
-        return ledger.delivery_progress(job).expected
+        """The number of readers that the post is for: delivered, dormant and pending together."""
+        return delivery_progress(job).expected
 
     @admin.display(description=gettext_lazy("delivered"))
     def delivered(self, job: Any) -> int:
-        return ledger.delivery_progress(job).delivered
+        return delivery_progress(job).delivered
 
     @admin.display(description=gettext_lazy("dormant"))
     def dormant(self, job: Any) -> int:
-        """How many readers will rebuild when they return."""
-        return ledger.delivery_progress(job).dormant
+        """The number of readers whose home cache is rebuilt when they return."""
+        return delivery_progress(job).dormant
 
     @admin.display(description=gettext_lazy("pending"))
     def pending(self, job: Any) -> int:
-        return ledger.delivery_progress(job).pending
+        return delivery_progress(job).pending
 
     @admin.display(description=gettext_lazy("given up"))
     def given_up(self, job: Any) -> int:
-        """How many readers will not get it from the ledger, because staff gave up dead letters."""
-        return ledger.delivery_progress(job).lost
+        """The number of readers to whom it is never delivered, because staff gave up dead letters."""
+        return delivery_progress(job).lost
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -81,6 +82,7 @@ class ChunkState(admin.SimpleListFilter):
 
 class ChunkInline(admin.TabularInline):
     model = FanoutChunk
+    template = "admin/rows.html"
     extra = 0
     can_delete = False
     fields = readonly_fields = (
@@ -163,7 +165,7 @@ class FanoutJobAdmin(LedgerList):
 
     @admin.display(description=gettext_lazy("state"))
     def progress(self, job: Any) -> str:
-        """How many of the chunks are done, whether there are more to come, and whether some need help."""
+        """The number of chunks that are done, and whether more are to come or some have failed."""
         done, chunks, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
         parts = [_("%(done)d of %(all)d done") % {"done": done, "all": chunks}]
         if job.state == State.PENDING:
@@ -175,7 +177,7 @@ class FanoutJobAdmin(LedgerList):
 
     @admin.display(description=gettext_lazy("speed"))
     def rate(self, job: Any) -> str:
-        progress = ledger.delivery_progress(job)
+        progress = delivery_progress(job)
         if progress.per_second is None:
             return "-"
         speed = _("%(number)s followers a second") % {"number": f"{progress.per_second:,.0f}"}
@@ -193,13 +195,13 @@ class FanoutJobAdmin(LedgerList):
         """Give up dead chunks for good, after a confirmation."""
         jobs = self.chosen(request, queryset)
         question = ngettext(
-            "Discard the dead letters of %(count)d delivery? These readers will not get it from the ledger.",
-            "Discard the dead letters of %(count)d deliveries? These readers will not get them from the ledger.",
+            "Discard the dead letters of %(count)d delivery? Its remaining readers will not get the post.",
+            "Discard the dead letters of %(count)d deliveries? Their remaining readers will not get the posts.",
             len(jobs),
         ) % {"count": len(jobs)}
         if jobs and (page := self.confirmation(request, jobs, question=question)):
             return page
-        number = ledger.discard_dead([job.pk for job in jobs])
+        number = discard_dead([job.pk for job in jobs])
         self.log_each(request, jobs, question)
         text = ngettext("%(count)d chunk discarded.", "%(count)d chunks discarded.", number)
         self.message_user(request, text % {"count": number})

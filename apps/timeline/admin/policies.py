@@ -39,7 +39,7 @@ class WhyForm(forms.ModelForm):
 
 
 class AuthorForm(WhyForm):
-    """The policy of an author, who is named by the handle when it is the first."""
+    """The policy of an author; a new one names the author by handle."""
 
     handle = forms.CharField(label=gettext_lazy("Handle"), required=False, max_length=40)
 
@@ -67,9 +67,9 @@ class SiteForm(WhyForm):
 
 
 class PolicyAdmin(StaffList):
-    """The base of both policies: a change is a switch, never a write of the row.
+    """The base of both policies. Saving the form makes a switch; it never writes the row directly.
 
-    A switch is asked about once more, with what deliveries cost now; the way back is one press.
+    A page with the present cost of deliveries asks for confirmation. One button takes a switch back.
     """
 
     change_form_template = "admin/policy_form.html"
@@ -79,15 +79,15 @@ class PolicyAdmin(StaffList):
 
     @abstractmethod
     def switch(self, row: Any, data: dict[str, Any], *, by: str) -> None:
-        """Choose for the row what was filled in, while everything runs."""
+        """Switch to the policy that was filled in, while the site runs."""
 
     @abstractmethod
     def costs(self, row: Any, data: dict[str, Any]) -> dict[str, Any]:
-        """Whose policy it is and what was measured, for the page that asks once more."""
+        """Whose policy it is and what was measured, for the page that asks for confirmation."""
 
     @abstractmethod
     def presses(self, row: Any) -> dict[str, Press]:
-        """What one press does without a form: by name, its label, and the act, which takes `by` and `reason`."""
+        """The buttons that act without a form: name -> label and function, which takes `by` and `reason`."""
 
     def get_urls(self) -> list[URLPattern]:
         press = self.admin_site.admin_view(self.press)
@@ -124,7 +124,7 @@ class PolicyAdmin(StaffList):
         return TemplateResponse(request, "admin/policy_switch.html", context)
 
     def press(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Do what one press does; 403 for who may not."""
+        """Act on one of the buttons; 403 for staff who may not."""
         row = self.get_object(request, unquote(object_id))
         if row is None or not self.has_change_permission(request, row):
             raise PermissionDenied
@@ -172,7 +172,7 @@ class AuthorPolicyAdmin(PolicyAdmin):
     readonly_fields = ("mode", "pulled_since", "reason", "figures", "measured_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """As for changes: the first choice for an author is one."""
+        """Like the permission to change: choosing a policy for an author for the first time is a change."""
         return self._may(request, "change")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuthorPolicy]:
@@ -219,7 +219,7 @@ def _back_to(policy: Policy) -> str:
 
 
 def _author(row: AuthorPolicy | None, data: dict[str, Any]) -> User:
-    """Of the row, or by the handle."""
+    """The author of the row; for a new row, by the handle in the form."""
     pk = row.pk if row else None
     return User.objects.get(pk=pk or user_ids_by_handle([data["handle"]])[data["handle"]])
 
@@ -232,7 +232,7 @@ class SitePolicyAdmin(PolicyAdmin):
     readonly_fields = ("mode", "pulls_all", "generation", "version")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SitePolicy]:
-        """The row, which is there from the first look on."""
+        """The single row, created here if it does not exist."""
         SitePolicy.objects.get_or_create(pk=1)
         rows: QuerySet[SitePolicy] = super().get_queryset(request)
         return rows

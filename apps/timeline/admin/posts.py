@@ -1,6 +1,6 @@
 """Staff read posts and delete them, and see what waits to be published or transcoded.
 
-Nothing of a post is edited here, its id least of all: it is never a form field.
+Posts cannot be edited here; their ids are never form fields.
 """
 
 from datetime import timedelta
@@ -36,7 +36,7 @@ from feedcache.ids import first_id_at, parse_id
 EXCERPT_CHARACTERS = 80
 READ_RESTRICTED = "posts.read_restricted_post"
 TEXTS = ("content_warning", "body", "pictures")
-SEARCHED_POSTS = 100_000  # a text search reads bodies one by one: the newest ones only
+SEARCHED_POSTS = 100_000  # the newest; a text search reads bodies one by one
 DAYS = (1, 7, 30)
 
 
@@ -73,7 +73,7 @@ class DeletedFilter(admin.SimpleListFilter):
 
 @admin.register(Post)
 class PostAdmin(StaffList):
-    """Texts of restricted posts are on their own pages only, for who has the permission; each reading is on record."""
+    """Texts of restricted posts are only on their own pages, for staff with the permission; readings are recorded."""
 
     list_display = (
         "id",
@@ -124,7 +124,7 @@ class PostAdmin(StaffList):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **options: Any
     ) -> HttpResponse:
-        """Who reads a restricted post is on record, as who reads somebody's home page is."""
+        """Record who reads a restricted post, as is done for the home pages of others."""
         post: Post = options["obj"]
         if post.is_restricted and self._reads_restricted(request):
             log_action(staff_of(request), post, _("Read."))
@@ -190,7 +190,7 @@ class PostAdmin(StaffList):
     def delete_posts(
         self, request: HttpRequest, queryset: QuerySet[Post]
     ) -> TemplateResponse | None:
-        """Delete posts as their authors would, after a question."""
+        """Delete posts as their authors would, after a confirmation."""
         posts = self.chosen(request, queryset.filter(deleted_at=None))
         question = ngettext(
             "Delete %(count)d post? Its text is gone for good.",
@@ -213,7 +213,7 @@ def _search_floor() -> int:
 
 @admin.register(ScheduledPost)
 class ScheduledPostAdmin(SearchedByAccount):
-    """Posts that wait for their time, and those that could not be published."""
+    """Scheduled posts that are not due yet, and those that could not be published."""
 
     list_display = ("id", "author_link", "scheduled_at", "state", "attempts", "last_error")
     list_filter = ("state",)
@@ -233,7 +233,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledPost]:
-        """With their authors; what was published is found among the posts."""
+        """Without those that were published: they are found among the posts."""
         rows: QuerySet[ScheduledPost] = super().get_queryset(request)
         return rows.exclude(state=State.DONE).select_related("author")
 
@@ -256,7 +256,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     def discard(
         self, request: HttpRequest, queryset: QuerySet[ScheduledPost]
     ) -> TemplateResponse | None:
-        """Give up those that could not be published, after a question."""
+        """Give up those that could not be published, after a confirmation."""
         dead = self.chosen(request, queryset.filter(state=State.DEAD))
         question = _("Discard what could not be published? Its text is lost.")
         if dead and (page := self.confirmation(request, dead, question=question)):

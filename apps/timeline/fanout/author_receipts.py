@@ -1,7 +1,7 @@
-"""What authors learn of the delivery of a post: how many followers it reached, when, and who is still to get it.
+"""What authors learn of the delivery of a post: how many followers it reached, when, and how many are still waiting.
 
-From the ledger alone, so it says what the receipts of the chunks say. Virtual followers (of a campaign) are no
-followers: their chunks are left out.
+Everything comes from the receipts of the chunks. Virtual followers (of a campaign) are no followers: their chunks are
+left out.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.thread import visible_item
 
 MAX_POINTS = 60  # of the curve
-UNDER_WAY = timedelta(minutes=1)  # a post that has no record yet for as long is not called lost
+UNDER_WAY = timedelta(minutes=1)  # a post younger than this may have no job yet without being lost
 VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 
 
@@ -31,9 +31,9 @@ VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 class AuthorReceipt:
     """The delivery of a post, in readers: `expected = reached + dormant + pending + failed`.
 
-    `dormant` readers had no home page ready; it is made, with the post, when they come. `mode` is empty without a job:
-    nothing was recorded yet. `curve`: seconds after publication, and how many were reached by then. `sent_to`: the
-    handles of the people whom a message is for, None of other posts.
+    `dormant` readers have no home cache; it is built, with the post, when they return. `mode` is empty while there is
+    no job. `curve`: pairs of seconds after publication and readers reached by then. `sent_to`: the handles of the
+    people whom a message is for; None for other posts.
     """
 
     post_id: int
@@ -84,7 +84,7 @@ class AuthorReceipt:
 
 
 def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorReceipt:
-    """The receipt of a post, for its author, and for staff. NotFound when the viewer may not see the post.
+    """The receipt of a post, for its author and for staff. NotFound when the viewer may not see the post.
 
     NotAllowed for other readers.
     """
@@ -95,13 +95,13 @@ def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorR
         raise NotFound(_("This post isn't here."))
     found = _delivery(post, is_own=post.author_id == viewer.pk)
     if found.is_own and post.visibility == Visibility.MENTIONED:
-        # it lies in their notifications and conversations, on whatever home pages it is
+        # they have it in their notifications and conversations, whether or not it is on their home pages
         return replace(found, sent_to=_recipients(post))
     return found
 
 
 def _delivery(post: Post, *, is_own: bool) -> AuthorReceipt:
-    """As the ledger has it."""
+    """The receipt that the job and its chunks add up to."""
     post_id, is_addressed = post.pk, post.visibility in ADDRESSED
     job = FanoutJob.objects.filter(pk=post_id).first()
     if job is None or (is_addressed and job.state == State.PENDING):
@@ -134,13 +134,13 @@ def _delivery(post: Post, *, is_own: bool) -> AuthorReceipt:
         pending=numbers[State.PENDING] + (0 if has_failed else unsplit),
         failed=numbers[State.DEAD] + given_up + job.lost + (unsplit if has_failed else 0),
         finished_at=finished_at,
-        # PostgreSQL's clock went back in between: how long it took is not known
+        # PostgreSQL's clock went back in between, so the duration is not known
         curve=() if any(at < 0 for at, _reached in points) else tuple(_thinned(points)),
     )
 
 
 def _recipients(post: Post) -> tuple[str, ...]:
-    """The handles of those who are mentioned, without the author and the suspended."""
+    """The handles of the mentioned people, without the author and suspended accounts."""
     mentions = Mention.objects.filter(post=post, user__suspended_at=None).exclude(
         user=post.author_id
     )

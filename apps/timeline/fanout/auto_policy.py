@@ -1,9 +1,9 @@
-"""What was measured of an author or the site, and policy `auto`: the cheapest mode for an author, with its reason.
+"""Policy `auto`: measures what an author costs, and chooses the cheapest mode, with its reason.
 
 Pushing costs once per post and follower; pulling costs once per page that shows the author. Posts, followers and reads
-are measured on the site; the cost of one push and one pull, in processor time of Redis and of the process that does it,
-is what `./run bench timeline --only units` measured. A pulled author stays pulled until that is clearly more expensive
-(source 004: follower counts change all the time): in at T, out at 0.8 T.
+are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the process that does
+it, was measured by `./run bench timeline --only units`. A pulled author stays pulled until pulling is clearly more
+expensive (source 004: follower counts change all the time): pulled from T on, pushed again below 0.8 T.
 """
 
 from dataclasses import asdict, dataclass
@@ -18,8 +18,9 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User, UserCounts
 from apps.events.leases import State
 from apps.posts.models import Post, PostCounts
-from apps.timeline.fanout import ledger, switch
+from apps.timeline.fanout import switch
 from apps.timeline.fanout.author_receipts import duration, exact
+from apps.timeline.fanout.progress import delivery_progress, with_receipts
 from apps.timeline.models import (
     AuthorPolicy,
     FanoutChunk,
@@ -37,9 +38,9 @@ RECEIPTS = 50  # the newest chunks, for the share of followers online
 DEFAULT_ONLINE = 0.2
 AUTHORS_BATCH_SIZE = 500
 JOBS = 20  # the newest, among which the last finished delivery is looked for
-# Of one machine, but only how they compare counts: on a faster one all three are less.
+# Measured on one machine. Only their proportions matter: on a faster machine all three are smaller.
 AWAY_MICROSECONDS = 0.82  # a follower without a home cache
-ONLINE_MICROSECONDS = 19.4  # more than that, for a follower with one
+ONLINE_MICROSECONDS = 19.4  # on top of that, a follower with one
 PULL_MICROSECONDS = 20.5  # a pulled author, in a page of a reader who follows them
 
 
@@ -93,7 +94,7 @@ def measure(author_id: int) -> MeasuredCost:
 
 
 def online_share(author_id: int | None = None) -> float:
-    """Of the followers in the newest receipts, of an author or of all; a guess without any."""
+    """The share of followers online in the newest receipts, of an author or of all; a guess if there are none."""
     receipts = FanoutChunk.objects.filter(state="done", expected__gt=0)
     if author_id is not None:
         receipts = receipts.filter(job__post__author=author_id)
@@ -103,13 +104,13 @@ def online_share(author_id: int | None = None) -> float:
 
 
 def last_delivery(author: User | None = None) -> LastDelivery | None:
-    """Of the author or of anybody; None without one among the newest jobs."""
+    """The last delivery of the author, or of anybody; None if none of the newest jobs is finished."""
     jobs = FanoutJob.objects.exclude(mode=Mode.PULL).filter(state=State.DONE, parts__gt=0)
     if author is not None:
         jobs = jobs.filter(post__author=author)
     newest = jobs.prefetch_related("post").order_by("-pk")[:JOBS]
-    for job in ledger.with_receipts(newest):
-        progress = ledger.delivery_progress(job)
+    for job in with_receipts(newest):
+        progress = delivery_progress(job)
         if progress.pending or progress.lost or job.last_receipt is None:
             continue
         taken = max((job.last_receipt - job.post.created_at).total_seconds(), 0.0)
@@ -118,7 +119,7 @@ def last_delivery(author: User | None = None) -> LastDelivery | None:
 
 
 def before_switch(author: User | None = None) -> list[tuple[str, str]]:
-    """What the posts of an author, or of the site, cost now, as it was measured: labels and figures."""
+    """The measured cost of the posts of an author, or of the site, as labels and figures."""
     last = last_delivery(author)
     if last is None:
         delivered = _("There is no finished delivery yet.")
@@ -150,7 +151,7 @@ def before_switch(author: User | None = None) -> list[tuple[str, str]]:
 
 
 def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
-    """The cheapest mode; an author who is pulled now stays so above `STAY_FACTOR` of the thresholds."""
+    """The cheapest mode. An author who is pulled now stays pulled above `STAY_FACTOR` of the thresholds."""
     factor = STAY_FACTOR if current == Mode.PULL else 1.0
     threshold = round(settings.AUTO_PULL_FOLLOWERS * factor)
     figures = _(
@@ -201,7 +202,7 @@ def measure_author(author_id: int) -> Choice:
 
 
 def measure_all() -> int:
-    """Choose again for a batch of authors whose policy is `auto`, the longest unmeasured first; the number of authors.
+    """Measure a batch of authors whose policy is `auto`, the longest unmeasured first; returns how many.
 
     While the policy of the site is `auto`, large authors without a policy of their own get it too.
     """

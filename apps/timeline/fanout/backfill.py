@@ -1,6 +1,6 @@
-"""Backfill when follows, virtual ones too, or a circle change: what a home cache lacks now, or holds no more by right.
+"""Backfill after a follow (a virtual one, too) or a circle has changed: add posts to a home cache, or remove them.
 
-Events may arrive late and out of order, so the follow is looked up, and again after the change.
+Events may arrive late and out of order, so the follow is looked up before the change and again after it.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +20,7 @@ POSTS_PER_CALL = 100  # for up to 500 readers in one script
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:
-    """Add or remove an author's posts in a reader's home cache, whichever fits the present follows."""
+    """Add an author's posts to a reader's home cache if the reader follows the author now; else remove them."""
     policy.refresh()
     for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
         if not windows.accepts_pushes(reader_id):
@@ -32,7 +32,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 
 
 def friendship_changed(reader_id: int, author_id: int) -> None:
-    """The same for posts to friends, for the reader whose own follows have not changed."""
+    """Add or remove an author's posts to friends, after the author has followed or unfollowed the reader."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if author_id not in exact_relations(reader_id, [author_id]).friends:
@@ -44,7 +44,7 @@ def friendship_changed(reader_id: int, author_id: int) -> None:
 
 
 def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
-    """Add or remove an account's open posts in readers' home caches, whichever fits their present follows of it."""
+    """Add an account's open posts to the home caches of those readers who follow it now; else remove them."""
     policy.refresh()
     for reader_id in set(reader_ids) - _readers_of(account_id, reader_ids):
         if HOME.accepts_pushes(reader_id):
@@ -56,13 +56,13 @@ def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
 
 
 def _readers_of(account_id: int, reader_ids: Collection[int]) -> set[int]:
-    """Those of the readers who follow an account, virtually or not."""
+    """The readers among these who follow an account, virtually or not."""
     follows = exact_relations(account_id, reader_ids).followed_by
     return follows | virtual_follows.followers_among(account_id, reader_ids)
 
 
 def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
-    """Whether an author's posts belong into a reader's windows; virtual follows bring open ones only."""
+    """Whether an author's posts belong in a reader's windows; virtual follows bring open ones only."""
     if author_id in exact_relations(reader_id, [author_id]).following:
         return True
     return windows is HOME and bool(virtual_follows.followers_among(author_id, [reader_id]))
@@ -71,7 +71,7 @@ def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
 def _backfill(
     windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
 ) -> None:
-    # as many as a window holds: a window with the sentinel then still reaches the end, or loses it when trimmed
+    # as many as a window holds: a window with the sentinel then still reaches the end, or the trim removes the sentinel
     ids = sql.newest_of_author(
         author_id, reader_id, visibilities=visibilities, count=windows.length
     )
@@ -79,14 +79,14 @@ def _backfill(
 
 
 def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
-    # the author is in the id; posts to circles stay, they do not depend on follows
+    # ids contain their author; posts to circles stay, because they do not depend on follows
     ids = [post_id for post_id in windows.ids(reader_id) if author_of(post_id) == author_id]
     circled = Post.objects.filter(pk__in=ids, visibility__in=delivered_to(Audience.CIRCLE))
     windows.remove(reader_id, set(ids) - set(circled.values_list("pk", flat=True)))
 
 
 def circle_changed(reader_id: int, circle_id: int) -> None:
-    """The same for a reader's inbox and a circle, joined or left."""
+    """Add a circle's posts to a reader's inbox if the reader is a member now; else remove them."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if not circle_names(reader_id, [circle_id]):

@@ -1,12 +1,11 @@
 """Fan-out on write: deliver one post to its readers who are online.
 
-Follower lists are split into chunks (`split`), rows of the ledger; delivering a chunk is a few Redis scripts, sent
-together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same
-receipt.
+Follower lists are split into chunks, which are rows (`split`). Delivering a chunk is a few Redis scripts, sent
+together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same receipt.
 
-Open posts go to home windows, those of virtual followers too (`sources.virtual_follows`); restricted ones go to the
-inboxes of the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a circle) need
-no scan of the followers: their few readers are one chunk, looked up on delivery.
+Open posts go to the home windows of followers and of virtual followers (`sources.virtual_follows`); restricted posts go
+to the inboxes of the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a
+circle) need no scan of the followers: their few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -23,7 +22,7 @@ from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.posts.visibility import ADDRESSED, Audience, addressees, delivered_to
 from apps.timeline import policy
-from apps.timeline.fanout import ledger, receipts, split, switch
+from apps.timeline.fanout import receipts, split, switch
 from apps.timeline.fanout.hooks import DELIVERED, PUSHED
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources import square
@@ -34,13 +33,13 @@ from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
 
-NOW = timedelta()  # claim rows as soon as they are due
+NOW = timedelta()  # the `overdue` that claims rows as soon as they are due
 BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
-NOTHING_OWED: leases.Receipt = {"expected": 0, "delivered": 0, "dormant": 0}
+NOTHING_OWED: leases.Outcome = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
 def start_job(post_id: int) -> None:
-    """Record the delivery of a post in the ledger and start it. Idempotent."""
+    """Record the delivery of a post as a job and start it. Idempotent."""
     post = _delivered().filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
@@ -60,7 +59,7 @@ def _start(post: Post, job: FanoutJob, chunks: Sequence[FanoutChunk]) -> None:
         leases.run(
             chunks,
             lambda chunk: _deliver_post(
-                post, chunk, job.mode, ledger.whole_list(post.author_id, chunk)
+                post, chunk, job.mode, split.whole_list(post.author_id, chunk)
             ),
             write=receipts.write,
         )
@@ -106,7 +105,7 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due chunks and deliver them; without `only`, splits and backfills first. The number of rows claimed."""
+    """Claim due chunks and deliver them; without `only`, splits and backfills first. Returns how many were claimed."""
     others = 0
     if only is None:
         others += run_splits(limit=limit, overdue=overdue)
@@ -123,7 +122,7 @@ def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta 
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of jobs five more tries, now; the number of rows."""
+    """Give dead chunks and dead splits of jobs five more tries, now; returns how many rows."""
     jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
     for job_id in jobs:
         enqueue("apps.timeline.tasks.split_job", job_id)
@@ -132,7 +131,7 @@ def retry_dead(job_ids: list[int]) -> int:
     return len(jobs) + len(dead)
 
 
-def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
+def _split_and_deliver(job: FanoutJob) -> leases.Outcome | None:
     """Deliver a post with few readers in this process."""
     post = _delivered().get(pk=job.pk)
     is_addressed = post.visibility in ADDRESSED
@@ -146,7 +145,7 @@ def _split_and_deliver(job: FanoutJob) -> leases.Receipt | None:
     return {"parts": len(chunk_ids)} if is_addressed else None
 
 
-def _split(job: FanoutJob) -> leases.Receipt | None:
+def _split(job: FanoutJob) -> leases.Outcome | None:
     post = _delivered().get(pk=job.pk)
     if post.visibility in ADDRESSED:
         chunk_ids = split.add_chunk(job, len(addressees(post)))
@@ -163,7 +162,7 @@ def _enqueue_chunks(chunk_ids: Sequence[int], *, queue: str | None) -> None:
         enqueue("apps.timeline.tasks.deliver_chunk", chunk_id, queue=queue)
 
 
-def _deliver(chunk: FanoutChunk) -> leases.Receipt:
+def _deliver(chunk: FanoutChunk) -> leases.Outcome:
     post: Any = _delivered().annotate(mode=F("fanout__mode")).get(pk=chunk.job_id)
     readers = [] if post.deleted_at is not None else readers_of(post, chunk)
     return _deliver_post(post, chunk, post.mode, readers)
@@ -171,17 +170,18 @@ def _deliver(chunk: FanoutChunk) -> leases.Receipt:
 
 def _deliver_post(
     post: Post, chunk: FanoutChunk, mode: str, readers: Sequence[int] | Sequence[str]
-) -> leases.Receipt:
+) -> leases.Outcome:
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
     online = windows.deliver(readers, [post.pk])
-    if not readers or online is None:  # or the post was deleted, perhaps meanwhile
+    if not readers or online is None:  # the post may have been deleted meanwhile
         return NOTHING_OWED
     receipt = receipts.receipt_of(readers, online)
     if online:
         for follow_up in DELIVERED:
             follow_up(chunk.pk)
     if mode == Mode.PUSH and PUSHED:
-        with transaction.atomic():  # no receipt without what is written for readers who are away
+        # the receipt commits together with what is written for readers who are away
+        with transaction.atomic():
             for write in PUSHED:
                 write(post, chunk)
             receipts.write(chunk, receipt)
@@ -197,10 +197,10 @@ def _home_cache_for(visibility: str, generation: int) -> HomeWindows:
 
 
 def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk, of an addressed post its addressees."""
+    """The readers of a chunk; for an addressed post, its addressees."""
     if post.visibility in ADDRESSED:
         return sorted(addressees(post))
-    return ledger.reader_ids(post.author_id, chunk)
+    return split.reader_ids(post.author_id, chunk)
 
 
 def deliver_to_mentioned(post_id: int) -> None:
@@ -212,7 +212,7 @@ def deliver_to_mentioned(post_id: int) -> None:
 
 
 def own_timeline_writes(post: Post) -> QueueWrites:
-    """Put a new post into its author's own home cache and into the square. If Redis fails the job does it."""
+    """Put a new post into its author's own home cache and into the square. If Redis fails, the job does it later."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         windows = _home_cache_for(post.visibility, policy.generation())

@@ -6,10 +6,9 @@ from apps.events.hooks import Hook
 from apps.posts.models import Post
 from apps.timeline.models import FanoutChunk
 
-# Writes a post that is pushed to everybody for all readers of a chunk, also for those who are away, in the transaction
-# of the chunk's receipt.
+# Writes a post that is pushed to everybody, for all readers of a chunk, also for those who are away. It runs in the
+# transaction of the chunk's receipt.
 PUSHED = Hook[Callable[[Post, FanoutChunk], None]]()
 
-DELIVERED = Hook[
-    Callable[[int], None]
-]()  # with the id of a chunk, some of whose readers are online; may be lost
+# Called with the id of a chunk with readers who are online; the call may be lost
+DELIVERED = Hook[Callable[[int], None]]()

@@ -1,7 +1,7 @@
-"""How far deliveries are behind: the age of the oldest post whose delivery is still owed.
+"""How far deliveries are behind: the age of the oldest post whose delivery is unfinished.
 
-Read from PostgreSQL once a second, by the thread of `feedcache.servers.topology_listener` and by health checks; pages
-use what was read last, and ask nothing while nobody is late.
+The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and so do health checks.
+Pages use the last value, and make no read of their own while nothing is late.
 """
 
 import logging
@@ -28,37 +28,37 @@ from feedcache.ids import author_of
 logger = logging.getLogger(__name__)
 
 LATE_SECONDS = 10  # a delivery takes a second or two
-MAX_POSTS = 300  # of each kind: those that wait longest
+MAX_POSTS = 300  # read of each kind: those that wait longest
 RETRY_AFTER_SECONDS = 5
-FRESH_SECONDS = 10  # of what was read: older than that it is not known
+FRESH_SECONDS = 10  # an older value is ignored
 # The subscriber of an event that begins a delivery.
 DELIVERY = "apps.timeline.handlers.deliver_post"
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Since when (Unix time) the oldest post of each author waits; of those that wait longest."""
+    """The Unix time since which the oldest post of each author waits, for the posts that wait longest."""
 
     waiting: dict[int, float] = field(default_factory=dict)
-    read_at: float = 0.0  # by this process's monotonic clock
-    database_time: float = 0.0  # Unix time by PostgreSQL, then
-    posts: int = 0  # whose delivery has not begun, FANOUT_MAX_WAITING at most
+    read_at: float = 0.0  # on this process's monotonic clock
+    database_time: float = 0.0  # PostgreSQL's Unix time at that moment
+    posts: int = 0  # number of posts whose delivery has not begun, FANOUT_MAX_WAITING at most
 
     @property
     def is_full(self) -> bool:
-        """Whether as many posts wait as may; False when too long ago was read."""
+        """Whether the maximum number of posts is waiting; False when the value is too old."""
         return self._is_fresh and self.posts >= settings.FANOUT_MAX_WAITING
 
     @property
     def seconds(self) -> int:
-        """The age of the oldest; 0 when nothing is late, or too long ago was read."""
+        """The age of the oldest; 0 when nothing is late or the value is too old."""
         return self._age(min(self.waiting.values(), default=None))
 
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
-        """By how many seconds posts of those whom a viewer follows are behind on the viewer's page; 0 for not at all.
+        """By how many seconds the posts of a viewer's followees are late on the viewer's page; 0 if they are not.
 
-        Posts of pulled authors do not wait for their delivery. `revision` as `relations` takes it: a backlog costs a
-        page one trip to Redis, and PostgreSQL nothing, which has enough to do then.
+        Posts of pulled authors do not wait for a delivery. `revision` as for `relations`: during a backlog a page makes
+        one more trip to Redis, and none to PostgreSQL, which is busy then.
         """
         if not self.waiting:
             return 0
@@ -84,11 +84,11 @@ class Lag:
         return time.monotonic() - self.read_at <= FRESH_SECONDS
 
 
-latest = Lag()  # what this process read last
+latest = Lag()  # the last value that this process has read
 
 
 def measure() -> Lag:
-    """Read it, and keep it for the pages of this process. Raises DatabaseError."""
+    """Read the lag, and keep it for the pages of this process. Raises DatabaseError."""
     global latest
     waiting: dict[int, float] = {}
     for post_id, since in _owed():
@@ -100,7 +100,7 @@ def measure() -> Lag:
 
 
 def require_room() -> None:
-    """Unavailable while too many posts wait: what is acknowledged is delivered soon."""
+    """Raise Unavailable while too many posts wait, so that every accepted post is delivered soon."""
     if latest.is_full:
         text = _("Too many posts are waiting for their delivery just now. Try again in a moment.")
         raise Unavailable(text, retry_after=RETRY_AFTER_SECONDS)
@@ -115,7 +115,7 @@ def _undelivered_events() -> QuerySet[Any]:
 
 
 def _owed() -> Iterator[tuple[int, datetime]]:
-    """Posts whose delivery has not begun, whose lists are not split, or with chunks that are not done; the oldest."""
+    """The oldest posts whose delivery has not begun, whose lists are not split, or that have unfinished chunks."""
     pending = {"state": State.PENDING}
     sources: tuple[tuple[QuerySet[Any], str], ...] = (
         (_undelivered_events(), "payload__post_id"),
@@ -132,7 +132,7 @@ def forget() -> None:
 
 
 def follow() -> None:
-    """Measure in a thread of the process's own, whose connection goes back to the pool."""
+    """Measure in a background thread, which returns its connection to the pool."""
     try:
         measure()
     except DatabaseError as error:

@@ -1,8 +1,8 @@
 """Receipts of chunks: whom a delivery reached, and a hash chain by which a changed receipt is noticed.
 
 A receipt is sealed with the seal of the one before it in the same job, so a receipt that is changed later, or is gone,
-no longer fits its neighbours (`audit.checks`). The chain notices changes of rows; it does not protect against somebody
-who computes it again.
+no longer fits its neighbours (`audit.checks`). The chain reveals changes of rows; it does not protect against somebody
+who computes it anew.
 """
 
 import zlib
@@ -20,12 +20,13 @@ from apps.timeline.models import FanoutChunk
 
 PURGE_BATCH = 1000
 
-# What a seal is made of, beside the seal before it: the columns of a chunk, or of a receipt that is being written.
+# What is hashed into a seal, after the seal before it: the columns of a chunk, or of a receipt being written.
 CONTENT = """convert_to(concat_ws('|', {0}.id, {0}.job_id, {0}.first_edge, {0}.last_edge, {0}.is_virtual, {0}.expected,
     {0}.delivered, {0}.dormant, {0}.lost, (extract(epoch FROM {0}.finished_at) * 1000000)::bigint,
     encode({0}.digest, 'hex')), 'UTF8')"""
 
-# The chunk is locked before its job, so that of two workers with one chunk the second finds it done.
+# Locks the chunk before its job: when two workers have delivered the same chunk, the second finds it done and writes
+# nothing.
 _WRITE = f"""
 WITH receipt AS (
     SELECT id, job_id, first_edge, last_edge, is_virtual, %(expected)s::int AS expected,
@@ -43,7 +44,7 @@ FROM receipt, job WHERE c.id = receipt.id
 """  # noqa: S608 -- constants
 
 
-# Of receipts that were loaded in bulk: one link of each chain.
+# Seals receipts that were loaded in bulk, one link of each chain at a time.
 _SEAL = f"""
 UPDATE timeline_fanoutchunk r SET digest = sha256(r.reached),
     seal = sha256(coalesce(before.seal, ''::bytea) || {CONTENT.format("c")})
@@ -70,8 +71,8 @@ def seal_loaded(job_ids: list[int]) -> None:
         sql.execute(_SEAL_JOBS, {"jobs": job_ids})
 
 
-def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Receipt:
-    """Of a delivery to these readers, of whom it was put on the pages of those who are `online`."""
+def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcome:
+    """The receipt of a delivery to these readers, which reached those who are `online`."""
     return {
         "expected": len(readers),
         "delivered": len(online),
@@ -80,8 +81,8 @@ def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Receip
     }
 
 
-def write(chunk: FanoutChunk, receipt: leases.Receipt) -> None:
-    """Mark a chunk as done, with its receipt at the end of its job's chain: one statement. Idempotent."""
+def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
+    """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent."""
     values: dict[str, Any] = {
         "expected": 0,
         "delivered": 0,
@@ -95,7 +96,7 @@ def write(chunk: FanoutChunk, receipt: leases.Receipt) -> None:
 
 
 def pack(reader_ids: Iterable[int]) -> bytes:
-    """Ids of readers: the gaps between them, byte planes first, deflated. Empty for nobody."""
+    """Compress ids of readers: the gaps between them, by byte planes, deflated. Empty for no readers."""
     ids = np.sort(np.fromiter(reader_ids, dtype="<u8"))
     if not len(ids):
         return b""
@@ -113,7 +114,7 @@ def unpack(packed: bytes) -> Collection[int]:
 
 
 def purge() -> int:
-    """Forget whom old deliveries reached, a batch of chunks at a time; counts stay. The number of chunks."""
+    """Forget whom a batch of old chunks reached, but keep their counts; returns how many chunks."""
     horizon = timezone.now() - timedelta(days=settings.RECEIPT_DAYS)
     old = FanoutChunk.objects.filter(reached__isnull=False, finished_at__lt=horizon)
     batch = old.order_by("finished_at").values("pk")[:PURGE_BATCH]

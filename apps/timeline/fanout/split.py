@@ -1,11 +1,11 @@
-"""Splits follower lists into chunks: rows of the ledger, delivered by a task each.
+"""Splits follower lists into chunks, and reads the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan is split a batch at a time, each batch in one transaction with the edge it has reached: constant memory, and when
-a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as
-soon as they exist, so the first are delivered while the last are not yet split.
+A scan is split a batch at a time. Each batch is one transaction, which also records the edge that was reached: memory
+is constant, and when a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list).
+Chunks are enqueued as soon as they exist, so the first are delivered before the last are split.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,13 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from apps.events import leases
-from apps.graph.queries import follower_chunks
+from apps.graph.queries import all_follower_ids, follower_chunks, follower_ids_between
 from apps.sql import rows_of
-from apps.timeline.fanout.ledger import chunk_model
-from apps.timeline.models import FanoutChunk, FanoutJob, FollowerScan
+from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
 from apps.timeline.sources import virtual_follows
 from feedcache.ids import author_of
 
-CHUNKS_PER_BATCH = 3  # the first are delivered while the rest is split
+CHUNKS_PER_BATCH = 3  # few, so that delivery begins while the rest is split
 
 _AUDIENCE = """
 SELECT followers, (SELECT count(*) FROM {virtual} edge WHERE account_id = %(author)s)
@@ -62,7 +61,7 @@ def batches(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Itera
 def next_batch(
     scan: FollowerScan, owner_id: int, *, max_chunks: int, is_open: bool = True
 ) -> ChunkBatch:
-    """Write the next chunks of a scan from where it has got to, and renew its lease."""
+    """Write the next chunks of a scan, from the edge that it has reached, and renew its lease."""
     model: Any = type(scan)
     with transaction.atomic():
         locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
@@ -95,7 +94,7 @@ def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
     """Split an unsaved scan of lists that fit into a chunk each, and mark it done; the caller saves and delivers them.
 
-    Empty for an account without followers; also, and then the scan stays pending, when a list turns out to be longer.
+    Empty for an account without followers. Also empty when a list turns out to be longer: then the scan stays pending.
     """
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
@@ -113,7 +112,7 @@ def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[An
 
 
 def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
-    """The id of the single chunk of a post to addressed readers; empty when there are none."""
+    """Add the single chunk of a post to addressed readers and return its id; empty when there are no readers."""
     if not expected:
         return []
     chunk, _created = chunk_model(scan).objects.get_or_create(
@@ -130,8 +129,30 @@ def _chunks(scan: FollowerScan, ranges: list[Range], **fields: Any) -> list[Any]
     ]
 
 
+def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
+    """The readers of a chunk: ids in digits, as Redis takes them."""
+    between = virtual_follows.follower_ids_between if chunk.is_virtual else follower_ids_between
+    return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
+
+
+def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
+    """The readers of a chunk of `whole`, which has all followers: from Redis when its list is provably complete.
+
+    It is complete when it has as many members as were counted when the list was split, at a revision read after that.
+    """
+    cached = None
+    if not chunk.is_virtual:
+        cached = all_follower_ids(author_id, expected=chunk.expected)
+    return reader_ids(author_id, chunk) if cached is None else cached
+
+
+def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
+    meta: Any = scan._meta
+    return meta.get_field("chunks").related_model
+
+
 def restore_chunks(job: FanoutJob) -> list[int]:
-    """Make the chunks that a job lacks in the split part of its lists, a batch at a time; the ids of the new ones."""
+    """Make the chunks that are missing in the part of a job's lists that was split; returns the ids of the new ones."""
     made: list[FanoutChunk] = []
     lists = (
         (False, job.scanned_to, follower_chunks),

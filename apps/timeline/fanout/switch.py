@@ -2,16 +2,18 @@
 
 Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses for those whose policy is `auto`.
 
-To pull: (1) commit that readers pull the author; (2) announce the version to all readers; (3) only then end the pushes.
-Back: pushes begin at once; a backfill pushes the posts of the pull period, through the same ledger as any delivery;
-only then do readers stop pulling. So at any moment, wherever a switch is interrupted, readers pull every author with a
+From push to pull: (1) commit that readers pull the author; (2) announce the new version to all readers; (3) only then
+end the pushes. What was pushed before stays in home caches; readers drop duplicates when they merge.
+
+From pull to push: pushes begin at once; a backfill pushes the posts of the pull period, in chunks with receipts like
+any delivery; only then do readers stop pulling. So wherever a switch is interrupted, readers pull every author with a
 post that home caches may lack, and `maintain` can continue from the rows alone.
 
-The author stays pulled until the last receipt of the backfill. A dead chunk leaves it so: pages stay right at a
-slightly higher cost, until staff retry it.
+The author stays pulled until the last receipt of the backfill. While a chunk of it is dead, readers go on pulling:
+pages stay right at a slightly higher cost, until staff retry the chunk.
 
-The whole site goes to pull in the same three steps. It comes back without a backfill: another generation of home
-windows begins empty, and each is rebuilt from PostgreSQL when its reader comes.
+The whole site goes to pull in the same three steps. It comes back without a backfill: a new generation of home windows
+begins empty, and each window is rebuilt from PostgreSQL when its reader comes.
 """
 
 from collections.abc import Callable
@@ -27,7 +29,7 @@ from apps.events import leases
 from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
 from apps.timeline import policy as policies
-from apps.timeline.fanout import ledger, split
+from apps.timeline.fanout import split
 from apps.timeline.models import (
     AuthorPolicy,
     Backfill,
@@ -41,7 +43,7 @@ from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import written
 
 AUTHORS_BATCH_SIZE = 500  # switches continued per run
-NOW = timedelta()  # claim rows as soon as they are due
+NOW = timedelta()  # the `overdue` that claims rows as soon as they are due
 POSTS_PER_CALL = 100  # keeps a script with a full chunk of readers to some milliseconds
 R = TypeVar("R", bound=leases.LeasedRow)
 
@@ -81,10 +83,10 @@ def policy_before(author_id: int | None) -> Policy | None:
 
 
 def apply_mode(author_id: int, mode: Mode | None) -> None:
-    """Bring an author to a mode, None for that of the site. Idempotent, and may continue an interrupted switch."""
+    """Bring an author to a mode (None: the site's). Idempotent; continues an interrupted switch."""
     if mode == Mode.PULL:
         since = _start_pulling(author_id)
-        _announce()  # if Redis fails it raises, and pushes go on
+        _announce()  # raises if Redis fails, and pushes go on
         _end_pushes(author_id, since)
     elif backfill_id := _start_pushes(author_id, mode):
         enqueue("apps.timeline.tasks.split_backfill", backfill_id)
@@ -93,7 +95,7 @@ def apply_mode(author_id: int, mode: Mode | None) -> None:
 
 
 def apply_site_policy() -> None:
-    """Bring the site to the mode of its policy. Idempotent, and may continue an interrupted switch."""
+    """Bring the site to the mode of its policy. Idempotent; continues an interrupted switch."""
     with transaction.atomic():
         row = _site()
         if _site_mode(row) == Mode.PULL and not row.pulls_all:
@@ -121,7 +123,7 @@ def maintain() -> None:
     apply_site_policy()
     _continue_switches()
     with transaction.atomic():
-        # `_site` locks out switches, so the exact version can be set: a restored database may have an older one
+        # `_site` locks out switches, so the version can be set exactly: that of a restored database may be lower
         version = _site().version
         for client in written("timelines"):
             client.set(policies.VERSION_KEY, version)
@@ -150,7 +152,7 @@ def stop_pulling(author_id: int) -> None:
 
 
 def _mode_of(policy: str, mode: str | None) -> Mode | None:
-    """The mode that a policy asks for; `auto` keeps the present one, None is that of the site."""
+    """The mode that a policy asks for (None: the site's); `auto` keeps the present one."""
     if policy == Policy.SITE:
         return None
     return (Mode(mode) if mode else None) if policy == Policy.AUTO else Mode(policy)
@@ -176,7 +178,7 @@ def _announce() -> None:
 
 
 def _start_pulling(author_id: int) -> datetime:
-    """Have readers pull an author from now on; the time since when they do."""
+    """Make readers pull an author, unless they do; returns since when they have."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         if row.pulled_since is None:
@@ -187,18 +189,18 @@ def _start_pulling(author_id: int) -> datetime:
 
 
 def _end_pushes(author_id: int, since: datetime) -> None:
-    """End the pushes of an author whom readers have pulled without a break since then."""
+    """End the pushes of an author, if readers have pulled the author without a break since `since`."""
     AuthorPolicy.objects.filter(pk=author_id, pulled_since=since).update(mode=Mode.PULL)
 
 
 def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
-    """Put a pushing mode in force; the id of a new backfill if the author was pulled."""
+    """Put a pushing mode in force; returns the id of a new backfill if the author was pulled."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         AuthorPolicy.objects.filter(pk=author_id).update(mode=mode)
         if row.mode != Mode.PULL:
             return None
-        # all posts of the pull period are in the ledger: the transactions that recorded them held this row
+        # all posts of the pull period have jobs by now: the transactions that recorded them had locked this row
         backfill = Backfill.objects.create(
             author_id=author_id,
             post_ids=_pulled_post_ids(row),
@@ -220,22 +222,22 @@ def _pulled_post_ids(row: AuthorPolicy) -> list[int]:
 
 
 def split_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due backfills and split their follower lists to the end; the number claimed."""
+    """Claim due backfills and split their follower lists to the end; returns how many were claimed."""
     return _work_off(Backfill, _split_backfill, limit=limit, overdue=overdue, only=only)
 
 
 def run_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due chunks of backfills and deliver them; the number claimed."""
+    """Claim due chunks of backfills and deliver them; returns how many were claimed."""
     return _work_off(BackfillChunk, _deliver_backfill, limit=limit, overdue=overdue, only=only)
 
 
 def _work_off(
-    model: type[R], work: Callable[[R], tuple[int, leases.Receipt]], **options: Any
+    model: type[R], work: Callable[[R], tuple[int, leases.Outcome]], **options: Any
 ) -> int:
-    """As `leases.run_due`; then stop pulling the authors for whom this was the last chunk."""
+    """Run `leases.run_due`; then stop pulling the authors whose last chunk is done."""
     author_ids: set[int] = set()
 
-    def work_and_note_author(row: R) -> leases.Receipt:
+    def work_and_note_author(row: R) -> leases.Outcome:
         author_id, receipt = work(row)
         author_ids.add(author_id)
         return receipt
@@ -246,7 +248,7 @@ def _work_off(
     return claimed
 
 
-def _split_backfill(job: Backfill) -> tuple[int, leases.Receipt]:
+def _split_backfill(job: Backfill) -> tuple[int, leases.Outcome]:
     if job.post_ids:
         for batch in split.batches(job, job.author_id):
             for chunk_id in batch.chunk_ids:
@@ -254,13 +256,14 @@ def _split_backfill(job: Backfill) -> tuple[int, leases.Receipt]:
     return job.author_id, {}
 
 
-def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Receipt]:
+def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
     job, windows = chunk.job, HOME.of(policies.refresh().generation)
-    readers = ledger.reader_ids(job.author_id, chunk)
+    readers = split.reader_ids(job.author_id, chunk)
     delivered = dormant = 0
     for start in range(0, len(job.post_ids), POSTS_PER_CALL):
         posts = job.post_ids[start : start + POSTS_PER_CALL]
-        counts = windows.push(readers, posts, news=False)  # pulled pages have shown them
+        # readers who pulled the author have seen them
+        counts = windows.push(readers, posts, news=False)
         if any(counts):  # else all of these posts are deleted
             delivered, dormant = counts
     receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}
@@ -268,6 +271,6 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Receipt]:
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of backfills five more tries; the sweeper finds them. The number of rows."""
+    """Give dead chunks and dead splits of backfills five more tries; returns how many. The sweep will find them."""
     jobs = leases.revive_dead(Backfill, pk__in=job_ids)
     return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))

@@ -1,1 +1,1 @@
-"""Home at another time: as it was at a moment, and what came since its reader left off."""
+"""Home at another time: as it was at a moment, what is unread, and what came since the reader left off."""

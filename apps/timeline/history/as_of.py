@@ -1,8 +1,8 @@
-"""What a home page was at a moment: from rows, without caches, and never more than its reader may see now.
+"""What a home page was at a moment: made from rows, without caches, and never more than its reader may see now.
 
-Known are follows with their options, mutes, blocks and followed tags, as they began and ended. Everything else is as it
-is today: what posts say, filters, whether replies to strangers are hidden, exclusive lists, suspensions. What was
-promoted or read is not known, so nothing is promoted and nothing left out as read.
+The beginnings and ends of follows (with their options), mutes, blocks and followed tags are known. Everything else is
+taken as it is today: texts of posts, filters, whether replies to strangers are hidden, exclusive lists, suspensions.
+What was promoted or read at the time is not known, so nothing is promoted and nothing is left out as read.
 """
 
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, assemble
 from apps.timeline.pipeline.rulebook import OF_FRIENDS
 from apps.timeline.sources import sql
-from apps.timeline.sources.candidates import stored
+from apps.timeline.sources.found import stored
 
-MAX_DELETED = 100  # counted for a page
+MAX_DELETED = 100  # the count for a page stops here
 
 
 @dataclass(frozen=True, slots=True)
 class PastPage:
-    """A home page of the past. `deleted`: so many posts within its range have been deleted since, at most 100."""
+    """A home page of the past. `deleted`: the number of posts in its range that were deleted since, at most 100."""
 
     page: Page[FeedItem]
     deleted: int
@@ -81,7 +81,7 @@ def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
 
 
 def history_begins() -> datetime:
-    """Since when it is known what has ended."""
+    """The moment since which ended follows, mutes and blocks are kept."""
     applied = MigrationRecorder(connection).applied_migrations()
     began: datetime = applied["graph", "0002_past_relations"].applied
     return max(began, timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS))
@@ -90,10 +90,10 @@ def history_begins() -> datetime:
 def _facts_before(
     viewer: User, past: PastRelations, tags: set[str], before: datetime
 ) -> CompleteFacts:
-    """What the rules of home ask for, of the moment; hydration has left out what may not be seen now."""
+    """The facts that the rules of home need, as they were then. Hydration has dropped what may not be seen now."""
     relations = Relations(
         following=set(past.following),
-        muting=set(past.muting | past.severed),  # a block hid as much as a mute does
+        muting=set(past.muting | past.severed),  # a block hid posts as a mute does
         hiding_reposts=set(past.hiding_reposts),
     )
 

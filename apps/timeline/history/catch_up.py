@@ -1,4 +1,4 @@
-"""What came to a reader's home since they left off: all of it by author, or what others reacted to most first."""
+"""What came to a reader's home since they left off, grouped by author or ordered by reactions."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MAX_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class AuthorPosts:
-    """What one account brought to the page, newest first; reposts count for who reposted."""
+    """The posts on the page by one account, newest first; a repost belongs to the account that reposted."""
 
     author: User
     items: list[FeedItem]
@@ -31,9 +31,9 @@ class AuthorPosts:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """The posts of home above `since`, newest first. `older`: home goes on below them with this `max_id`.
+    """The posts of home above `since`, newest first. `older`: the `max_id` with which home goes on below them.
 
-    `bound`: why they do not reach down to where the reader left off; None: they do.
+    `bound`: why they do not reach down to where the reader left off; None if they do.
     """
 
     since: datetime
@@ -43,7 +43,7 @@ class CatchUp:
 
     @property
     def by_author(self) -> list[AuthorPosts]:
-        """Who posted most first; equals by reactions, then by name."""
+        """Grouped by author, those with most posts first; ties by reactions, then by name."""
         items_by_author = defaultdict[int, list[FeedItem]](list)
         for item in self.items:
             items_by_author[item.author.pk].append(item)
@@ -52,7 +52,7 @@ class CatchUp:
 
     @property
     def by_reactions(self) -> list[FeedItem]:
-        """Those with most reactions first; equals newest first."""
+        """The posts with most reactions first; ties newest first."""
         return sorted(self.items, key=reactions, reverse=True)
 
 
@@ -63,9 +63,9 @@ def reactions(item: FeedItem) -> int:
 
 
 def catch_up(viewer: User, read_id: int | None) -> CatchUp:
-    """What home has above an id, at most 200 posts and seven days; None: of seven days.
+    """The posts of home above an id, at most 200 and at most seven days old. Without an id: of seven days.
 
-    Without promoted posts; rules, filters and hidden read posts are those of home.
+    Promoted posts are left out; otherwise the rules and filters of home apply.
     """
     week = timezone.now() - timedelta(days=MAX_DAYS)
     floor = id_after(week)

@@ -1,4 +1,4 @@
-"""What a reader has not read of home since a position: new posts above it, and late arrivals below it."""
+"""What is unread on home since a position: new posts above it, and posts that arrived late, below it."""
 
 import re
 import time
@@ -22,10 +22,11 @@ MAX_SKEW_MS = 1000  # between the clocks of Redis and of the web servers
 _POSITION = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
-def newer_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
+def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
     """The number of candidates above an id, at most `maximum`, without promoted ones; 0 without a home cache.
 
-    For readers who hide replies to strangers the number of posts: candidates do not say what they are.
+    Rules may still drop candidates, so this is not the number on the pill (`web.timelines.home.home_new`). For readers
+    who hide replies to strangers it counts posts that passed the rules: ids do not tell which of them are replies.
     """
     if viewer.hides_replies:
         above = Cursor(since_id=since_id, limit=maximum)
@@ -44,7 +45,7 @@ def newer_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """How far a reader has read: the newest id on the page, and when it was read (Unix milliseconds)."""
+    """How far a reader has read: the newest id on the page, and the time of reading (Unix milliseconds)."""
 
     newest_id: int
     at_ms: int
@@ -56,7 +57,7 @@ class ReadPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of `str`; a plain post id counts as read just now. BadRequest for anything else."""
+        """The inverse of `str`. A plain post id means read just now. BadRequest for anything else."""
         match = _POSITION.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
         if match is None or int(match[1]) > MAX_ID:
             raise BadRequest(_("This is not a place in the feed: %(text)s.") % {"text": text[:40]})
@@ -68,7 +69,7 @@ class ReadPosition:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Unread items, newest first. `last_id` is the position to continue from; `more`: there are more above it."""
+    """Unread items, newest first. `last_id`: the position to continue from; `more`: whether there are more above it."""
 
     items: list[FeedItem]
     last_id: str
@@ -80,7 +81,8 @@ def get_activity(
 ) -> Activity:
     """About `limit` unread items, newest first: all late arrivals, and the lowest items above the position.
 
-    Without a position the newest page. Continuing from `last_id` skips nothing. `promoted` as for `home_timeline`.
+    Without a position, it is the newest page. Continuing from `last_id` skips nothing. `promoted`: as in
+    `home_timeline`.
     BadRequest for a malformed position.
     """
     began_ms = round(time.time() * 1000)
@@ -99,7 +101,9 @@ def get_activity(
 
 def may_have_unread(viewer: User, position: ReadPosition) -> bool:
     """Whether there are candidates for unread items; cheap, and rebuilds nothing."""
-    return bool(newer_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position))
+    return bool(
+        newer_candidate_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position)
+    )
 
 
 def _late_items(viewer: User, position: ReadPosition) -> list[FeedItem]:

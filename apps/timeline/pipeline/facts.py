@@ -18,7 +18,7 @@ from feedcache.read_through import Batch, Future
 
 
 def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
-    """What optional apps promote to a reader, asked in a batch, or else when it is needed."""
+    """The promotions of optional apps to a reader, read in a batch; without a batch, when they are needed."""
     asked = [ask(reader, batch) for ask in PROMOTERS]
     return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
 
@@ -28,22 +28,25 @@ def nothing_promoted(_post: PostContent) -> None:
 
 
 class ReaderFacts(NamedTuple):
-    """What the rules know of a reader, None for a visitor: of the present, or of a moment in the past.
+    """What the rules know of a reader, in the present or at a moment in the past. `viewer` is None for a visitor.
 
-    `relations` are those to the authors of the posts and to those whom these answer. The rest matters on home only.
+    `relations` are those to the authors of the posts, and to the people whom these answer. The rest is for home only.
     """
 
     viewer: User | None = None
-    context: FilterContext | None = None  # filters hide in some contexts only, and nothing in None
+    context: FilterContext | None = (
+        None  # a filter hides only in some contexts, and never without one
+    )
     filters: Filters = NO_FILTERS
     relations: Relations = Relations()
-    listed: Collection[int] = ()  # members of lists whose posts home leaves out
-    languages: Mapping[int, Collection[str]] = MappingProxyType({})  # chosen, by followed account
-    tags: Collection[str] = ()  # followed
+    listed: Collection[int] = ()  # members of lists whose posts are left out of home
+    # chosen ones, by followed account
+    languages: Mapping[int, Collection[str]] = MappingProxyType({})
+    tags: Collection[str] = ()  # followed ones
     promotion_of: PromotionOf = nothing_promoted
     followed_since: Mapping[int, float] = MappingProxyType({})  # Unix seconds, of recent follows
     hides_read: bool = False
-    # Of a moment: the circles that the reader belonged to, and who was a friend. Of the present hydration knows it.
+    # Only for a moment in the past: the reader's circles and friends then. For the present, hydration has checked them.
     circles: Collection[int] | None = None
     friends: Collection[int] | None = None
 
@@ -56,7 +59,7 @@ class ReaderFacts(NamedTuple):
 def facts_now(
     viewer: User | None, context: FilterContext | None, relations: Relations
 ) -> ReaderFacts:
-    """What the rules of most pages ask for, with the filters, for items that were hydrated with these relations."""
+    """The facts that the rules of most pages need, with the filters, for items hydrated with these relations."""
     return ReaderFacts(viewer, context, active_filters_of(viewer), relations)
 
 
@@ -65,7 +68,7 @@ CompleteFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
 
 
 def no_more(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
-    """For pages whose rules ask for nothing but relations."""
+    """Add nothing: for pages whose rules need only relations."""
     return facts
 
 
@@ -76,9 +79,9 @@ def facts_of_home(
     recent_follows: Future[Mapping[int, float]] = dict,
     hides_read: bool = False,
 ) -> CompleteFacts:
-    """What the rules of home ask for now; a query each for tags, lists and languages, of those who have any.
+    """A function that adds what the rules of home need: a query each for tags, lists and languages, if there are any.
 
-    Lists and languages are asked about each author once, however many rounds a page takes.
+    Lists and languages are queried once per author, however many rounds a page takes.
     """
     counts = viewer.counts
     tags = followed_names(viewer) if counts.followed_tags else ()

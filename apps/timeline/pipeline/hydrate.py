@@ -1,7 +1,7 @@
-"""From ids to items: the posts that a viewer may see, with their authors, counts, and what the viewer did with them.
+"""From ids to items: the posts that a viewer may see, with their authors, counts, and the viewer's marks.
 
-Whether the viewer may see a post is decided in `apps.posts.queries`: blocks and suspensions by the caches, restricted
-posts by PostgreSQL at every read.
+`apps.posts.queries` decides whether the viewer may see a post: blocks and suspensions by the caches, restricted posts
+by PostgreSQL at every read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,9 +41,10 @@ from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from feedcache.ids import authors_of, possible_ids
 from feedcache.read_through import Batch
 
-# The page; what its posts repost, quote and answer; what those do, where the cached entry of a post does not say it.
+# The posts of the page; those that they repost, quote and answer; and those that these quote and answer in turn, if the
+# cache entry of a post does not name them.
 MAX_READS = 3
-# With what its posts share it is not larger than what one batch reads.
+# A page of this size, with the posts that its posts repost and quote, is not larger than what one batch reads.
 MAX_LINKED_PAGE = MAX_IDS // 2
 MAX_LINKED = 20_000  # posts whose links a process remembers
 
@@ -51,20 +52,21 @@ _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 
 
 class Links(NamedTuple):
-    """The ids of the posts that a post reposts or quotes, and of those that it and its source answer."""
+    """The id of the post that a post reposts or quotes, and of the posts that both of these answer."""
 
     sources: AbstractSet[int]
     parents: AbstractSet[int]
 
 
-_links: dict[int, Links] = {}  # by post id; only a hint: every post in it is checked at each read
+# By post id; only hints: every post that they name is checked at each read
+_links: dict[int, Links] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Hydrated:
     """The items that the viewer may see, in the order asked for.
 
-    The relations are to all their authors, and to those whom they answer.
+    `relations` are those to all their authors, and to the people whom they answer.
     """
 
     items: list[FeedItem]
@@ -73,7 +75,7 @@ class Hydrated:
 
 @dataclass(slots=True)
 class _PageReads:
-    """Everything read for a page so far."""
+    """Everything that was read for a page so far."""
 
     viewer_id: int | None
     page: Sequence[int]
@@ -107,7 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """What a post reposts, quotes and answers stays the same, so the next page requests it with the post."""
+        """Remember what posts repost, quote and answer, which never changes; the next page requests it with them."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:
@@ -115,14 +117,14 @@ class _PageReads:
                 _links[post.id] = self._links_of(post)
 
     def _of_source(self, post: PostContent) -> tuple[int | None, int | None]:
-        """The source and the parent of a post's source, from the post's cache entry while the source is not read."""
+        """The source and the parent of a post's source; from the post's cache entry until the source is read."""
         if source := self.visible.posts.get(post.source_id or 0):
             return source.source_id, source.reply_to_id
         entry = self.visible.entries.get(post.id)
         return (entry.source_source_id, entry.source_reply_to_id) if entry else (None, None)
 
     def parent_author_of(self, post: PostContent) -> int | None:
-        """The author of the post that a post replies to, when the viewer may see that one."""
+        """The author of the post that a post replies to, if the viewer may see that post."""
         parent = self.visible.posts.get(post.reply_to_id or 0)
         return parent.author_id if parent else self.visible.parents.get(post.reply_to_id or 0)
 
@@ -143,8 +145,8 @@ def hydrate_for(
 ) -> Hydrated:
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
-    One round trip for the posts, their counts and marks, with what `batch` holds already; up to two more for posts that
-    these share, quote and answer. A parent is named only to viewers who may see it.
+    One round trip reads the posts, their counts and marks, and what `batch` holds already; up to two more read the
+    posts that these repost, quote and answer. A parent is named only to viewers who may see it.
     """
     post_ids, batch = possible_ids(post_ids), batch or Batch()
     reads = _PageReads(context.viewer_id, post_ids)
@@ -153,7 +155,7 @@ def hydrate_for(
     if context.is_fresh:
         _read_caches(reads, context, preloaded, batch)
     else:
-        batch.execute()  # nothing to read but what the rules have queued
+        batch.execute()  # reads only what the rules have queued
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)
@@ -186,7 +188,7 @@ def _read_caches(
 
 
 def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
-    """The posts of a page with the sources that earlier pages named, and the parents that these named."""
+    """The posts of a page, with the sources and parents that are known from earlier pages."""
     post_ids, parent_ids = set(page), set[int]()
     if len(post_ids) <= MAX_LINKED_PAGE:
         for post_id in page:
@@ -197,7 +199,7 @@ def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
 
 
 def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
-    """What the viewer did; from PostgreSQL what is older than the cached marks."""
+    """The viewer's marks; those older than the cached ones from PostgreSQL."""
     reads.engaged = confirmed(reads.viewer_id, reads.existence)
     reads.reposted, reads.muted = marks.reposted.ids, marks.muted.ids
     if older := [pk for pk in reads.visible.posts if pk < marks.reposted.floor]:
@@ -208,10 +210,10 @@ def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
 
 
 def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
-    """PostgreSQL decides, while Memcached may be stale.
+    """Let PostgreSQL decide what is visible, while Memcached may be stale.
 
-    Counts, relations, likes, bookmarks and reads are still asked of Redis, and the contents of open posts of Memcached,
-    by the versions that PostgreSQL names.
+    Counts, relations and marks still come from Redis, and the contents of open posts from Memcached, if they have the
+    version that PostgreSQL names.
     """
     visible = visible_posts(reads.viewer_id, reads.page, preloaded=preloaded)
     reposted = [
@@ -239,7 +241,7 @@ def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
 
 
 def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, int]:
-    """The authors of the parents that the viewer may see, by the ids of these parents, without the posts themselves."""
+    """The authors of the parents that the viewer may see: parent id -> author id. The posts are not loaded."""
     parent_ids = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
     ids, parents = sorted(parent_ids - visible.posts.keys()), dict[int, int]()
     for start in range(0, len(ids), MAX_IDS):
@@ -252,7 +254,7 @@ def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, 
 def _item(
     reads: _PageReads, post_id: int, *, in_quote: bool = False, in_repost: bool = False
 ) -> FeedItem | None:
-    """A post of the page, or inside another one. None: the viewer may not see it."""
+    """The item of a post on the page, or inside another one; None if the viewer may not see it."""
     post = reads.visible.posts.get(post_id)
     author = reads.visible.authors.get(post.author_id) if post else None
     if post is None or author is None:
@@ -265,7 +267,7 @@ def _item(
         )
     if post.is_repost and source is None:
         return None  # its source is deleted, or hidden from this viewer
-    # a quote inside a repost does not name its parent: reading that would be one more round trip
+    # a quote inside a repost does not name its parent, which would take one more round trip
     names_parent = post.reply_to_id and not (in_quote and in_repost)
     parent_author_id = reads.parent_author_of(post) if names_parent else None
     parent_author = reads.visible.authors.get(parent_author_id or 0) if not in_quote else None
@@ -289,9 +291,9 @@ def _item(
 def _flags(reads: _PageReads, post: PostContent) -> ViewerFlags:
     flags, is_own = reads.engaged.flags.get(post.id), post.author_id == reads.viewer_id
     is_muted = post.thread_id in reads.muted
-    if not flags and not is_muted:  # nearly all
+    if not flags and not is_muted:  # nearly always
         return _OWN if is_own else _UNTOUCHED
     set_flags = {**(flags or {}), "own": is_own, "muted": is_muted}
     if is_own:
-        set_flags.pop(READ.flag, None)  # nobody has their own posts to read
+        set_flags.pop(READ.flag, None)  # one's own posts never count as read
     return ViewerFlags(**set_flags)

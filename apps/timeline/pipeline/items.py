@@ -19,10 +19,10 @@ from feedcache.ids import author_of, to_base36
 
 
 class Promotion(Protocol):
-    """Why an optional app brings a post of an account that the viewer does not follow. Cards are cached by it.
+    """Why an optional app shows a post by an account that the viewer does not follow. Part of the cache key of cards.
 
-    `label` and `details` are templates, above the post on a card and below its text, which get it as `promotion`.
-    At `settings_url` viewers change or end it.
+    `label` and `details` are templates for the places above the post and below its text; they get this object as
+    `promotion`. Viewers change or end the promotion at `settings_url`.
     """
 
     label: ClassVar[str]
@@ -30,7 +30,7 @@ class Promotion(Protocol):
 
     @property
     def sponsor(self) -> str:
-        """Who pays."""
+        """The name of the account that pays for it."""
 
     @property
     def settings_url(self) -> str: ...
@@ -84,11 +84,11 @@ class FeedItem:
     follows_author: bool = False
     mutes_author: bool = False
     circle_name: str = ""  # empty for an author who has left the circle
-    # Why it is here: of an account that the viewer does not follow, ...
+    # Why the post is here, although the viewer does not follow the author: it is promoted, ...
     promotion: Promotion | None = None
-    # ... by these rules of a feed, ...
+    # ... these rules of a feed have chosen it, ...
     because: tuple[str, ...] = ()
-    # ... by a tag that the viewer follows, as the post spells it.
+    # ... or the viewer follows this tag (as the post spells it).
     followed_tag: str = ""
     # When the viewer followed the author, if that was after the post.
     followed_at: datetime | None = None
@@ -109,7 +109,7 @@ class FeedItem:
 
     @property
     def group_key(self) -> str | None:
-        """The same for all reposts of a post, so that they can be shown as one; None for what is no repost."""
+        """A key that all reposts of a post share, so that they can be shown as one; None for other posts."""
         return f"repost-{self.shown.id}" if self.is_repost else None
 
     @property
@@ -133,13 +133,13 @@ class FeedItem:
 
     @property
     def shows_votes(self) -> bool:
-        """Whether the numbers are public already: some polls hide them until they end."""
+        """Whether the numbers of votes are shown: some polls hide them until they end."""
         poll = self.post.poll
         return poll is not None and (not poll.hide_totals or self.poll_is_over)
 
     @property
     def readers(self) -> int | None:
-        """How many people opened it, which is told to its author alone."""
+        """How many people opened the post; only its author is told."""
         return self.counts.reads if self.flags.own else None
 
     @property
@@ -148,7 +148,7 @@ class FeedItem:
 
     @property
     def short_url(self) -> str:
-        """An address that leads to `url`, with the id in the article's base-36 form."""
+        """An address that redirects to `url`, with the id in base 36."""
         return f"/p/{to_base36(self.post.id)}"
 
     @property
@@ -157,7 +157,7 @@ class FeedItem:
 
     @property
     def can_quote(self) -> bool:
-        """Whether the viewer may quote it: their own posts, and open posts within the quote policy of the author."""
+        """Whether the viewer may quote the post: their own ones, and open ones within the author's quote policy."""
         return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
 
     @property
@@ -167,7 +167,7 @@ class FeedItem:
 
 
 def reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
-    """The reposts of each post on a page, to be shown as one card; promoted ones apart, with their label."""
+    """The reposts on a page by the post that they repost, to be shown as one card. Promoted reposts stay apart."""
     reposts = defaultdict[int, list[FeedItem]](list)
     for item in items:
         if item.is_repost and not item.promotion:

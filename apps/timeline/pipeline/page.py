@@ -1,17 +1,17 @@
-"""The pages of all timelines: candidate ids, the reads of a page, the verdicts of its rules.
+"""Makes the pages of all timelines: candidate ids, one batch of reads, the verdicts of the rules.
 
 `assemble` takes these steps:
 
 1. First round trip (`Batches.first`): the viewer's filters, whether the caches are current, and what the timeline has
    queued (home: its windows, unless it is read upwards, and what is promoted).
-2. Candidate ids, from these answers. Home makes further reads when a window is missing, for pulled authors, for posts
-   with followed tags, and below the windows.
+2. Candidate ids, from these answers. Home makes further reads for pulled authors, for posts with followed tags, below
+   the windows, and when a window is missing.
 3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
    the rules have queued. Up to two more for what these posts repost, quote or answer, unless an earlier page knew.
-4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last. What they drop is topped up:
-   steps 2 to 4 are repeated.
+4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last. If they drop too many, steps
+   2 to 4 are repeated.
 
-Whether the viewer may see a post is decided in `apps.posts.queries`, whether it belongs on this page in `rulebook`.
+`apps.posts.queries` decides whether the viewer may see a post; `rulebook` decides whether it belongs on this page.
 
 | store | step | holds | without it |
 |---|---|---|---|
@@ -23,8 +23,8 @@ Whether the viewer may see a post is decided in `apps.posts.queries`, whether it
 | Redis, existence | 3 | what the viewer never liked, bookmarked, read | PostgreSQL; of what was read nothing is known |
 | PostgreSQL | | everything | 503 where it is asked |
 
-A warm page asks PostgreSQL for polls and restricted posts, for likes and bookmarks that a filter has found (that a post
-was read, it believes the filter), and for exclusive lists, followed tags and chosen languages of those who have any.
+A warm page asks PostgreSQL only for polls and restricted posts, for likes and bookmarks that a Bloom filter has found
+(for "read", the filter alone decides), and for the exclusive lists, followed tags and chosen languages of its viewer.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ from apps.timeline.pipeline.facts import CompleteFacts, ReaderFacts, no_more
 from apps.timeline.pipeline.hydrate import hydrate_for
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide, spaced
-from apps.timeline.sources.candidates import Candidates, Found, Via
+from apps.timeline.sources.found import Candidates, Found, Via
 from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import Batch, Future
 from feedcache.stats import stage
@@ -50,7 +50,7 @@ MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
 
 
 class Reader(NamedTuple):
-    """Who reads a page, None for visitors, and where: filters hide in some contexts only, and nothing in None."""
+    """Who reads a page (None for visitors), and the context of the viewer's filters (None: they hide nothing)."""
 
     viewer: User | None
     filter_context: FilterContext | None
@@ -68,18 +68,18 @@ class Batches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A page, and what was decided about each candidate: `placed` are the items that passed and found a place."""
+    """A page, and the verdict about each candidate. `placed`: the items that passed the rules and found a place."""
 
     page: Page[FeedItem]
     cursor: Cursor
     placed: Sequence[FeedItem]
     decided: Sequence[Verdict]
     found: Sequence[Found]
-    facts: ReaderFacts  # that the last candidates were judged by
+    facts: ReaderFacts  # by which the last candidates were judged
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """About the candidates within the page that the reader may see, in reading order."""
+        """The verdicts about the candidates in the range of the page that the reader may see, in reading order."""
         places = {item.id for item in self.placed}
         within = [verdict for verdict in self.decided if self._is_within(verdict.item.id)]
         return [
@@ -91,7 +91,7 @@ class Assembled:
 
     @property
     def gone(self) -> int:
-        """The number of candidates within the page that are deleted, or not for the reader."""
+        """The number of candidates in the range of the page that are deleted, or that the reader may not see."""
         seen = {verdict.item.id for verdict in self.decided}
         ids = {post_id for found in self.found for post_id in found.ids}
         return sum(map(self._is_within, ids - seen))
@@ -116,7 +116,7 @@ def fill_page(
     book: RuleBook,
     batches: Batches | None = None,
 ) -> Page[FeedItem]:
-    """The page alone, by rules that ask for nothing but relations."""
+    """The page alone, for rule books that need only the reader's relations."""
     return assemble(candidates, reader, cursor=cursor, book=book, batches=batches).page
 
 
@@ -131,7 +131,7 @@ def assemble(
 ) -> Assembled:
     """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
 
-    A round of which less than half passed is followed by one twice as large, of 200 candidates at most.
+    After a round of which less than half passed, the next one is twice as large, up to 200 candidates.
     """
     first, second = batches or Batches(Batch(), Batch())
     facts, context = _read_first(first, reader)
@@ -141,7 +141,8 @@ def assemble(
         with stage("candidates"):
             found = candidates(position, count)
         hydrated = hydrate_for(context, found.ids, preloaded=found.contents, batch=second)
-        second = Batch()  # the rules have their answers from the first one, and ask once
+        # the rules have queued their reads in the first one, and queue them only once
+        second = Batch()
         with stage("rules"):
             facts = complete_facts(facts._replace(relations=hydrated.relations), hydrated.items)
             verdicts = decide(hydrated.items, facts, book)
@@ -162,7 +163,7 @@ def assemble(
 
 
 def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContext]:
-    """The reader's filters, and whether the caches are current, with what else was queued in the batch."""
+    """Send the first batch: the reader's filters, whether the caches are current, and what else is queued."""
     filters = ask_active_filters(batch, reader.viewer)
     context = _ask_viewer_context(batch, reader.viewer)
     batch.execute(check_revisions=True)
@@ -170,25 +171,25 @@ def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContex
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
-    """No read of its own: the account has its `graph_revision`, and the batch says whether the caches are current."""
+    """The viewer context, without a read of its own: the account has the revision, and the batch checks the caches."""
     if viewer is None:
         return ask_viewer_context(batch, None)
     return ask_viewer_context(batch, viewer.pk, revision=viewer.counts.graph_revision)
 
 
 def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[FeedItem]:
-    """A page that ends at a dropped post. A cursor does not tell the id of a post that its reader may not see: it is
-    rounded to the edge of that post's second, or to the last item.
+    """A page that ends at a dropped post. Its cursor must not reveal the id of a post that the reader may not see, so
+    it is rounded to the edge of that post's second, or to the last item.
 
-    The next page reads the dropped candidates of that second again. Only where a page would otherwise stay inside one
-    second for ever does the cursor take their id.
+    The next page reads the dropped candidates of that second again. The cursor contains their id only if paging would
+    otherwise stay inside one second for ever.
     """
     if position.min_id is not None and cursor.ascending:
         below = first_id_at(second_of(position.min_id)) - 1
         newer = max(below, page.newer or 0)
         newer = newer if newer > cursor.floor else position.min_id
         return Page(page.items, page.older, newer, ends_early=True)
-    if position.max_id is None:  # only for the type checker: the position after a round has one
+    if position.max_id is None:  # only for the type checker: after a round there is one
         return page
     above = first_id_at(second_of(position.max_id) + 1)
     older = min(above, page.items[-1].id) if page.items else above

@@ -9,7 +9,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class Reason(TextChoices):
-    """How a post arrived on a home page, or what keeps it away: every reason that a reader is ever given."""
+    """Every reason that readers are given: how a post came to a home page, or why it is not there."""
 
     OWN = "own", gettext_lazy("You wrote it.")
     CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
@@ -38,8 +38,8 @@ class Reason(TextChoices):
     STORAGE = (
         "storage",
         gettext_lazy(
-            "You follow @%(who)s. It did not lie ready for you, so it was read from the database when you opened the "
-            "page."
+            "You follow @%(who)s. It was not on the page kept ready for you, so it was read from the database when you "
+            "opened it."
         ),
     )
     PROMOTED = (
@@ -65,7 +65,7 @@ class Reason(TextChoices):
         gettext_lazy("@%(who)s is in a list of yours whose posts you leave out of your home page."),
     )
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
-    UNSHARED = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
+    HIDDEN_REPOST = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
     LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")
     REPLY = (
         "reply",
@@ -101,7 +101,7 @@ class Reason(TextChoices):
 
     @property
     def short(self) -> str:
-        """A word or two; one and the same for every reason that keeps a post away."""
+        """The reason in a word or two; the same words for every reason why a post is not there."""
         return str(_SHORT.get(self, gettext_lazy("not there")))
 
 
@@ -121,13 +121,13 @@ _SHORT = {
 
 
 def reasons(item: FeedItem) -> list[str]:
-    """What the page says above a post that came by a followed tag or is older than the follow; for most nothing."""
+    """The lines above a post that came by a followed tag, or that is older than the follow. Most posts have none."""
     tag = item.followed_tag and _("Because of #%(tag)s") % {"tag": item.followed_tag}
     return [text for text in (tag, older_than_follow(item)) if text]
 
 
 def older_than_follow(item: FeedItem) -> str:
-    """That the viewer followed the author after the post was written; empty once that was before yesterday."""
+    """A line saying that the viewer followed the author after the post was written; only today and tomorrow."""
     if item.followed_at is None:
         return ""
     name = {"name": item.author.name}

@@ -1,11 +1,11 @@
 """The rules of timelines: which of the posts that a reader may see belong on a page, and why the others do not.
 
 `decide` asks the rules of a book in order, then the reader's filters; the first that keeps a post away is the verdict.
-Home, lists, streams, ranked orders and pages of the past are filled by it, and `/explain` prints its verdicts: a page
-cannot do one thing and say another. Only the auditor's oracle has rules of its own, to find mistakes in these.
+It fills home, lists, streams, ranked orders and pages of the past, and `/explain` asks the same rules again, so a page
+and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find mistakes in these.
 
-Rules know nothing but an item and the `ReaderFacts` of its page. Whether the reader may see a post at all is decided
-before, in `apps.posts.queries`.
+A rule knows only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all is decided before,
+in `apps.posts.queries`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -38,12 +38,12 @@ def _never(_item: FeedItem, _facts: ReaderFacts) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What keeps a post away from a page. `applies`: whether it can keep away anything from this reader.
+    """A reason to keep a post off a page. `applies`: whether the rule can keep anything from this reader at all.
 
-    The rest is how people are told. `who` is the handle, the tag, or the titles of filters in the text of the `reason`.
-    `passes_by` is the answer (True: yes) to the `question` when the rule lets a post pass; `irrelevant` says why this
-    post passes whatever the answer. Rules that share a question are one line of the checklist on /explain. Pages that
-    explain nothing have rules without words.
+    The other fields are for explanations. `who` is the handle, the tag, or the titles of filters in the text of the
+    `reason`. `passes_by` is the answer (True: yes) to the `question` with which a post passes the rule; `irrelevant`
+    says why a post passes whatever the answer. Rules that share a question are one line of the checklist on /explain.
+    Rules of pages that are never explained leave these fields empty.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Rule:
 
 
 class Verdict(NamedTuple):
-    """What a page decided about an item: the rule that keeps it away, and `who` for its reason; None: it belongs."""
+    """What a page decided about an item: the rule that keeps it away (None: it belongs), and `who` for its reason."""
 
     item: FeedItem
     rule: Rule | None = None
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
 
 
 class RuleBook(NamedTuple):
-    """The rules of a page in their order. `label` adds to an item that passed why it did."""
+    """The rules of a page in their order. `label` adds to an item that passed the reason why it is on the page."""
 
     rules: Sequence[Rule]
     label: Callable[[FeedItem, ReaderFacts], FeedItem] = lambda item, _facts: item
@@ -109,7 +109,7 @@ def _verdict(
 
 
 def _muted(item: FeedItem, facts: ReaderFacts) -> list[User]:
-    """Whom the reader mutes: the author of a post, or of what a repost shares."""
+    """Those of the item's authors whom the reader mutes: the author of the post, and of the post that it reposts."""
     return [user for user in (item.author, item.shown.author) if user.pk in facts.relations.muting]
 
 
@@ -124,8 +124,8 @@ MUTED = Rule(
         else _("Have you muted its author?")
     ),
 )
-UNSHARED = Rule(
-    Reason.UNSHARED,
+HIDDEN_REPOST = Rule(
+    Reason.HIDDEN_REPOST,
     lambda item, facts: item.is_repost and item.post.author_id in facts.relations.hiding_reposts,
     applies=lambda facts: bool(facts.relations.hiding_reposts),
     question=lambda _item: _("Do you hide reposts by this person?"),
@@ -150,8 +150,8 @@ def is_unwanted_language(item: FeedItem, facts: ReaderFacts) -> bool:
 def is_reply_to_stranger(item: FeedItem, facts: ReaderFacts) -> bool:
     """Whether a post answers somebody whom its reader does not follow.
 
-    False for the reader's own posts, for reposts, and for replies of authors to themselves. The id of a deleted or
-    hidden parent still says whose it was.
+    False for the reader's own posts, for reposts, and for replies of authors to themselves. The author of a deleted or
+    hidden parent is known from its id.
     """
     parent_id = item.post.reply_to_id
     if parent_id is None or item.flags.own or not answers_another(parent_id, item.post.author_id):
@@ -177,7 +177,7 @@ LANGUAGE = Rule(
     Reason.LANGUAGE,
     is_unwanted_language,
     applies=lambda facts: bool(facts.languages),
-    question=lambda _item: _("Do you read its author in other languages only?"),
+    question=lambda _item: _("Do you read its author only in other languages?"),
     irrelevant=_why_language_does_not_matter,
 )
 REPLY = Rule(
@@ -192,14 +192,14 @@ REPLY = Rule(
     ),
 )
 
-# What brings a post to a home page. Home caches may still hold former followees.
+# What entitles a post to be on a home page. Home caches may still hold posts by former followees.
 
 OF_CIRCLES = delivered_to(Audience.CIRCLE)
 OF_FRIENDS = depending_on(FOLLOWED_BACK)
 
 
 def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether a follow, a friendship or a circle brings a post."""
+    """Whether a post is there by a follow, a friendship or a circle, or is the reader's own."""
     post = item.post
     if item.flags.own:
         return True
@@ -211,7 +211,7 @@ def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def _tag(item: FeedItem, facts: ReaderFacts) -> str:
-    """The first followed tag of a post, as the post spells it; else empty."""
+    """The first tag of a post that the reader follows, as the post spells it; empty if there is none."""
     if not facts.tags:
         return ""
     return next((spelled for name, spelled in item.post.tags.items() if name in facts.tags), "")
@@ -222,14 +222,14 @@ def _has_public_tag(item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def _is_unwanted(item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether nothing brings a post. Only posts that nothing else brings ask for the promotions."""
+    """Whether no follow, tag or promotion entitles a post to be here. Promotions are looked up last."""
     if _is_followed(item, facts) or _has_public_tag(item, facts):
         return False
     return not item.post.is_open or facts.promotion_of(item.post) is None
 
 
 def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
-    """An item with the reason why it is here, when that is not plain: a tag, a promotion, a follow after the post."""
+    """An item with the reason why it is here, unless that is plain: a tag, a promotion, or a follow after the post."""
     if _is_followed(item, facts):
         since = facts.followed_since.get(item.post.author_id)
         if since and item.post.created_ms < since * 1000:
@@ -263,7 +263,7 @@ NOT_FOLLOWED = Rule(
     passes_by=True,
     irrelevant=_why_no_follow_is_needed,
 )
-# The same question as the rule after it, with a reason of its own.
+# Asks what NOT_FOLLOWED asks, before it, and gives a more precise reason.
 TAG_NOT_PUBLIC = replace(
     NOT_FOLLOWED,
     id=Reason.TAG_NOT_PUBLIC,
@@ -273,7 +273,7 @@ TAG_NOT_PUBLIC = replace(
 )
 READ = Rule(
     Reason.READ,
-    # its Bloom filter errs once in a hundred unread posts: these count as read
+    # the Bloom filter is wrong about one unread post in a hundred: it counts as read
     lambda item, _facts: item.shown.flags.read,
     applies=lambda facts: facts.hides_read,
     question=lambda _item: _("Have you read it?"),
@@ -289,31 +289,32 @@ FILTERED = Rule(
     question=lambda _item: _("Does one of your filters hide it?"),
 )
 
-EVERYTHING = RuleBook(())  # but for filters
+EVERYTHING = RuleBook(())  # only the reader's filters apply
 NOT_MUTED = RuleBook((MUTED,))
-LIST_RULES = RuleBook((MUTED, UNSHARED))
+LIST_RULES = RuleBook((MUTED, HIDDEN_REPOST))
 HOME_RULES = RuleBook(
-    (MUTED, UNSHARED, LISTED, LANGUAGE, REPLY, TAG_NOT_PUBLIC, NOT_FOLLOWED, READ),
+    (MUTED, HIDDEN_REPOST, LISTED, LANGUAGE, REPLY, TAG_NOT_PUBLIC, NOT_FOLLOWED, READ),
     label=_what_brought,
 )
 
 
 def only(name: str, belongs: Callable[[FeedItem], bool], book: RuleBook = EVERYTHING) -> RuleBook:
-    """A rule book of posts that belong on a page by what they are, and break no rule of another book."""
+    """A rule book for posts that `belongs` accepts and that break no rule of `book`."""
     rule = Rule(name, lambda item, _facts: not belongs(item))
     return RuleBook((rule, *book.rules), label=book.label)
 
 
-# Where promoted posts stand: decided by the place on the page, when the rules are done.
+# The places of promoted posts, decided after all rules: they depend on what else is on the page.
 
 OTHERS_BETWEEN = 7  # at least, above a promoted post
 SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts: False)
 
 
 def spaced(items: Sequence[T], promotion_of: Callable[[T], Promotion | None]) -> list[T]:
-    """Of items from the top of a page down: a promoted one only below seven others, and seven below the last one.
+    """Drop promoted items that stand too close together. `items` begins at the top of a page.
 
-    So at most one in eight is promoted, never two in a row, and never the first.
+    A promoted item needs seven others above it, and seven between it and the last promoted one. So at most one in eight
+    is promoted, never two in a row, and never the first.
     """
     kept, others = list[T](), 0
     for item in items:

@@ -1,7 +1,7 @@
 """A reader's own filters: which of them match a post, and whether one of these hides it in a context.
 
-Pages are filtered while they are filled (`pipeline.page`), so that they are as long as they should be; `apply_filters`
-is for posts outside of pages: notifications, answers of the API. No cache depends on a filter, and a reader's own posts
+Pages are filtered while they are filled (`pipeline.page`), so that they are not too short; `apply_filters` is for posts
+that are not on pages: in notifications and in responses of the API. No cache depends on a filter. A reader's own posts
 are never filtered.
 """
 
@@ -18,7 +18,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> FeedItem:
-    """An item with the filters that match it, or the source of a repost; never a post of the viewer's own."""
+    """An item with the filters that match it or, for a repost, its source. The viewer's own posts match none."""
     shown = item.shown
     if shown.flags.own or not filters:
         return item
@@ -33,7 +33,7 @@ def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> Fee
 
 
 def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
-    """Whether one of the matches that an item carries hides it in a context; without a context none does."""
+    """Whether one of an item's matches hides it in a context; without a context nothing is hidden."""
     return any(match.filter.hides and context in match.filter.places for match in item.filtered)
 
 
@@ -48,12 +48,12 @@ def without_filtered(
 def apply_filters(
     viewer: User | None, context: FilterContext | None, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
-    """The same by the viewer's filters, which are read."""
+    """Read the viewer's filters, and leave out the items that they hide; the others carry their matches."""
     return without_filtered(items, active_filters_of(viewer), context)
 
 
 def mark_filtered(viewer: User | None, context: FilterContext, item: FeedItem) -> FeedItem:
-    """An item that was requested by its id: with its matches, and never hidden."""
+    """An item that was requested by its id, with its matches: it is never hidden."""
     return mark(item, active_filters_of(viewer), context)
 
 

@@ -1,9 +1,9 @@
 """The candidates of a home timeline.
 
-The reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt when missing, merged with the
-outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its oldest id:
-below the higher of the two, and when Redis does not answer, ids come from PostgreSQL (`older`). Posts with a followed
-tag are pulled at every read.
+They are the reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt when missing, merged with
+the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its oldest
+id. Below the higher one of these two ids, and when Redis does not answer, candidates come from PostgreSQL (`older`).
+Posts with a followed tag are read from PostgreSQL every time.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from apps.pagination import Cursor
 from apps.posts.cache import load_open
 from apps.timeline import policy
 from apps.timeline.sources import merge, older, pulled_authors, sql
-from apps.timeline.sources.candidates import Candidates, Found, Via
+from apps.timeline.sources.found import Candidates, Found, Via
 from apps.timeline.sources.home_cache import HOME, INBOX, rebuild_home, rebuild_inbox
 from feedcache.read_through import Batch, Future
 from feedcache.structures.home_window import (
@@ -45,7 +45,7 @@ class QueuedRanges:
 
 
 def queue_ranges(batch: Batch, reader_id: int, cursor: Cursor) -> QueuedRanges | None:
-    """None for pages that are read upwards: few are."""
+    """Queue the first read of the home cache. None for ascending pages, which are rare."""
     if cursor.ascending:
         return None
     policies, count = policy.cached(), cursor.wanted
@@ -79,7 +79,7 @@ def candidates(viewer: User, *, queued: QueuedRanges | None = None) -> Candidate
 def _of_followees(viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None) -> Found:
     try:
         return _cached_or_older(viewer, cursor, count, queued)
-    except OperationalError as error:  # nothing that is read in part may become a home cache
+    except OperationalError as error:  # never rebuild a home cache from a partial read
         return Found(shards.partly(partial(sql.home_ids, viewer.pk, cursor, count), error))
 
 
@@ -113,7 +113,7 @@ def _cached_or_older(
 
 
 def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
-    """Below the home cache, with the contents: cached, these rarely read posts would displace popular ones."""
+    """Ids below the home cache, with contents: in the cache, these rarely read posts would displace popular ones."""
     ids = older.home_ids(reader_id, cursor, count)
     is_below = cursor.max_id is not None and not cursor.ascending
     contents = load_open(ids) if ids and is_below else {}
@@ -126,9 +126,9 @@ def cached_ranges(
     count: int,
     queued: QueuedRanges | None = None,
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
-    """The range in the home window and in the inbox, None for a missing one; with the policies of the same moment.
+    """The cursor's range in the home window and in the inbox (None if missing), and the policies at that moment.
 
-    While all authors are pulled the range of the home window is empty: it misses pushes.
+    While all authors are pulled, the range in the home window is empty, because windows miss pushes.
     """
     read = read_windows_up if cursor.ascending else read_windows
     if queued and (queued.cursor, queued.count) == (cursor, count):

@@ -1,9 +1,9 @@
 """The home caches in Redis, and how they are rebuilt: two windows of newest ids for each reader who is online.
 
-Both belong to one reader, and every read checks what they name. A returning reader's are rebuilt from PostgreSQL, each
-by one builder at a time. The building key is registered before the snapshot is read, every push goes to both keys, and
-one script joins and swaps them: no reader sees half a window, and nothing published meanwhile is lost (source 001;
-measured in docs/decisions/0005).
+A window belongs to one reader, and every read checks the posts that it names. The windows of a returning reader are
+rebuilt from PostgreSQL, each by one builder at a time. The builder registers a second key before it reads its snapshot;
+pushes go to both keys; and one script merges and swaps them. So no reader sees half a window, and nothing that was
+published meanwhile is lost (source 001; measured in docs/decisions/0005).
 """
 
 import logging
@@ -55,7 +55,7 @@ def rebuild_inbox(reader_id: int) -> bool:
 
 
 def _open_snapshot(reader_id: int) -> list[int]:
-    """From what an app has stored, if that is enough; else from the outboxes."""
+    """The newest ids from what an optional app has stored, if that is enough; else from the outboxes of followees."""
     ids = older.newest_home_ids(reader_id, HOME.length)
     if ids is not None:
         return ids
@@ -72,7 +72,8 @@ def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list
         token = windows.begin(reader_id)
         if token is None:
             return _wait_for_other(windows, reader_id)
-        if windows.read(reader_id, newest=None, oldest=0, count=1):  # of a builder who just ended
+        # another builder has just finished
+        if windows.read(reader_id, newest=None, oldest=0, count=1):
             windows.abandon(reader_id, token)
             return True
         try:
@@ -80,7 +81,7 @@ def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list
         except DatabaseError:
             windows.abandon(reader_id, token)
             raise
-        # the sentinel takes one place, so a full window does not reach the end of the timeline
+        # the sentinel takes one place, so a full window cannot contain the end of the timeline
         return windows.swap(reader_id, token, ids, complete=len(ids) < windows.length)
     except RedisError as error:
         logger.warning("no window %s for %s: %s", windows.prefix, reader_id, error)

@@ -9,10 +9,11 @@ from apps.pagination import Cursor
 
 @dataclass(frozen=True, slots=True)
 class StoredTimelines:
-    """Home timelines that an app has stored. What it does not have whole is None: then the posts are asked.
+    """Home timelines that an app has stored. Both functions return None if the app does not have the whole range; then
+    the ids come from the posts themselves.
 
-    `page`: up to so many candidate ids of a reader inside a cursor's bounds, in reading order. `newest`: so many of a
-    reader's newest open ids, fewer when there are no more; a home cache is made of them.
+    `page(reader_id, cursor, count)`: up to `count` candidate ids inside the cursor's bounds, in reading order.
+    `newest(reader_id, count)`: the newest `count` open ids, fewer if there are no more; home caches are built of them.
     """
 
     page: Callable[[int, Cursor, int], list[int] | None]

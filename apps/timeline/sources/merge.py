@@ -1,8 +1,11 @@
-"""Merge id lists: the newest, or the oldest, ids of many lists. Pure functions.
+"""Merge id lists of outboxes, tags and the like: the newest, or the oldest, ids of many lists. Pure functions.
 
-Two ways with the same result (source 000: merge, sort, paginate). A rebuild takes hundreds of ids from thousands of
-vectors: numpy joins and partitions them (2,000 x 200 -> 800: 2 ms; plain Python takes 129 ms). A page takes twenty ids
-from a few lists: heapq reads only the beginning of each.
+Home cache, inbox and pulled authors are merged by `feedcache.structures.home_window` instead, because windows of Redis
+do not reach down to the first post.
+
+There are two ways with the same result (source 000: merge, sort, paginate). A rebuild takes hundreds of ids from
+thousands of vectors: numpy joins and partitions them (2,000 x 200 -> 800: 2 ms; plain Python takes 129 ms). A page
+takes twenty ids from a few lists: heapq reads only the beginning of each.
 """
 
 import heapq

@@ -1,7 +1,7 @@
-"""Ids of a home timeline below its home cache, or of all of it without one, down to the first post ever.
+"""Ids of a home timeline below its home cache, down to the first post ever; without a home cache, of all of it.
 
-Three ways. What an app has stored of the range answers. Otherwise readers who follow many active authors find a page
-among the next posts of the whole site. Otherwise PostgreSQL probes the posts of each followee.
+There are three ways. First, an optional app may have stored the range. Second, readers who follow many active authors
+find a page among the next posts of the whole site. Third, PostgreSQL probes the posts of each followee.
 """
 
 from apps.pagination import Cursor
@@ -20,7 +20,7 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def newest_home_ids(reader_id: int, count: int) -> list[int] | None:
-    """The newest `count` open ids, fewer when there are no more; None when no app has stored them."""
+    """The newest `count` open ids, fewer if there are no more; None if no app has stored them."""
     for stored in STORED_TIMELINES:
         ids = stored.newest(reader_id, count)
         if ids is not None:

@@ -1,12 +1,12 @@
 """The outbox of an author: the ids of the public and unlisted posts, newest first (source 002: short and long).
 
-Two vectors in the Memcached tiers hold its newest 200 and 2,000 ids. A read takes the short ones, then the long ones of
-the authors whose short one does not reach far enough, then PostgreSQL. When most of them are missing at once, as after
-a restart of Memcached, the replicas on the reader's shard answer instead, where the site has them.
+Two vectors in the Memcached tiers hold the newest 200 and 2,000 ids of each author. A read takes the short vectors,
+then the long ones of the authors whose short vector does not reach far enough, then PostgreSQL. When most vectors are
+missing at once, as after a restart of Memcached, the replicas on the reader's shard answer instead, if there are any.
 
-Every publication and deletion that changes the outbox raises `UserCounts.outbox_revision` in its own transaction, and a
-vector of another revision is a miss. So the changes that writers append to vectors only save queries: lost or late ones
-cost one, and never a wrong answer. Restricted posts never enter.
+Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction, and a
+vector of another revision is a miss. So the changes that writers append to vectors only save queries: a lost or late
+one costs a query, but never causes a wrong answer. Restricted posts never enter.
 """
 
 import random
@@ -46,7 +46,7 @@ class Outboxes(ReadThrough[int, IdVector]):
 def _outboxes(name: str, length: int) -> Outboxes:
     return Outboxes(
         name=name,
-        version=3,  # a reply to its own author is not flagged as a reply; with changes
+        version=3,  # replies to oneself are not flagged; changes are appended
         ttl_seconds=7 * 24 * 3600,
         key_of=str,
         encode=IdVector.encode,
@@ -66,7 +66,7 @@ _REVISIONS = (
     "SELECT user_id, outbox_revision FROM accounts_usercounts WHERE user_id = ANY(%(authors)s)"
 )
 
-# Virtual followees too. By an array: to join two thousand authors the planner reads the counts of everybody.
+# Includes virtual followees. Uses an array: to join two thousand authors, the planner would read all counts.
 _FOLLOWEES = """
 SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
 WHERE user_id = ANY({followees} || %(reader)s::bigint
@@ -101,13 +101,13 @@ def ids_of_authors(author_ids: Collection[int], cursor: Cursor, count: int) -> l
 
 
 def page_ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """As `ids_of_followees`, in one group and without replicas: for small pages read with every request."""
+    """Like `ids_of_followees`, but in one group and without replicas: for small pages read with every request."""
     ids, _vectors = _read(_followee_revisions(reader_id), cursor, count)
     return ids
 
 
 def newest_ids_of_followees(reader_id: int, count: int) -> list[int]:
-    """The newest `count` public ids of a reader's followees and of the reader; all of them when there are fewer."""
+    """The newest `count` public ids of a reader's followees and of the reader; all of them if there are fewer."""
     return ids_of_followees(reader_id, Cursor(), count)
 
 
@@ -171,7 +171,7 @@ def _followee_revisions(reader_id: int) -> dict[int, int]:
     """
     cached = cached_followees(reader_id)
     if cached is not None:
-        # one text: a list of thousands takes longer to quote than to look up
+        # sent as one text: quoting a list of thousands takes longer than the query
         followees = "{" + ",".join(map(str, cached.ids)) + "}"
         rows = _read_followees(_CACHED, reader=reader_id, followees=followees)
         revision = next((own for user_id, _outbox, own in rows if user_id == reader_id), 0)
@@ -189,7 +189,7 @@ def _by_author(rows: Iterable[Row]) -> dict[int, int]:
 
 
 def add(new: Changed) -> None:
-    """After the commit, put a new post at the head of its author's vectors, where they are cached."""
+    """After the commit, put a new post at the head of its author's vectors, if they are cached."""
     post = new.post
     entry = id_vector.entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
     _append(new, partial(id_vector.added, entry))
@@ -222,7 +222,7 @@ def repair(author_id: int) -> None:
 
 
 def _read_groups(revisions: Revisions, cursor: Cursor, count: int) -> list[int]:
-    """The first ids of each group, merged (source 004). A group is asked from all its nodes at once."""
+    """The first ids of each group of authors, merged (source 004). All Memcached nodes of a group are asked at once."""
     lists = [_read(group, cursor, count)[0] for group in _groups(revisions)]
     if len(lists) == 1:
         return lists[0]

@@ -45,10 +45,10 @@ def ids_within_deadline(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """The same behind a bulkhead: when they do not arrive in time, none, and the page is marked as incomplete.
+    """The same behind a bulkhead: if the ids do not arrive in time, return none and mark the page as incomplete.
 
     The home cache is shown all the same, and a later read brings the rest (source 003: when the path to a few large
-    accounts hangs, everybody else's posts must still be there). When all authors are pulled there is nothing else to
+    accounts hangs, everybody else's posts must still be there). When all authors are pulled, there is nothing else to
     show, so the page waits.
     """
     work = partial(ids, reader_id, policies, cursor, count, revision=revision)

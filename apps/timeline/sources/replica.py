@@ -1,13 +1,13 @@
 """Open posts of the last days, once on every shard of readers (source 004: post_rep, pull and push combined).
 
-For sites that name databases in `TIMELINE_SHARDS`; without any, nothing is written and nothing is asked.
+This is for sites that name databases in `TIMELINE_SHARDS`; other sites write no replicas and read none.
 
-A reader's followees are spread over all shards, so a refresh would query each of them. Here a post is written once per
-shard, not once per follower, and a pull is one query on the reader's own shard.
+A reader's followees are spread over all shards, so a refresh would have to query each shard. Instead, a post is written
+once per shard (not once per follower), and a pull is one query on the reader's own shard.
 
 The *mark* of a shard bounds what it can answer: every open post above it is there, or the event that writes it is
-pending. A read adds the posts of pending events, so a shard that was down lacks nothing. The mark goes down while older
-posts are filled in, to the end of the retention period, and rises with it.
+pending. A read adds the posts of pending events, so a shard that was down lacks nothing. The mark goes down to the end
+of the retention period while older posts are filled in, and later rises with it.
 """
 
 import time
@@ -27,9 +27,9 @@ from feedcache.ids import MAX_ID, author_of, first_id_at
 SUBSCRIBER = "apps.timeline.handlers.replicate_post"  # calls `add`
 DAY_SECONDS = 24 * 3600
 BATCH_SIZE = 5_000  # posts per statement
-MARGIN_SECONDS = 60  # a new mark lies above every post that is being written now
+MARGIN_SECONDS = 60  # a new mark lies this far ahead: above every post that is being written now
 
-# One statement on one shard, a bounded scan of the key per author; nothing below the mark counts.
+# One statement on one shard: a bounded scan of the key for each author. Posts below the mark do not count.
 _NEWEST = """
 SELECT mark.oldest, ARRAY(
     SELECT post.post_id
@@ -63,7 +63,7 @@ def shard_of(reader_id: int) -> str:
 def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
-    """Up to `count` open ids of authors inside the bounds, newest first; None when the shard reaches less far."""
+    """Up to `count` open ids of authors inside the bounds, newest first; None if the shard does not reach that far."""
     pending = _pending_ids(author_ids, cursor)  # first: events done after this are on the shard
     values: dict[str, Any] = {
         "authors": list(author_ids),
@@ -77,7 +77,7 @@ def newest(
     if row is None:
         return None
     mark, replicated = row
-    # pending posts may lie below the mark; the shard answers above it
+    # pending posts may lie below the mark, where the shard's answer is incomplete
     ids = merge.first_ids([replicated, [post_id for post_id in pending if post_id > mark]], count)
     return ids if len(ids) == count or mark <= cursor.floor else None
 
@@ -115,7 +115,7 @@ def remove(post_id: int) -> None:
 
 
 def maintain(*, max_batches: int = 4) -> None:
-    """Move every shard's mark towards the end of the retention period, `max_batches` at most: fill above, purge."""
+    """Move every shard's mark towards the end of the retention period: fill in up to `max_batches`, or purge."""
     _on_every_shard(lambda alias: _maintain(alias, max_batches))
 
 

@@ -3,8 +3,7 @@
 Used to rebuild home caches, to page below them, and whenever Redis does not answer. Every function returns ids in
 reading order: newest first, or oldest first for an ascending cursor.
 
-A query is a function that puts a text together for a `Slice`; `%(name)s` in it are the values that psycopg sends, and
-`statement` returns what is sent.
+A query is a function that builds the SQL for a `Slice`. `%(name)s` in it are parameters, whose values psycopg sends.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -36,18 +35,18 @@ from apps.sql import rows_of
 from apps.timeline.sources import virtual_follows
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
-# ruff: noqa: S608 -- texts are put together of constants of ours
+# ruff: noqa: S608 -- the SQL is built of our own constants
 
 NEARBY = 2_000  # posts of the whole site scanned for a page; costs as much as probing 100 followees
 
 _ANSWERED = (
     f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # the parent's author, from its id
 )
-# NULL for a post without a parent. Continuing one's own thread is not a reply to another (Mastodon's rule).
+# NULL for a post without a parent. Continuing one's own thread is no reply to others (Mastodon's rule).
 ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
 _WITH_REPLIES = f"(%(replies)s OR NOT COALESCE({ANSWERS_ANOTHER}, FALSE))"
 
-# Posts by authors whom the reader follows, and by the reader. Those for circles are found by the circle.
+# Posts by authors whom the reader follows, and by the reader. Posts for circles are found by circle instead.
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)
 _OF_FOLLOWEE = where_visible(follows="true", among=(*OPEN, *RESTRICTED_BY_FOLLOW))
 _IS_RESTRICTED = has_visibility(RESTRICTED)  # as the index `post_restricted`
@@ -63,13 +62,13 @@ class Slice(NamedTuple):
         return f"ORDER BY {column} {'ASC' if self.is_ascending else 'DESC'} LIMIT {self.limit}"
 
     def posts(self, condition: str, columns: str = "id") -> str:
-        """The first posts; without those on servers that are left out."""
+        """The SELECT of the first posts that match, without those on servers that are left out."""
         return f"""
     SELECT {columns} FROM posts_post
     WHERE {condition} AND id < %(newest)s AND id > %(oldest)s {shards.reachable("id")} {self.first()}"""
 
     def scan(self, condition: str) -> str:
-        """One bounded index scan of posts for each row of what stands before it."""
+        """A lateral join: one bounded index scan of posts for each row of what stands before it."""
         return f"CROSS JOIN LATERAL ({self.posts(f'{condition} AND deleted_at IS NULL')}) post"
 
     def scan_tag(self, tag_id: str) -> str:
@@ -83,7 +82,7 @@ Query = Callable[[Slice], str]
 
 
 def statement(query: Query, cursor: Cursor, count: int) -> str:
-    """What is sent for a page of a query, as `home`, but for the values: to read, or to EXPLAIN."""
+    """The SQL of a query for one page, without values: to send, to read, or to EXPLAIN."""
     return query(Slice(cursor.ascending, count))
 
 
@@ -113,8 +112,8 @@ UNION ALL {_of_circles(page)} {page.first()}"""
 def _first_of_authors(page: Slice, kinds: str) -> str:
     """The first post of each author (head); more posts only of those authors whose first ones come first.
 
-    As many heads as ids are requested: nothing beyond the last head is on the page. Also authors whom the reader
-    follows virtually, for their open posts; each once.
+    It takes as many heads as ids are requested, because nothing beyond the last head is on the page. Authors whom the
+    reader follows virtually take part with their open posts; each author counts once.
     """
     if page.is_ascending:
         end, beyond, since, until = "%(newest)s", "max(post_id) + 1", ">=", "<"
@@ -138,7 +137,7 @@ SELECT post.id FROM head author {page.scan(f"{kinds} AND {between}")}"""
 
 
 def _of_circles(page: Slice) -> str:
-    """By any author: in shared circles also by people whom the reader does not follow."""
+    """Posts for the reader's circles, by any author: people in a shared circle need not follow each other."""
     scan = page.scan("circle_id = mine.id AND author_id <> %(reader)s")
     return f"SELECT post.id FROM ({CIRCLES}) mine {scan}"
 
@@ -159,7 +158,7 @@ def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]
 
 
 def home_nearby(page: Slice) -> str:
-    """Those of the next posts of the whole site that are for the reader: one range of the primary key."""
+    """Those of the next posts of the whole site that belong on the reader's home: one range of the primary key."""
     columns = "id, author_id, visibility, circle_id, deleted_at"
     return f"""
 SELECT id FROM ({page._replace(limit=NEARBY).posts("true", columns)}) posts_post
@@ -172,13 +171,14 @@ WHERE deleted_at IS NULL AND (
 
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The first of `home_ids`, as far as the next `NEARBY` posts of the site hold them. Fewer are not the end."""
+    """The first of `home_ids` that are among the next `NEARBY` posts of the site. Fewer ids do not mean the end."""
     return _run(home_nearby, cursor, count, reader=reader_id)
 
 
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
-    """The members of a list whom its owner still follows, one bounded scan each."""
-    answered = ["author.id, %(reader)s"]  # by replies to the author, and to the owner of the list
+    """Posts by the members of a list whom its owner still follows, by one bounded scan each."""
+    # replies to the author and to the owner of the list are shown
+    answered = ["author.id, %(reader)s"]
     if policy == RepliesPolicy.LIST:
         answered.append("SELECT member_id FROM graph_listmember WHERE group_id = %(list)s")
     if policy == RepliesPolicy.FOLLOWED:
@@ -201,7 +201,7 @@ def list_ids(
 
 
 def of_these(page: Slice) -> str:
-    """Of authors and tags that are named, not followed today; with circles."""
+    """Posts by the given authors, with the given tags, and of the reader's circles, whatever the reader follows now."""
     return f"""
 SELECT post.id FROM unnest(%(authors)s::bigint[]) author(id)
 {page.scan(f"author_id = author.id AND {_OF_FOLLOWEE}")}
@@ -224,7 +224,7 @@ def ids_of(
 
 
 def of_followed_tags(page: Slice) -> str:
-    """The tags that a reader follows, at most 200; one bounded scan each."""
+    """Posts with the tags that a reader follows, by one bounded scan each; at most 200 tags."""
     return f"""
 SELECT DISTINCT bearing.post_id AS id FROM tags_tagfollow f {page.scan_tag("f.tag_id")}
 WHERE f.user_id = %(reader)s {page.first()}"""
@@ -313,7 +313,7 @@ def newest_of_circle(circle_id: int, count: int) -> list[int]:
 def public_ids(
     cursor: Cursor, count: int, *, only_media: bool = False, database: str = DEFAULT_DB_ALIAS
 ) -> list[int]:
-    """Up to `count` ids of all public posts, without reposts; `only_media`: those with pictures."""
+    """Up to `count` ids of all public posts, without reposts; `only_media`: only those with pictures."""
     if only_media:
         return _pictured_ids(cursor, count, database)
     rows = Post.objects.using(database).filter(deleted_at=None, visibility=Visibility.PUBLIC)
@@ -321,7 +321,7 @@ def public_ids(
 
 
 def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
-    """By a scan of the pictures, so that posts without one cost nothing."""
+    """`public_ids` of posts with pictures, by a scan of the pictures: posts without pictures cost nothing."""
     rows = Attachment.objects.using(database).filter(
         post__gt=cursor.floor,
         post__lt=_newest(cursor),
@@ -333,7 +333,7 @@ def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
 
 
 def is_not_reply_to_others() -> Q:
-    """Posts without a parent, or with a parent of the same author: a profile without replies."""
+    """A condition for posts without a parent, or with a parent of the same author: a profile without replies."""
     parent_author = F("reply_to_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
     return Q(reply_to=None) | Q(Exact(parent_author, F("author_id")))
 

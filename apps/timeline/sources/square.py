@@ -1,7 +1,7 @@
 """The message square in Redis (source 003): one window of the newest public posts, which all readers share.
 
-It is built, pushed to and read as a home window, by one builder at a time. What it names is checked as everything else
-is; what lies below it, and everything while Redis does not answer, comes from PostgreSQL.
+It is built, pushed to and read like a home window, by one builder at a time, and every read checks the posts that it
+names. Posts below it come from PostgreSQL; while Redis does not answer, all posts do.
 """
 
 import logging
@@ -39,7 +39,7 @@ def ids(reader_id: int | None, cursor: Cursor, count: int) -> list[int]:
 def stored_ids(
     reader_id: int | None, cursor: Cursor, count: int, *, only_media: bool = False
 ) -> list[int]:
-    """The same from PostgreSQL, perhaps from a replica; `only_media`: posts with pictures."""
+    """The ids of public posts from PostgreSQL, perhaps from a replica; `only_media`: only posts with pictures."""
     return replicas.read(
         reader_id, lambda db: sql.public_ids(cursor, count, only_media=only_media, database=db)
     )

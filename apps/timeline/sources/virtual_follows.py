@@ -1,7 +1,7 @@
 """Virtual follows: an optional app brings the open posts of accounts to readers who do not follow them.
 
-Deliveries, caches and queries treat them like the follows of the graph, for open posts alone. What pages show of it is
-decided at every read (`pipeline.hooks.PROMOTERS`).
+Deliveries, caches and queries treat them like the follows of the graph, but only for open posts. Every read of a page
+decides which of these posts it shows (`pipeline.hooks.PROMOTERS`).
 """
 
 from collections.abc import Callable, Collection
@@ -17,20 +17,20 @@ from feedcache.ids import author_of
 
 @dataclass(frozen=True, slots=True)
 class VirtualFollows:
-    """Where an app keeps them. `followee_ids`: whom a reader follows virtually, from a cache; asked with every page.
+    """Where an app keeps its virtual follows. `followee_ids` reads them from a cache, because every page asks.
 
-    `table` has the columns id, user_id (who reads), account_id and created_at, one row for a pair, and indexes that
-    begin with each of the two accounts. A change of it raises the `graph_revision` of its readers, and records the
-    event `virtual_follow_changed`.
+    `table` has the columns id, user_id (the reader), account_id and created_at, one row for each pair, and an index
+    beginning with user_id and one beginning with account_id. A change of the table raises the `graph_revision` of the
+    readers concerned, and records the event `virtual_follow_changed`.
     """
 
     table: str
     followee_ids: Callable[[int], Collection[int]]
 
 
-VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)  # deliveries note edges, and not of which table
+VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)  # one, because chunks name edges but no table
 
-# PostgreSQL leaves out of its plan what is read from it.
+# PostgreSQL drops reads of it from the plan.
 _NOBODY = """(SELECT NULL::bigint AS id, NULL::bigint AS user_id, NULL::bigint AS account_id,
     NULL::timestamptz AS created_at WHERE false)"""
 _CHUNKS = """
@@ -42,7 +42,7 @@ SELECT min(id), max(id), count(*) FROM (
     ) next
 ) numbered GROUP BY chunk ORDER BY chunk
 """
-# One text, as of followers.
+# The ids as one text, like those of followers.
 _BETWEEN = """
 SELECT string_agg(user_id::text, ',') FROM {table} edge
 WHERE account_id = %(account)s AND id BETWEEN %(first)s AND %(last)s
@@ -53,14 +53,14 @@ _AMONG = (
 
 
 def table() -> str:
-    """What stands in SQL after FROM, and needs an alias; without rows where no app has virtual follows."""
+    """The SQL to put after FROM, with an alias; it has no rows if no app has virtual follows."""
     return next((one.table for one in VIRTUAL_FOLLOWS), _NOBODY)
 
 
 def follower_chunks(
     account_id: int, *, size: int, after: int = 0, maximum: int = 20
 ) -> list[tuple[int, int, int]]:
-    """As `graph.queries.follower_chunks`, of virtual followers: (first edge id, last edge id, readers)."""
+    """Like `graph.queries.follower_chunks`, for virtual followers: (first edge id, last edge id, readers)."""
     if not VIRTUAL_FOLLOWS:
         return []
     values = {"account": account_id, "after": after, "size": size, "enough": size * maximum}
@@ -78,7 +78,7 @@ def follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) ->
 
 
 def followers_among(account_id: int, user_ids: Collection[int]) -> set[int]:
-    """Those of these readers who follow an account virtually, from PostgreSQL."""
+    """The readers among these who follow an account virtually, from PostgreSQL."""
     if not VIRTUAL_FOLLOWS:
         return set()
     rows = rows_of(_AMONG.format(table=table()), {"account": account_id, "users": list(user_ids)})

@@ -1,4 +1,4 @@
-"""Pages of OAuth: authorize an application, list and revoke those authorized."""
+"""Pages of OAuth: authorize an application; list and revoke the authorized ones."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNOR
 @login_required
 @second_factor_required
 def authorize(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask whether a program may act for the viewer; the POST repeats the query of the request."""
+    """Ask whether an application may act for the viewer. The POST repeats the query string of the GET."""
     core = get_oauthlib_core()
     try:
         scopes, credentials = core.validate_authorization_request(request)
@@ -80,7 +80,7 @@ def _authorize_page(
     page: Callable[[HttpRequest], HttpResponseBase] = partial(
         render, template_name="oauth/authorize.html", context=context
     )
-    # the form is answered by a redirect to the program, which browsers check against form-action
+    # the form's response redirects to the application, and browsers check that address against form-action
     origin = _ORIGIN.match(redirect_uri)
     if origin:
         page = csp_update({"form-action": [origin[0]]})(page)

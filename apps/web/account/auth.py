@@ -39,7 +39,7 @@ from apps.web.forms.accounts import LoginForm, NewPasswordForm, ResetForm, rende
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Every attempt is counted before the password is checked, and a correct one is given back."""
+    """Log in. Every attempt is counted before the password is checked; a correct one is given back."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)
@@ -65,7 +65,7 @@ def log_out(request: SiteRequest) -> HttpResponseBase:
 
 
 class PasswordChange(auth.PasswordChangeView):
-    """Passes the origin to the form, which limits guesses of the old password."""
+    """The page to change the password. It passes the origin to the form, which limits guesses of the old password."""
 
     form_class = NewPasswordForm
 
@@ -80,7 +80,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
     view = PasswordChange.as_view(
         template_name="accounts/password_change.html",
         success_url="/settings/account",
-        extra_context={"here": "settings", "tab": "account", "hide_compose_button": True},
+        extra_context={"here": "settings", "tab": "account"},
     )
     response = view(request)
     if response.status_code == HttpResponseRedirect.status_code:
@@ -92,10 +92,10 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_get_or_post
 def password_reset(request: SiteRequest) -> HttpResponseBase:
-    """The response is the same whether an account has the address or not."""
+    """Ask for a link to a new password. The response is the same whether an account has the address or not."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
-        # Only looks: the worker that sends the mail counts the addresses that no account has.
+        # Only reads the count: the worker that sends the mail counts addresses without an account.
         check_rate_limit("password_reset_site", SITE, cost=0)
     view = auth.PasswordResetView.as_view(
         template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
@@ -107,7 +107,7 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
 @sensitive_post_parameters()
 @require_get_or_post
 def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> HttpResponseBase:
-    """Wrong links count as failed guesses, like wrong passwords."""
+    """Choose a new password by a mailed link. Wrong links count as failed guesses, like wrong passwords."""
     account_id = _account_id(uidb64)
     origin = _origin(request, lambda user: user.pk == account_id)
     guess = begin_guess(f"reset {account_id}", origin)
@@ -122,7 +122,7 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
 
 
 def _account_id(uidb64: str) -> int | None:
-    """The account of a link, as Django reads it: one number has many spellings, and all of them are guesses at it."""
+    """The account id in a link, read as Django does: a number has many spellings, and all count as guesses at it."""
     try:
         return int(urlsafe_base64_decode(uidb64).decode())
     except ValueError:
@@ -130,16 +130,16 @@ def _account_id(uidb64: str) -> int | None:
 
 
 def _was_link_valid(response: HttpResponseBase) -> bool:
-    """Django redirects from a valid link, and its pages say `validlink`."""
+    """Whether the link was valid: Django redirects from a valid link, and sets `validlink` on its pages."""
     if isinstance(response, TemplateResponse):
         return bool((response.context_data or {})["validlink"])
     return True
 
 
 def _origin(request: SiteRequest, is_account: Callable[[User], bool]) -> Origin:
-    """Where a guess comes from; with the device, if the account in question has logged in on it before.
+    """The origin of a guess, with the device if the account in question was logged in from it before.
 
-    `is_account` says whether a user is that account.
+    `is_account` says whether a user is the account in question.
     """
     device = known_device(request)
     device_key = device.key if device and is_account(device.user) else ""
@@ -147,7 +147,7 @@ def _origin(request: SiteRequest, is_account: Callable[[User], bool]) -> Origin:
 
 
 def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
-    """The page to log in or to sign up: its form, and where it leads to afterwards."""
+    """The page to log in or to sign up, with the form and the address to which it leads afterwards."""
     context = {
         "form": form,
         "next": next_url(request),

@@ -41,7 +41,7 @@ def edit(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
 def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
     own = own_filter(request.user, filter_id)
     if request.method != "POST":
-        context = {"filter": own, "back": reverse("settings_filters"), "hide_compose_button": True}
+        context = {"filter": own, "back": reverse("settings_filters")}
         return render(request, "filters/delete.html", context)
     delete_filter(request.user, filter_id)
     messages.success(request, _("Deleted."))
@@ -49,7 +49,7 @@ def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
 
 
 def _save(request: AuthenticatedRequest, form: FilterForm, old: Filter | None) -> bool:
-    """False when the change is invalid; the form then shows why."""
+    """Save a filter; False if the change is invalid, and then the form shows why."""
     try:
         change = form.to_change(old)
         if old is None:

@@ -1,4 +1,4 @@
-"""Settings pages: import lists of other sites, see what was not done, undo it; download one's own."""
+"""Settings pages: import lists from other sites, see which lines failed, undo an import; download one's own lists."""
 
 import csv
 
@@ -24,13 +24,13 @@ from apps.privacy.moving.imports import own_import, refused_lines, request_impor
 from apps.web.account.personal_data import STOP_POLLING, imports_context, render_data
 from apps.web.forms.accounts import ImportForm, add_errors, render_settings
 
-SHOWN_LINES = 100  # on a page; the file has all
+SHOWN_LINES = 100  # on the page; the file has all lines
 
 
 @require_get_or_post
 @login_required
 def imports(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Import a file; an htmx request gets the imports and their progress only."""
+    """Import a file. An htmx request gets only the imports and their progress."""
     if request.htmx and request.method == "GET":
         context = imports_context(request.user)
         status = 200 if context["has_pending"] else STOP_POLLING
@@ -51,7 +51,7 @@ def imports(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_safe
 @login_required
 def report(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
-    """How far an import is, and the first lines that were not done; an htmx request gets the progress only."""
+    """The progress of an import, and the first lines that failed. An htmx request gets only the progress."""
     row = own_import(request.user, import_id)
     if request.htmx:
         status = 200 if row.state == State.PENDING else STOP_POLLING
@@ -64,7 +64,7 @@ def report(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def report_file(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
-    """All lines that were not done, as a table."""
+    """All lines that failed, as a CSV file."""
     lines = refused_lines(request.user, import_id)
     response = _file(f"import-{import_id}.csv")
     table = csv.writer(response)
@@ -83,7 +83,7 @@ def undo(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def list_file(request: AuthenticatedRequest, name: str) -> HttpResponseBase:
-    """One's follows, blocks, mutes, lists or bookmarks, as they can be imported here and elsewhere."""
+    """One's follows, blocks, mutes, lists or bookmarks, in a form that can be imported here and elsewhere."""
     response = StreamingHttpResponse(file_lines(request.user, name))
     _be_file(response, name)
     return response

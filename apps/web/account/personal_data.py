@@ -54,7 +54,7 @@ def imports_context(user: User) -> dict[str, Any]:
 def render_data(
     request: AuthenticatedRequest, form: ImportForm, *, status: int = 0
 ) -> HttpResponse:
-    """The page of imports and exports; `status` where the form's own says too little."""
+    """The page of imports and exports. `status` replaces the status that follows from the form."""
     context = {
         "export": newest_export(request.user),
         "form": form,
@@ -86,7 +86,7 @@ def download(request: AuthenticatedRequest, export_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Delete the account of the viewer, who has to give the password."""
+    """Delete the viewer's account; asks for the password."""
     form = DeleteAccountForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -102,10 +102,10 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
         else:
             logout(request)
             return SeeOther(reverse("account_deleted"))
-    return render_settings(request, "privacy/delete.html", "account", {"form": form}, form)
+    return render_settings(request, "privacy/delete.html", "delete", {"form": form}, form)
 
 
 @require_safe
 def deleted(request: SiteRequest) -> HttpResponse:
-    """The last page of an account; a message that goes away would be too little."""
+    """The page after the deletion of an account: a message that disappears would not be enough."""
     return render(request, "privacy/deleted.html")

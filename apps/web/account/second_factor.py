@@ -30,7 +30,7 @@ from apps.http.requests import (
 from apps.http.verification import (
     PendingLogin,
     complete_login,
-    has_second_factor,
+    has_passed_second_factor,
     pass_second_factor,
     pending_login,
     record_failure,
@@ -47,7 +47,7 @@ from apps.web.forms.accounts import (
     render_settings,
 )
 
-# The session has the id of the new app's row, never its secret.
+# The session contains the id of the new app's row, never its secret.
 NEW_APP = "new_authenticator_app"
 NO_STORE = "no-store"
 
@@ -184,7 +184,7 @@ def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
-    if not factors.is_on(request.user):
+    if not factors.has_second_factor(request.user):
         return redirect("settings_security")
     title, text = _("Make new recovery codes?"), _("The old ones stop working at once.")
 
@@ -244,8 +244,8 @@ def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> HttpResponseBase:
-    """The answer after a factor was added, which this session thereby has passed."""
-    if not has_second_factor(request):
+    """The response after a factor was added. It marks this session as verified with that factor."""
+    if not has_passed_second_factor(request):
         pass_second_factor(request, request.user, device)
     if codes:
         return _codes_page(request, codes)
@@ -254,7 +254,7 @@ def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> Http
 
 
 def _codes_page(request: AuthenticatedRequest, codes: list[str]) -> HttpResponse:
-    """The only page that shows recovery codes: they are in no session and in no log."""
+    """The only page that shows recovery codes, which are in no session and in no log."""
     return _settings(request, "accounts/security_codes.html", {"codes": codes})
 
 

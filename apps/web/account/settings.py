@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.actions import (
     issue_token,
@@ -56,8 +56,17 @@ PREFERENCES: dict[str, type[Form]] = {
     "writing": WritingForm,
     "reading": ReadingForm,
 }
+SEARCH_MAX_CHARACTERS = 100
 YEAR = 365 * 24 * 3600  # seconds
 NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
+
+
+@require_safe
+@login_required
+def index(request: AuthenticatedRequest) -> HttpResponseBase:
+    """The list of all settings, or those of its entries that have the words of `q`."""
+    context = {"q": request.GET.get("q", "").strip()[:SEARCH_MAX_CHARACTERS]}
+    return render_settings(request, "accounts/settings_index.html", "", context)
 
 
 @require_get_or_post

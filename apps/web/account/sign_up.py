@@ -36,7 +36,7 @@ def sign_up(request: SiteRequest) -> HttpResponseBase:
 
 
 def _url_after(request: SiteRequest, user: User) -> str:
-    """Where they were going, else to the first steps; who has to confirm an address does that before."""
+    """The page after signing up: confirmation of the address if necessary, else where they were going, or /welcome."""
     goal = next_url(request)
     if goal == "/":
         goal = reverse("welcome")

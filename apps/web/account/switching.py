@@ -1,4 +1,4 @@
-"""Several accounts in one browser: their sessions go on in a signed cookie while another one is used."""
+"""Several accounts in one browser: a signed cookie keeps the sessions of those that are not in use."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -26,7 +26,6 @@ def accounts(request: AuthenticatedRequest) -> HttpResponseBase:
         "others": others.values(),
         "is_full": len(others) >= MAX_OTHERS,
         "here": "settings",
-        "hide_compose_button": True,
     }
     return render(request, "accounts/accounts.html", context)
 
@@ -34,10 +33,10 @@ def accounts(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Put the session aside, and let another account log in."""
+    """Put the present session aside, and let another account log in."""
     others = _others(request)
     if len(others) >= MAX_OTHERS:
-        text = _("There are as many accounts here as there can be. Log out of one first.")
+        text = _("This browser already has the maximum number of accounts. Log out of one first.")
         messages.error(request, text)
         return SeeOther("/accounts")
     response = SeeOther("/login")
@@ -49,7 +48,7 @@ def add(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def switch(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Go on as another account of this browser. NotFound when its session has ended meanwhile."""
+    """Switch to another account of this browser. NotFound if its session has ended meanwhile."""
     others = _others(request)
     found = [key for key, user in others.items() if user.handle == handle]
     if not found:
@@ -61,7 +60,7 @@ def switch(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
 
 
 def go_on_as_another(request: SiteRequest, response: HttpResponseBase) -> None:
-    """After a logout: as the account that was put aside last, if there is one."""
+    """After a logout, switch to the account that was put aside last, if there is one."""
     others = _others(request)
     if others:
         *left, last = others
@@ -77,7 +76,7 @@ def _enter(request: SiteRequest, response: HttpResponseBase, key: str, others: l
 
 
 def _others(request: SiteRequest) -> dict[str, User]:
-    """The accounts that were put aside, by the key of their session; those that have ended are left out."""
+    """The accounts that were put aside, by session key, without those whose session has ended."""
     kept = request.get_signed_cookie(COOKIE, default="", max_age=settings.SESSION_COOKIE_AGE)
     keys = (kept or "").split(SEPARATOR)[:MAX_OTHERS]
     found = {key: user_of_session(key) for key in keys if key}

@@ -1,6 +1,6 @@
-"""The four pages after signing up: who one is, what one reads about, whom one follows, a first post.
+"""The four pages after signing up: introduction, topics, people to follow, a first post.
 
-Each can be skipped, and none is needed: `/welcome` can be opened again at any time.
+Each page can be skipped, and `/welcome` can be opened again at any time.
 """
 
 from typing import Any
@@ -31,13 +31,13 @@ from apps.web.home_composer import home_composer_context
 from apps.web.people.people_to_follow import people_to_follow_context
 
 STEPS = ("welcome", "welcome_topics", "welcome_people", "welcome_post")
-TOPICS = 12  # that are offered
+TOPICS = 12  # the number offered
 
 
 @require_get_or_post
 @login_required
 def introduction(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Picture, name, and a few words."""
+    """The page for the picture, the name, and a few words about oneself."""
     user = request.user
     initial = {"display_name": user.display_name, "bio": user.bio}
     form = IntroductionForm(request.POST or None, request.FILES or None, initial=initial)
@@ -57,7 +57,7 @@ def introduction(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def topics(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Tags to follow, and the languages that one reads: for the people of the next page."""
+    """The page for tags to follow, and for the languages that one reads, by which the next page chooses people."""
     form = TopicsForm(
         request.POST or None,
         offered=_topics(),
@@ -77,7 +77,7 @@ def topics(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_safe
 @login_required
 def people(request: AuthenticatedRequest) -> HttpResponse:
-    """Starter packs and suggestions, in the languages of the page before."""
+    """The page with starter packs and suggestions, in the languages chosen on the page before."""
     known = dict(WRITTEN)
     languages = [code for code in request.GET.getlist("read") if code in known]
     return _step(
@@ -100,7 +100,7 @@ def follow_everybody(request: AuthenticatedRequest, pack_id: int) -> HttpRespons
 @require_safe
 @login_required
 def first_post(request: AuthenticatedRequest) -> HttpResponse:
-    return _step(request, 4, hide_compose_button=True, **home_composer_context(request.user))
+    return _step(request, 4, **home_composer_context(request.user))
 
 
 def _topics() -> list[str]:

@@ -1,1 +1,1 @@
-"""Pages by which people check the site: why a post is on home, home compared or as it was, the auditor's report."""
+"""Pages for checking the site: explanations of home, home recomputed and of the past, and the auditor's report."""

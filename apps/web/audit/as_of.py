@@ -20,20 +20,20 @@ LOCAL_TIME = "%Y-%m-%dT%H:%M:%S"  # the format of datetime-local inputs
 @require_safe
 @login_required
 def as_of(request: AuthenticatedRequest) -> HttpResponse:
-    """The form, and with `as_of` a page."""
+    """The form to choose a moment; with `as_of`, also the page of that moment."""
     return _past_page(request, request.user, {})
 
 
 @staff_view_of_account
 def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
-    """The same for another account, for staff; without the text of restricted posts."""
+    """The past home page of another account, for staff, without the texts of restricted posts."""
     return _past_page(request, owner, {"owner": owner})
 
 
 def _past_page(
     request: AuthenticatedRequest, reader: User, context: dict[str, Any]
 ) -> HttpResponse:
-    context |= {"here": "home", "hide_compose_button": True, "begins": history_begins()}
+    context |= {"here": "home", "begins": history_begins()}
     if text := request.GET.get("as_of"):
         check_rate_limit("past", str(request.user.pk))
         moment = parse_moment(text, "as_of")

@@ -1,4 +1,4 @@
-"""One's own home, compared with the tables while one watches, and to take along."""
+"""One's own home, compared with the tables while one watches; and a copy to download and verify."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from apps.audit.own_page.check import check_page
 from apps.http.requests import AuthenticatedRequest, login_required
 from apps.pagination import Cursor
 
-MAX_PAGES = 10  # one after the other by themselves; further ones by a link
+MAX_PAGES = 10  # checked automatically, one after the other; further ones by a link
 
 
 @require_safe
 @login_required
 def check(request: AuthenticatedRequest) -> HttpResponse:
-    """The page with its button, and with `page` the result of one page; htmx asks for the next by itself."""
-    context: dict[str, Any] = {"here": "home", "hide_compose_button": True}
+    """The page with its button; with `page`, the result of one page, after which htmx requests the next one."""
+    context: dict[str, Any] = {"here": "home"}
     if number := request.GET.get("page"):
         cursor = Cursor.from_query({"max_id": request.GET.get("max_id", "")})
         context["number"] = int(number) if number.isdecimal() and len(number) < 6 else 1

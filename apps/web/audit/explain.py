@@ -60,7 +60,7 @@ _ROUNDS = {
     Subject.POSTS: gettext_lazy("Posts in fast memory"),
     Subject.ACCOUNTS: gettext_lazy("Profiles and lists in fast memory"),
 }
-_KINDS = {  # the others are plain enough
+_KINDS = {  # the other kinds need no explanation
     Kind.WINDOW: gettext_lazy("missing on a page that lay ready"),
     Kind.RECEIPT: gettext_lazy("record of a delivery that was changed"),
     Kind.MIRROR: gettext_lazy("follow that is in one of the two lists only"),
@@ -74,7 +74,7 @@ _PLOTS = {
 
 @require_safe
 def audit(request: SiteRequest) -> HttpResponse:
-    """What the auditor compared and found; for everybody, about nobody."""
+    """The report of the auditor's comparisons and findings. Everybody may read it; it names no account."""
     report = audit_report()
     plots = []
     for name, title in _PLOTS.items():
@@ -101,7 +101,7 @@ def audit(request: SiteRequest) -> HttpResponse:
 
 
 def _round_text(progress: AuditRound) -> tuple[Any, str]:
-    """What goes round, and how long it takes until all of it was compared."""
+    """A check that goes through a table, and how long it takes to compare all of it."""
     if progress.seconds is None or progress.total is None:
         text = _("%(compared)s so far, in the first round") % {"compared": exact(progress.compared)}
     else:
@@ -124,7 +124,7 @@ def _sampling() -> str:
 @require_safe
 @login_required
 def home(request: AuthenticatedRequest) -> HttpResponse:
-    """How a page of the viewer's home was assembled; with `post`, the address of one, why it is there or not."""
+    """How a page of the viewer's home was assembled; with `post` (an address), why that post is there or not."""
     if "post" not in request.GET:
         return _home_page(request, request.user, {})
     address = request.GET["post"][:ADDRESS_MAX_CHARACTERS]
@@ -142,7 +142,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def staff_view_of_account(view: View) -> View:
-    """A page about the home of another account, for staff who may see accounts; it is on record who read it."""
+    """A page about the home of another account, for staff who may see accounts. Each reading is recorded."""
 
     @wraps(view)
     @require_safe
@@ -163,7 +163,7 @@ def staff_view_of_account(view: View) -> View:
 
 @staff_view_of_account
 def home_of(request: AuthenticatedRequest, owner: User) -> HttpResponse:
-    """The same for another account, for staff; without the text of restricted posts."""
+    """The explained home page of another account, for staff, without the texts of restricted posts."""
     return _home_page(request, owner, {"owner": owner})
 
 
@@ -189,7 +189,7 @@ _SAME = {Reason.FAILED: Reason.WAITING, Reason.LOST: Reason.WAITING}
 _LEFT_OUT = {
     Reason.MUTED: ngettext_lazy("%(count)d by a mute", "%(count)d by mutes", "count"),
     Reason.FILTERED: ngettext_lazy("%(count)d by a filter", "%(count)d by filters", "count"),
-    Reason.UNSHARED: ngettext_lazy(
+    Reason.HIDDEN_REPOST: ngettext_lazy(
         "%(count)d repost by somebody whose reposts you hide",
         "%(count)d reposts by people whose reposts you hide",
         "count",

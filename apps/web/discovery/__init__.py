@@ -1,1 +1,1 @@
-"""Documents for other programs: sitemaps, oEmbed, and what is looked for at agreed addresses."""
+"""Documents for other programs: sitemaps, oEmbed, and documents at well-known addresses."""

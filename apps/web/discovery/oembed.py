@@ -1,4 +1,4 @@
-"""How other pages embed a public post (oEmbed)."""
+"""oEmbed: other sites embed a public post."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ _POST = re.compile(r"@([A-Za-z0-9_]{1,30})/([0-9]{1,19})", re.ASCII)
 
 @require_safe
 def oembed(request: HttpRequest) -> HttpResponse:
-    """oEmbed 1.0, as JSON."""
+    """The oEmbed 1.0 document of a public post, as JSON."""
     if request.GET.get("format", "json") != "json":
         return HttpResponse(status=NOT_IMPLEMENTED)
     item = _post_at(request.GET.get("url", ""))

@@ -1,6 +1,6 @@
 """Sitemaps for any number of accounts and posts: each file is a range of ids in an index.
 
-Django's paginated sitemaps count and use offsets: they read the table from its beginning for every file.
+Django's paginated sitemaps would count rows and use offsets, and so read the table from its beginning for every file.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def pages(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def accounts(request: HttpRequest, number: int) -> HttpResponse:
-    """A range of ids of accounts that want to be indexed. TooMany."""
+    """The accounts in a range of ids that want to be indexed. TooMany."""
     check_rate_limit("sitemap", client_address(request))
     first = number * ACCOUNTS_PER_FILE
     rows = User.objects.filter(
@@ -105,7 +105,7 @@ def _account_files() -> Iterator[str]:
 
 
 def _post_files() -> Iterator[str]:
-    """The days since the first post, the newest first; reads both ends of an index."""
+    """The files of the days since the first post, the newest first. Reads only both ends of an index."""
     public = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
     first = public.aggregate(first=Min("pk"))["first"]
     if first is None:

@@ -41,7 +41,7 @@ HOST_META = """<?xml version="1.0" encoding="UTF-8"?>
 @require_safe
 @cache_control(public=True, max_age=60)
 def webfinger(request: HttpRequest) -> JsonResponse:
-    """For `acct:alice@host` or the URL of a profile."""
+    """The WebFinger document for `acct:alice@host`, or for the URL of a profile."""
     resource = request.GET.get("resource", "")
     if not resource or len(resource) > RESOURCE_MAX_CHARACTERS:
         raise BadRequest(_("Say which account: resource=acct:name@host."), code="bad_resource")
@@ -81,7 +81,7 @@ def page_key(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def change_password(_request: HttpRequest) -> HttpResponseRedirect:
-    """Password managers look for the form here."""
+    """Redirect password managers, which look for the form here."""
     return HttpResponseRedirect(reverse("password_change"))
 
 
@@ -98,7 +98,7 @@ def opensearch(_request: HttpRequest) -> HttpResponse:
 
 
 def _account(resource: str) -> User:
-    """NotFound for resources of other hosts."""
+    """The account of a resource; NotFound for resources of other hosts."""
     host = urlsplit(settings.SITE_URL).netloc
     if resource.startswith("acct:"):
         handle, _at, where = resource.removeprefix("acct:").removeprefix("@").partition("@")

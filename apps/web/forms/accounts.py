@@ -1,4 +1,4 @@
-"""Forms of accounts, and what all forms of pages share."""
+"""Forms of accounts, and functions and fields for the forms of all pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,18 +23,19 @@ from apps.accounts.models import (
     TextSize,
     Theme,
 )
-from apps.addresses import local_handle
+from apps.addresses import without_own_host
 from apps.errors import DomainError
 from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
 from apps.privacy.models import ImportKind
-from apps.scopes import ALL
+from apps.scopes import ALL, OFFERED
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
 LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
 HANDLES_MAX_CHARACTERS = 2000
+SWITCH = {"role": "switch"}
 AS_TYPED: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
 
 
@@ -63,8 +64,8 @@ def render_settings(
     context: dict[str, Any],
     *shown_forms: forms.BaseForm,
 ) -> HttpResponse:
-    """A page under settings; `tab` is its entry in the menu (`settings_tags.settings_tabs`)."""
-    context = {"here": "settings", "tab": tab, "hide_compose_button": True, **context}
+    """A page of the settings; `tab` is its entry in their list (`settings_tags`), empty for the list itself."""
+    context = {"here": "settings", "tab": tab, **context}
     return render_form(request, template, context, *shown_forms)
 
 
@@ -81,6 +82,13 @@ def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.Ch
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(
         label=label, strip=False, max_length=4096, help_text=help_text, widget=widget
+    )
+
+
+def switch(label: Any, *, initial: bool = False) -> forms.BooleanField:
+    """A choice between yes and no."""
+    return forms.BooleanField(
+        label=label, required=False, initial=initial, widget=forms.CheckboxInput(SWITCH)
     )
 
 
@@ -103,17 +111,20 @@ def _picture(label: Any, help_text: Any) -> forms.FileField:
 class HandlesField(forms.CharField):
     """Handles separated by spaces or commas, with or without @. Cleans to a list of unique ones."""
 
-    def __init__(self, *, help_text: Any) -> None:
+    def __init__(self, *, help_text: Any, suggests: str = "people") -> None:
+        """`suggests`: whom, while somebody types (`apps/web/timelines/suggest.py`)."""
         super().__init__(
             label=_("Handles"),
             max_length=HANDLES_MAX_CHARACTERS,
             help_text=help_text,
-            widget=forms.TextInput(attrs={"autocomplete": "off", **AS_TYPED}),
+            widget=forms.TextInput(
+                attrs={"autocomplete": "off", "data-suggest": suggests, **AS_TYPED}
+            ),
         )
 
     def clean(self, value: Any) -> list[str]:
         words = super().clean(value).replace(",", " ").replace("，", " ").split()
-        return list(dict.fromkeys(local_handle(word).lower() for word in words))
+        return list(dict.fromkeys(without_own_host(word).lower() for word in words))
 
 
 class SignUpForm(forms.Form):
@@ -162,7 +173,7 @@ class PasskeyForm(forms.Form):
 
 
 class IntroductionForm(forms.Form):
-    """What others see first of an account."""
+    """The parts of a profile that others see first."""
 
     PICTURES: tuple[str, ...] = ("avatar",)
 
@@ -171,7 +182,14 @@ class IntroductionForm(forms.Form):
         label=_("Bio"),
         required=False,
         help_text=_("At most 500 characters."),
-        widget=forms.Textarea(attrs={"rows": 4, "maxlength": BIO_MAX_CHARACTERS, "dir": "auto"}),
+        widget=forms.Textarea(
+            attrs={
+                "rows": 4,
+                "maxlength": BIO_MAX_CHARACTERS,
+                "dir": "auto",
+                "data-suggest": True,
+            }
+        ),
     )
     avatar = _picture(
         _("Picture"), _("JPEG, PNG, WebP, GIF, AVIF or HEIC, 4 MB at most. It is cut to a square.")
@@ -179,7 +197,7 @@ class IntroductionForm(forms.Form):
     avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        """Join each picture with the box it is cropped to."""
+        """Combine each picture with the box to which it is cropped."""
         data = {**self.cleaned_data}
         for name in self.PICTURES:
             if data.get(name):
@@ -242,7 +260,7 @@ class ProfileForm(IntroductionForm):
         help_text=_("Up to four, each a name and a value: Web: https://example.org"),
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
-    is_bot = forms.BooleanField(label=_("This account is a program"), required=False)
+    is_bot = switch(_("This account is a program"))
     remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
 
     def clean_lines(self) -> list[tuple[str, str]]:
@@ -266,15 +284,9 @@ class WritingForm(forms.Form):
     post_visibility = forms.ChoiceField(
         label=_("New posts are for"), choices=PostVisibility.choices, widget=forms.RadioSelect
     )
-    post_sensitive = forms.BooleanField(
-        label=_("Hide my pictures until somebody wants to see them"), required=False
-    )
-    asks_for_alt = forms.BooleanField(
-        label=_("Ask me when a picture has no description"), required=False
-    )
-    sends_on_enter = forms.BooleanField(
-        label=_("Enter sends a message; Shift and Enter begin a new line"), required=False
-    )
+    post_sensitive = switch(_("Hide my pictures until somebody wants to see them"))
+    asks_for_alt = switch(_("Ask me when a picture has no description"))
+    sends_on_enter = switch(_("Enter sends a message; Shift and Enter begin a new line"))
     keys = forms.ChoiceField(
         label=_("Keyboard shortcuts"), choices=Keys.choices, widget=forms.RadioSelect
     )
@@ -284,18 +296,10 @@ class ReadingForm(forms.Form):
     density = forms.ChoiceField(
         label=_("Room of a post"), choices=Density.choices, widget=forms.RadioSelect
     )
-    loads_by_button = forms.BooleanField(
-        label=_("Load more posts by a button, not by themselves"), required=False
-    )
-    hides_read = forms.BooleanField(
-        label=_("Hide on my home page what I have read"), required=False
-    )
-    hides_replies = forms.BooleanField(
-        label=_("On my home page, hide replies to people I do not follow"), required=False
-    )
-    groups_reposts = forms.BooleanField(
-        label=_("On my home page, show reposts of the same post as one"), required=False
-    )
+    loads_by_button = switch(_("Load more posts by a button, not by themselves"))
+    hides_read = switch(_("Hide on my home page what I have read"))
+    hides_replies = switch(_("On my home page, hide replies to people I do not follow"))
+    groups_reposts = switch(_("On my home page, show reposts of the same post as one"))
 
 
 class EmailForm(forms.Form):
@@ -319,32 +323,39 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class ResetForm(PasswordResetForm):
-    """Only the worker looks up the address, so the response cannot tell whether it is known."""
+    """Asks for a link to a new password. The worker looks up the address, so the response cannot reveal accounts."""
 
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
-        """Enqueue the mail. Raises TooMany for an address, whether an account has it or not."""
+        """Enqueue the mail. Raises TooMany per address, whether an account has the address or not."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
+
+
+def _token_scopes() -> list[tuple[str, Any]]:
+    """What tokens are offered for; web push is an optional app."""
+    texts = [
+        ("read", _("Read everything in your account")),
+        ("write", _("Post, like, follow and change your account")),
+        ("follow", _("Follow, mute and block people")),
+        ("push", _("Tell you on your device what happens")),
+        ("profile", _("See who you are")),
+    ]
+    return [(name, text) for name, text in texts if name in OFFERED]
 
 
 class TokenForm(forms.Form):
     name = _text(_("What is it for?"), maximum=60, autocomplete="off")
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
-        choices=[
-            ("read", _("Read everything in your account")),
-            ("write", _("Post, like, follow and change your account")),
-            ("follow", _("Follow, mute and block people")),
-            ("profile", _("See who you are")),
-        ],
+        choices=_token_scopes,
         initial=ALL.split(),
         widget=forms.CheckboxSelectMultiple,
     )
 
 
 class QuickAppearanceForm(forms.Form):
-    """A button in the footer sends either a language or a theme."""
+    """A button of the footer, which sends either a language or a theme."""
 
     language = forms.ChoiceField(choices=settings.LANGUAGES, required=False)
     theme = forms.ChoiceField(choices=Theme.choices, required=False)

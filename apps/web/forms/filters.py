@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.filters.actions import FilterChange, KeywordChange
 from apps.filters.models import TITLE_MAX_CHARACTERS, Filter, FilterAction, FilterContext
+from apps.web.forms.accounts import switch
 
 DAY = 24 * 3600
 KEEP_EXPIRY = "keep"
@@ -30,7 +31,7 @@ class FilterForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
-    whole_word = forms.BooleanField(label=_("Whole words only"), required=False, initial=True)
+    whole_word = switch(_("Whole words only"), initial=True)
     places = forms.MultipleChoiceField(
         label=_("Where"),
         choices=FilterContext.choices,
@@ -66,7 +67,7 @@ class FilterForm(forms.Form):
         return form
 
     def to_change(self, existing: Filter | None) -> FilterChange:
-        """What turns a filter (None: a new one) into what the form says. Keywords no longer in the text are deleted."""
+        """The change that makes a filter (None: a new one) equal to the form. Keywords not in the text are deleted."""
         data = self.cleaned_data
         expires = data["expires"]
         return FilterChange(
@@ -78,7 +79,9 @@ class FilterForm(forms.Form):
         )
 
     def _keyword_changes(self, existing: Filter | None) -> list[KeywordChange]:
-        """Only a tick that was changed goes for existing keywords: through the API each may have a value of its own."""
+        """The changes of keywords. The tick applies to existing ones only if it was changed, because each may have got
+        a value of its own through the API.
+        """
         whole_word = self.cleaned_data["whole_word"]
         lines = [line.strip() for line in self.cleaned_data["keywords"].splitlines()]
         wanted = list(dict.fromkeys(filter(None, lines)))

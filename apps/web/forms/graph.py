@@ -9,7 +9,7 @@ from django.utils.translation import pgettext_lazy
 
 from apps.graph.models import Circle, Group, RepliesPolicy, UserList
 from apps.languages import WRITTEN
-from apps.web.forms.accounts import HandlesField
+from apps.web.forms.accounts import HandlesField, switch
 
 
 def _name_field(kind: type[Group], label: Any) -> forms.CharField:
@@ -26,7 +26,9 @@ class ListForm(forms.Form):
 
 
 class ListMembersForm(forms.Form):
-    handles = HandlesField(help_text=_("Of people you follow, with spaces between them."))
+    handles = HandlesField(
+        help_text=_("Of people you follow, with spaces between them."), suggests="followed"
+    )
 
 
 class CircleForm(forms.Form):
@@ -39,19 +41,17 @@ class CircleMembersForm(forms.Form):
 
 
 class PrivacyForm(forms.Form):
-    is_locked = forms.BooleanField(label=_("Ask me before anybody follows me"), required=False)
-    hides_activity = forms.BooleanField(
-        label=_("Keep what I like, repost and follow off the activity pages of others"),
-        required=False,
+    is_locked = switch(_("Ask me before anybody follows me"))
+    hides_activity = switch(
+        _("Keep what I like, repost and follow off the activity pages of others")
     )
-    tells_seen = forms.BooleanField(
-        label=_("Tell people that I have seen their messages, and tell me who has seen mine"),
-        required=False,
+    tells_seen = switch(
+        _("Tell people that I have seen their messages, and tell me who has seen mine")
     )
 
 
 class LanguagesForm(forms.Form):
-    """No language chosen means all."""
+    """Languages of a follow. Choosing none means all."""
 
     languages = forms.MultipleChoiceField(
         label=_("On my home page, their posts in"),
@@ -61,7 +61,7 @@ class LanguagesForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, chosen: Sequence[str]) -> None:
-        """Programs may have chosen other languages than the form offers."""
+        """Offer the `chosen` languages, too: programs may have chosen others than the form has."""
         super().__init__(data, initial={"languages": list(chosen)})
         known = {code for code, _name in WRITTEN}
         more = [(code, code) for code in chosen if code not in known]
@@ -89,7 +89,7 @@ class MuteForm(forms.Form):
     )
 
     def terms(self) -> dict[str, Any]:
-        """Arguments of `mute_user`."""
+        """The arguments for `mute_user`."""
         data = self.cleaned_data
         return {
             "seconds": data["seconds"] or None,

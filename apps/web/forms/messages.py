@@ -13,20 +13,27 @@ FIELD_NAMES = {"status": "body", "allowed_mentions": "body"}
 
 
 class MessageForm(forms.Form):
-    """A message. `seen` is the id of the newest message on the page: it is answered, and has the people it is for."""
+    """A message. `seen` is the id of the newest message on the page: the new one answers it, and is for its people."""
 
     body = forms.CharField(
         required=False,
         strip=False,
         label=_("Your message"),
-        widget=forms.Textarea(attrs={"rows": 1, "dir": "auto", "placeholder": _("Message")}),
+        widget=forms.Textarea(
+            attrs={
+                "rows": 1,
+                "dir": "auto",
+                "placeholder": _("Message"),
+                "data-suggest": True,
+            }
+        ),
     )
     sensitive = forms.BooleanField(required=False)
     seen = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
     idempotency_key = forms.CharField(required=False, max_length=200)
 
     def draft(self) -> Draft:
-        """Without its people and pictures."""
+        """The draft of the message, without people and pictures."""
         data: dict[str, Any] = self.cleaned_data
         return Draft(
             data["body"], language=guess_language(data["body"]), sensitive=data["sensitive"]

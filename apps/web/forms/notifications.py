@@ -4,17 +4,18 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.notifications.kinds import TOLD
-from apps.notifications.models import Verdict
+from apps.notifications.models import Treatment
+from apps.web.forms.accounts import SWITCH
 
 VERDICTS = [
-    (Verdict.ACCEPT.value, _("Show them")),
-    (Verdict.FILTER.value, _("Hold them back, and let me look")),
-    (Verdict.DROP.value, _("Hide them")),
+    (Treatment.ACCEPT.value, _("Show them")),
+    (Treatment.FILTER.value, _("Hold them back, and let me look")),
+    (Treatment.DROP.value, _("Hide them")),
 ]
 
 
 class PolicyForm(forms.Form):
-    """What becomes of unsolicited notifications; fields left out stay as they are."""
+    """How to treat notifications by each kind of sender; fields left out are unchanged."""
 
     for_not_following = forms.ChoiceField(
         label=_("By people you don't follow"), choices=VERDICTS, required=False
@@ -38,5 +39,5 @@ class KindsForm(forms.Form):
         label=_("Tell me when"),
         choices=[(str(kind), told.setting) for kind, told in TOLD.items()],
         required=False,
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs=SWITCH),
     )

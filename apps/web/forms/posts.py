@@ -65,7 +65,12 @@ class EditForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea(
-            attrs={"rows": 1, "dir": "auto", "placeholder": _("What is happening?")}
+            attrs={
+                "rows": 1,
+                "dir": "auto",
+                "placeholder": _("What is happening?"),
+                "data-suggest": True,
+            }
         ),
     )
     content_warning = forms.CharField(
@@ -75,6 +80,7 @@ class EditForm(forms.Form):
                 "maxlength": CONTENT_WARNING_MAX_CHARACTERS,
                 "dir": "auto",
                 "placeholder": _("What should people know before?"),
+                "data-suggest": True,
             }
         ),
     )

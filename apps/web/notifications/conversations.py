@@ -29,7 +29,7 @@ ACTS = {
     "remove": actions.remove_conversation,
 }
 SAID = {
-    "mute": gettext_lazy("Muted. You are not told of what is written here."),
+    "mute": gettext_lazy("Muted. You get no notifications of new messages here."),
     "unmute": gettext_lazy("No longer muted."),
     "remove": gettext_lazy("Removed. What is said in it next brings it back."),
 }
@@ -63,14 +63,13 @@ def act(request: AuthenticatedRequest, number: int, verb: str) -> HttpResponseBa
 @require_get_or_post
 @login_required
 def leave(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Ask first: nothing but writing in it brings a conversation back that one has left."""
+    """Leave a conversation, after a question: only writing in it brings it back."""
     conversation = get_conversation(request.user, number)
     if request.method != "POST":
         context = {
             "conversation": conversation,
             "back": f"/conversations/{number}",
             "here": "messages",
-            "hide_compose_button": True,
         }
         return render(request, "notifications/conversations/leave.html", context)
     actions.leave_conversation(request.user, number)

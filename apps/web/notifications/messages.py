@@ -35,13 +35,13 @@ from apps.web.forms.pictures import DisplayedPicture, PictureFields, PictureForm
 from apps.web.forms.posts import picture_context
 from apps.web.posts.compose import without_removed
 
-MAX_FOUND = 8  # people of a search
+MAX_FOUND = 8  # people in the results of a search
 
 
 @require_get_or_post
 @login_required
 def conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """The messages, the newest at the end, and the box. Looking at the newest page reads the conversation."""
+    """The messages, the newest at the end, and the box. Opening the newest page marks the conversation as read."""
     talk = get_conversation(request.user, number)
     form, pictures = MessageForm(), PictureFields()
     status = 200
@@ -91,7 +91,6 @@ def _talk(
         "is_newest": cursor.max_id is None,
         "seen": last.id if last else talk.item.id,
         "here": "messages",
-        "hide_compose_button": True,
         **_box(form, pictures),
     }
     template = "conversation.html"
@@ -127,7 +126,6 @@ def new(request: AuthenticatedRequest) -> HttpResponseBase:
         "people": people,
         "maximum": actions.MAX_PEOPLE - 1,
         "here": "messages",
-        "hide_compose_button": True,
         **_box(form, pictures),
     }
     name = "_found" if request.htmx else "new"
@@ -135,7 +133,7 @@ def new(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> HttpResponseBase:
-    """The list while the worker has not made the conversation yet."""
+    """Redirect to the conversation, or to the list while the worker has not made the conversation yet."""
     known = conversation_with(request.user, people)
     return SeeOther(f"/conversations/{known.id}" if known else "/conversations")
 
@@ -143,7 +141,7 @@ def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> H
 def _sent(
     request: AuthenticatedRequest, form: MessageForm, send: Callable[[Draft], Post]
 ) -> tuple[Post | None, PictureFields, int]:
-    """The message, or the pictures of the box that is shown again, and the status of that."""
+    """Send a message. Returns the message or, after an error, the pictures of the box to show again, and the status."""
     picture_form = PictureForm.of(request)
     if "take_out" in request.POST:
         remaining = without_removed(request, picture_form)
@@ -168,14 +166,14 @@ def _box(form: MessageForm, pictures: PictureFields) -> dict[str, Any]:
 
 
 def _named(viewer: User, handles: Sequence[str]) -> list[User]:
-    """The people with these handles, once each and in order; as many as a conversation may have."""
+    """The people with these handles, each once and in order, up to the size of a conversation."""
     names = list(dict.fromkeys(handle.lower() for handle in handles))[: actions.MAX_PEOPLE]
     by_handle = {user.handle: user for user in users_by_id(user_ids_named(names)).values()}
     return [by_handle[name] for name in names if name in by_handle and name != viewer.handle]
 
 
 def _found(viewer: User, text: str, people: Sequence[User]) -> dict[str, Any]:
-    """Whom a search finds, or some whom the viewer follows; without those who are chosen already."""
+    """The people whom a search finds, or some of the viewer's followees, without those who are chosen already."""
     if text:
         found = search_people(viewer, text, limit=MAX_FOUND)
     else:

@@ -1,4 +1,4 @@
-"""Notifications, filtered notifications and announcements, and their settings."""
+"""Notifications, those that are held back, announcements, and the settings of notifications."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,9 +37,9 @@ from apps.notifications.announcements import current_announcement, current_annou
 from apps.notifications.kinds import TOLD, NotificationKind
 from apps.notifications.policy import CONDITIONS
 from apps.notifications.queries import (
-    FilteredNotifications,
+    HeldBackNotifications,
     NotificationItem,
-    filtered_notifications,
+    held_back_notifications,
     latest_notification_id,
     notifications_page,
     policy_of,
@@ -53,8 +53,8 @@ from apps.web.templatetags.amounts import badge
 
 MENTION_KINDS = [NotificationKind.MENTION, NotificationKind.REPLY, NotificationKind.QUOTE]
 MAX_FACES = 5
-MAX_HELD = 80  # accounts
-MAX_ROWS = 100  # of one account
+MAX_HELD = 80  # accounts with notifications that are held back
+MAX_ROWS = 100  # notifications of one account
 ANSWERS = {"accept": accept_notifications_from, "dismiss": dismiss_notifications_from}
 MESSAGES = {
     "accept": gettext_lazy("You are told what @%(handle)s does from now on."),
@@ -71,7 +71,7 @@ class Row:
     item: FeedItem | None
     created_at: datetime
     is_unread: bool
-    newest_id: int  # of its notifications
+    newest_id: int  # the id of its newest notification
     actors: list[User] = field(default_factory=list)
 
     @property
@@ -84,7 +84,7 @@ class Row:
 
     @property
     def line(self) -> str:
-        """What is said after the name of the first actor."""
+        """The words after the name of the first actor."""
         told, others = TOLD[self.kind], len(self.actors) - 1
         if others and told.line_of_several:
             return str(told.line_of_several % {"n": others})
@@ -94,7 +94,7 @@ class Row:
 @require_safe
 @login_required
 def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> HttpResponse:
-    """Seeing the newest page marks all notifications as read."""
+    """The viewer's notifications. Opening the newest page marks all of them as read."""
     cursor = Cursor.from_query(request.GET)
     kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
     page = notifications_page(request.user, cursor, kinds=kinds)
@@ -133,7 +133,7 @@ def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
-    """One line for the same event about the same post by several people, at the newest."""
+    """Rows for the page: the same kind of event about the same post by several people is one row, at the newest."""
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
         post_id = item.item.id if item.item else 0
@@ -154,7 +154,7 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
     form = KindsForm(data, initial={"kinds": chosen_notification_kinds(request.user)})
     current = policy_of(request.user)
     policy = PolicyForm(data, initial={name: getattr(current, name) for name in CONDITIONS})
-    # a form without any checked box is valid too: no kind of notification
+    # a form without a checked box is valid: it means no notifications
     if data is not None and form.is_valid() and policy.is_valid():
         choose_notification_kinds(request.user, form.cleaned_data["kinds"])
         change_policy(request.user, **policy.verdicts())
@@ -169,16 +169,16 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_safe
 @login_required
 def requests(request: AuthenticatedRequest) -> HttpResponse:
-    """The accounts whose notifications are filtered, the newest first."""
-    return _held(request, filtered_notifications(request.user)[:MAX_HELD])
+    """The accounts whose notifications are held back, the newest first."""
+    return _held(request, held_back_notifications(request.user)[:MAX_HELD])
 
 
 @require_safe
 @login_required
 def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
-    """The filtered notifications of one account."""
+    """The notifications of one account that are held back."""
     actor = user_by_handle(handle)
-    found = filtered_notifications(request.user, actor_id=actor.pk)
+    found = held_back_notifications(request.user, actor_id=actor.pk)
     if not found:
         raise NotFound(_("Nothing of this account is held back."))
     rows = grouped(found[0].items[:MAX_ROWS])
@@ -188,7 +188,7 @@ def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
 @require_POST
 @login_required
 def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Accept an account's notifications from now on, or dismiss those that were filtered."""
+    """Accept an account's notifications from now on, or dismiss those that are held back."""
     actor = user_by_handle(handle)
     ANSWERS[verb](request.user, [actor.pk])
     messages.success(request, MESSAGES[verb] % {"handle": actor.handle})
@@ -196,7 +196,7 @@ def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpRespons
 
 
 def _held(
-    request: AuthenticatedRequest, held: list[FilteredNotifications], **more: Any
+    request: AuthenticatedRequest, held: list[HeldBackNotifications], **more: Any
 ) -> HttpResponse:
     context = {"held": held, "here": "notifications", **more}
     return render(request, "notifications/requests.html", context)

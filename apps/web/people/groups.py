@@ -41,11 +41,11 @@ from apps.web.forms.graph import CircleForm, CircleMembersForm, ListForm, ListMe
 
 @dataclass(frozen=True)
 class Pages:
-    """How the pages of lists and of circles differ."""
+    """The differences between the pages of lists and those of circles."""
 
     kind: type[Group]
-    name: str  # begins the names of addresses and templates
-    index: str  # the name of the address of all of them
+    name: str  # the first word in the names of URLs and templates
+    index: str  # the URL name of the page that lists all of them
     form: type[forms.Form]
     members_form: type[forms.Form]
     removed: Promise
@@ -78,7 +78,7 @@ CIRCLES = Pages(
 @require_get_or_post
 @login_required
 def index(request: AuthenticatedRequest, pages: Pages) -> HttpResponseBase:
-    """The viewer's lists or circles, and a form for a new one; and the circles of others that the viewer is in."""
+    """The viewer's lists or circles, a form for a new one, and the circles of others to which the viewer belongs."""
     form = pages.form(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -97,7 +97,7 @@ def index(request: AuthenticatedRequest, pages: Pages) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def edit(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
-    """A form for the name and what else can be chosen, and the members."""
+    """A form for the name and the options of a group, and its members."""
     group = own_group(pages.kind, request.user, group_id)
     form = _form_of(pages, group, request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -114,7 +114,7 @@ def edit(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResp
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
-    """Add people, all who are named or none of them."""
+    """Add people: either all who are named, or nobody."""
     group = own_group(pages.kind, request.user, group_id)
     members_form = pages.members_form(request.POST)
     if members_form.is_valid():
@@ -140,10 +140,10 @@ def remove(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpRe
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
-    """Ask, then delete."""
+    """Delete a group, after a question."""
     group = own_group(pages.kind, request.user, group_id)
     if request.method != "POST":
-        context = {"group": group, "back": pages.address_of(group_id), "hide_compose_button": True}
+        context = {"group": group, "back": pages.address_of(group_id)}
         return render(request, f"graph/groups/{pages.name}_delete.html", context)
     delete_group(pages.kind, request.user, group_id)
     messages.success(request, _("Deleted."))
@@ -162,7 +162,7 @@ def leave(request: AuthenticatedRequest, group_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Which of the viewer's lists and circles an account is in. Lists are of followees, circles of followers."""
+    """Choose which of the viewer's lists (if it is a followee) and circles (if it is a follower) an account is in."""
     other = user_by_handle(handle)
     related = relationships(request.user.pk, [other.pk])[0]
     possible = [LISTS] if related.following or related.requested else []
@@ -182,7 +182,7 @@ def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         there = _ids_with(pages, request.user, other)
         groups = groups_of(pages.kind, request.user)
         boxes[f"{pages.name}s"] = [(group, group.pk in there) for group in groups]
-    context = {"person": other, **boxes, "hide_compose_button": True}
+    context = {"person": other, **boxes}
     return render(request, "graph/groups/person.html", context)
 
 
@@ -224,5 +224,5 @@ def _render(
     context: dict[str, Any],
     *shown: forms.Form,
 ) -> HttpResponse:
-    context = {**context, **pages.context, "pages": pages, "hide_compose_button": True}
+    context = {**context, **pages.context, "pages": pages}
     return render_form(request, f"graph/groups/{template}.html", context, *shown)

@@ -1,4 +1,4 @@
-"""Whom a new member is offered to follow, while signing up and on a home page that is empty."""
+"""People whom a new member is offered to follow, while signing up and on an empty home page."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ from apps.accounts.models import User
 from apps.search.suggestions import people_to_begin_with, starter_packs
 from apps.web.people.relationships import follow_buttons
 
-OTHERS = 8  # how many are offered besides those in packs
-SHOWN_OF_PACK = 4  # the others are below a line that opens
+OTHERS = 8  # people offered in addition to those in packs
+SHOWN_OF_PACK = 4  # people of a pack who are shown at once; a line opens the others
 
 
 def people_to_follow_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:
-    """Whom to follow first: starter packs, and others who are in none of them."""
+    """The context with starter packs, and with other people who are in none of them."""
     packs = starter_packs(viewer, languages)
     packed = {person.pk: person for pack in packs for person in pack.people}
     others = people_to_begin_with(viewer, languages=languages, limit=OTHERS, without=packed)

@@ -101,16 +101,16 @@ def people(request: SiteRequest, handle: str, tab: str) -> HttpResponseBase:
 
 @require_safe
 def card(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """A few words about an account, without a page around them: for a pointer that rests on its name."""
+    """A card about an account, without a page around it, for a pointer that rests on the account's name."""
     person = user_by_handle(handle)
     context = {"person": person, **follow_buttons(viewer_id_of(request), [person])}
-    return render(request, "graph/card.html", context)
+    return render(request, "graph/_person_card.html", context)
 
 
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Follow, unmute and the like; for htmx only the button."""
+    """Follow, unmute and so on. An htmx request gets only the button."""
     other = user_by_handle(handle)
     ACTS[verb](request.user, other)
     if request.htmx:
@@ -130,7 +130,7 @@ def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         return render(
             request,
             "graph/block.html",
-            {"person": other, "back": back, "hide_compose_button": True},
+            {"person": other, "back": back},
         )
     block_user(request.user, other)
     if back.startswith(f"{other.url}/"):  # a post of theirs, which is not shown any more
@@ -151,7 +151,7 @@ def blocked(request: AuthenticatedRequest) -> HttpResponseBase:
     page = blocked_page(request.user, Cursor.from_query(request.GET))
     rows = [(person, None) for person in page.items]
     context = {"page": page, "rows": rows, "verb": "unblock"}
-    return render_settings(request, "graph/blocks_and_mutes.html", "privacy", context)
+    return render_settings(request, "graph/blocks_and_mutes.html", "blocks", context)
 
 
 @require_safe
@@ -159,7 +159,7 @@ def blocked(request: AuthenticatedRequest) -> HttpResponseBase:
 def muted(request: AuthenticatedRequest) -> HttpResponseBase:
     page = muted_page(request.user, Cursor.from_query(request.GET))
     context = {"page": page, "rows": page.items, "verb": "unmute"}
-    return render_settings(request, "graph/blocks_and_mutes.html", "privacy", context)
+    return render_settings(request, "graph/blocks_and_mutes.html", "mutes", context)
 
 
 @require_safe
@@ -189,12 +189,12 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         if form.is_valid():
             mute_user(request.user, other, **form.terms())
             return _done(request, _("@%(handle)s is muted.") % {"handle": other.handle}, back)
-    context = {"person": other, "back": back, "form": form, "hide_compose_button": True}
+    context = {"person": other, "back": back, "form": form}
     return render_form(request, "graph/mute.html", context, form)
 
 
 def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
-    """For scripts only the sentence: they have taken the posts of the account from the page already."""
+    """The response after a change. Scripts get only the sentence: they have removed the account's posts themselves."""
     if request.htmx:
         return HttpResponse(text, content_type="text/plain; charset=utf-8")
     messages.success(request, text)
@@ -204,7 +204,7 @@ def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Which languages the viewer reads of an account that they follow or have asked to follow."""
+    """Choose the languages in which the viewer reads an account that they follow or have asked to follow."""
     other = user_by_handle(handle)
     relationship = relationships(request.user.pk, [other.pk])[0]
     if not (relationship.following or relationship.requested):
@@ -217,5 +217,5 @@ def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
         follow_user(request.user, other, languages=form.cleaned_data["languages"])
         messages.success(request, _("Saved."))
         return SeeOther(other.url)
-    context = {"person": other, "form": form, "hide_compose_button": True}
+    context = {"person": other, "form": form}
     return render_form(request, "graph/languages.html", context, form)

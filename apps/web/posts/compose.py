@@ -93,7 +93,7 @@ def composer_of_draft(
         if initial[name] and not item_of(request, initial[name], strict=False)
     ]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
-    note = _("What this post was about is not there any more. It will stand on its own.")
+    note = _("The post that this one was about no longer exists. It will stand on its own.")
     return composer(request, form, pictures, note=note if gone else "")
 
 
@@ -334,7 +334,6 @@ def composer(
     context: dict[str, Any] = {
         "parent": parent,
         "quoted": quoted,
-        "hide_compose_button": True,
         "missing": _missing_descriptions(pictures) if asks else "",
         "inline": inline,
         "draft_key": request.POST.get("draft") or _draft_key(form),

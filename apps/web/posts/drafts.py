@@ -75,7 +75,7 @@ def redraft(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
     if not item.flags.own or item.is_repost:
         raise NotFound(_("This post isn't here."))
     if request.method != "POST":
-        context = {"item": item, "back": return_url(request), "hide_compose_button": True}
+        context = {"item": item, "back": return_url(request)}
         return render(request, "timeline/redraft.html", context)
     fields = fields_of_post(Post.objects.select_related("poll").get(pk=post_id))
     media_ids = [picture.id for picture in item.post.pictures]

@@ -70,7 +70,7 @@ def delete(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
         return render(
             request,
             "timeline/delete.html",
-            {"item": item, "back": back, "hide_compose_button": True},
+            {"item": item, "back": back},
         )
     publishing.delete(post_id, by=request.user)
     is_own_page = str(post_id) in back
@@ -110,7 +110,6 @@ def _edit_page(
     context = {
         "item": item,
         "editing": item.id,
-        "hide_compose_button": True,
         **composer_context(form, displayed),
     }
     return render_form(request, "timeline/edit.html", context, form)

@@ -93,7 +93,7 @@ def _title(item: FeedItem) -> str:
 @require_safe
 @login_required
 def receipt(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """Whom a post reached. The author sees the post too; staff see only the figures."""
+    """How many people a post reached. The author also sees the post; staff see only the figures."""
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = receipt_of(request.user, post_id, as_staff=as_staff)
     item = visible_item(request.user.pk, post_id) if found.is_own else None
@@ -115,7 +115,7 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
     item = visible_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
-    # old versions carry no "edited" mark, and their poll cannot be voted in
+    # old versions have no "edited" mark, and nobody can vote in their polls
     versions = [
         replace(item, post=replace(version, edited_ms=None, poll=None))
         for version in reversed(versions_of(item.post))

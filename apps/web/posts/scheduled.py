@@ -1,4 +1,4 @@
-"""Pages of scheduled posts: list, move, cancel; retry, edit or discard those that failed."""
+"""Pages of scheduled posts: list, reschedule and cancel them; retry, edit or discard those that failed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class ScheduledRow:
 @require_safe
 @login_required
 def scheduled(request: AuthenticatedRequest) -> HttpResponse:
-    """Scheduled posts, the newest first; above them those that failed, and why."""
+    """The scheduled posts, the newest first; above them those that failed, with the reason."""
     cursor = Cursor.from_query(request.GET)
     page = scheduled_posts(request.user, cursor)
     rows = [ScheduledRow.of(row) for row in page.items]

@@ -34,19 +34,19 @@ def compact(number: int) -> str:
 
 @register.filter
 def exact(number: int) -> str:
-    """With thousands separators."""
+    """A number with thousands separators."""
     return number_format(number, use_l10n=True, force_grouping=True)
 
 
 @register.filter
 def badge(number: int) -> str:
-    """At most 99+; empty for 0."""
+    """The text of a badge: at most 99+; empty for 0."""
     return "" if not number else str(number) if number < MAX_BADGE else f"{MAX_BADGE - 1}+"
 
 
 @register.filter
 def ago(moment: datetime) -> str:
-    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. app.js keeps it current with the same rules."""
+    """The age of a moment: now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. app.js updates it by the same rules."""
     return age(moment, now=timezone.now(), language=get_language())
 
 
@@ -64,7 +64,7 @@ def moment(time: datetime) -> SafeString:
 
 @register.filter
 def short_moment(time: datetime) -> SafeString:
-    """The same as on the cards of posts: its age, or its day, and the whole of it as the title."""
+    """A <time> element as on the cards of posts: its age or its day; the full time is the title."""
     return format_html(
         '<time class="when" datetime="{}" title="{}">{}</time>',
         machine_time(time), full_time(time), ago(time),

@@ -85,7 +85,7 @@ def fold(body: str) -> str:
 
 
 def _lines(body: str, *, columns: int) -> int:
-    """About how many lines a text takes; an ideograph is two columns wide."""
+    """An estimate of the number of lines of a text; an ideograph is two columns wide."""
     return sum(
         max(1, -(-sum(1 + (east_asian_width(one) in "WF") for one in line) // columns))
         for line in body.split("\n")
@@ -120,7 +120,7 @@ def poll_options(item: FeedItem | CardItem) -> list[PollOption]:
 
 @register.simple_tag
 def post_meta(item: FeedItem) -> SafeString:
-    """The meta elements of a post's page for other sites; hardly any for restricted posts."""
+    """The meta elements of a post's page, for other sites. Pages of restricted posts have hardly any."""
     shown = item.shown
     post, author = shown.post, shown.author
     about: dict[str, Any] = {
@@ -143,7 +143,7 @@ def post_meta(item: FeedItem) -> SafeString:
 
 @register.simple_tag
 def menu_pattern() -> dict[str, Any]:
-    """The item of the menu that `app.js` fills for each card: ~name~ stands for what it reads there."""
+    """The item for the menu that `app.js` fills for each card: ~name~ stands for a value that it reads there."""
     author = {"url": "/@~handle~", "handle": "~handle~"}
     return {
         "url": "/@~handle~/~post~",
@@ -163,7 +163,7 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "is_member": context["is_member"],
         "address": f"/posts/{item.post.id}/{'un' if pressed else ''}{verb}",
         "url": item.url,
-        # the card of a repost has another id than the post: there the way back leads to
+        # the card of a repost has a different id from the post; the response returns to the card
         "at": "" if context["anchor"] == str(item.post.id) else f"p{context['anchor']}",
         "pressed": "true" if pressed else "false",
         "label": label,
@@ -191,7 +191,7 @@ def _bookmark_state(item: CardItem) -> tuple[bool, int, str]:
 
 
 class Button(NamedTuple):
-    """The CSS class and the icon of a button; `state`: whether it is pressed, its number, its label."""
+    """The CSS class and the icon of a button. `state` returns whether it is pressed, its number, and its label."""
 
     look: str
     symbol: str
@@ -218,7 +218,7 @@ class ReactionChip(NamedTuple):
 
 @register.filter
 def reactions(item: CardItem) -> list[ReactionChip]:
-    """Those that anybody chose."""
+    """The reactions to a post that somebody has chosen."""
     return [
         ReactionChip(name, emoji, number, pressed, "unreact" if pressed else f"react_{name}")
         for name, emoji in ReactionName.choices
@@ -229,7 +229,7 @@ def reactions(item: CardItem) -> list[ReactionChip]:
 
 @register.simple_tag
 def all_reactions() -> list[tuple[str, str]]:
-    """The verb and the emoji of each."""
+    """All reactions: the verb and the emoji of each."""
     return [(f"react_{name}", emoji) for name, emoji in ReactionName.choices]
 
 
@@ -246,7 +246,7 @@ class PlacedCard(NamedTuple):
 
     @property
     def html(self) -> SafeString:
-        """In its <article> element: not by a template, for it is rendered twenty times a page."""
+        """The card in its <article> element. Not by a template, because it is rendered twenty times a page."""
         card, place = self.card, self.place
         line = render_fragment("timeline/_left_off.html") if self.left_off else ""
         kind = "post focused" if card.is_focused else "post thread-top" if self.joined else "post"
@@ -262,10 +262,10 @@ class PlacedCard(NamedTuple):
 def feed_cards(
     context: Context, items: Sequence[FeedItem], above: int = 0, *, pinned: bool = False
 ) -> SafeString:
-    """`above` is how many cards precede these in the feed.
+    """The cards of items. `above` is the number of cards that precede them in the feed.
 
-    On pages that set `groups_reposts` the reposts of one post are one card, in the place of the first. The line where
-    the reader left off is above the first post up to their `line_id`.
+    On pages that set `groups_reposts`, the reposts of one post are one card, in the place of the first. The line "You
+    left off here" is above the first post with an id up to the reader's `line_id`.
     """
     viewer = viewer_in(context)
     reposts = reposts_by_source(items) if context.get("groups_reposts") else {}
@@ -291,7 +291,7 @@ def feed_cards(
 
 @register.simple_tag(takes_context=True)
 def older_link(context: Context) -> SafeString:
-    """The link to older posts, which loads them into the page; where `by_hand` is set it is only a link."""
+    """The link to older posts. It loads them into the page, unless `by_hand` is set: then it is only a link."""
     url = escape(f"{context['feed_url']}?max_id={context['page'].older}")
     loads = ""
     if not context.get("by_hand"):

@@ -1,4 +1,4 @@
-"""Icons from the sprite; those of the buttons below posts are in the page itself, for their addresses would be long."""
+"""Icons from the sprite. Those of the buttons below posts are in the page itself, because their addresses are long."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag
 @cache
 def icon(name: str, kind: str = "") -> SafeString:
-    """Decoration: a text or label beside it has the meaning."""
+    """An icon. It is decoration: a text or label beside it has the meaning."""
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
         f"i {kind}".strip(),
@@ -30,7 +30,7 @@ IN_PAGE = ("message-circle", "repeat-2", "heart", "bookmark", "ellipsis")
 @register.simple_tag
 @cache
 def card_icon(name: str) -> SafeString:
-    """One of `IN_PAGE`, in an `.act`, on pages that have `card_symbols`."""
+    """One of the icons `IN_PAGE`, for an `.act` on pages that have `card_symbols`."""
     return format_html('<svg aria-hidden="true"><use href="#{}"/></svg>', name)
 
 

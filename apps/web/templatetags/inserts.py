@@ -1,4 +1,4 @@
-"""What optional apps insert into pages."""
+"""The templates that optional apps insert into pages."""
 
 from django import template
 from django.template import Context, Engine
@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def inserts(context: Context, place: str) -> SafeString:
-    """All that stands at a place of a page."""
+    """All inserts at a place of a page."""
     engine = Engine.get_default()
     return format_html_join(
         "",

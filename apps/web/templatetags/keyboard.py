@@ -26,7 +26,7 @@ class Shortcut:
 
     @property
     def key_caps(self) -> list[list[str]]:
-        """For each alternative the keys to press, as they are printed."""
+        """For each alternative, the keys to press, as they are labelled."""
         return [list(_key_caps(key)) for key in self.keys]
 
 
@@ -59,16 +59,16 @@ SHORTCUTS = (
     Shortcut(("g n",), "/notifications", _("Go to notifications")),
     Shortcut(("g b",), "/bookmarks", _("Go to bookmarks")),
     Shortcut(("g p",), PROFILE, _("Go to your profile")),
-    Shortcut(("g s",), "/settings/profile", _("Go to settings")),
+    Shortcut(("g s",), "/settings", _("Go to settings")),
     Shortcut(("Esc",), "", _("Close what is open")),
     Shortcut(("?",), "help", _("This list")),
 )
-SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # with the keys of Mastodon
+SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # in the setting with Mastodon's keys
 
 
 @cache
 def shortcuts_with(keys: str) -> tuple[Shortcut, ...]:
-    """The shortcuts with a setting of `Keys`; none when it is OFF."""
+    """The shortcuts under a setting of `Keys`; none if it is OFF."""
     if keys == Keys.OFF:
         return ()
     swapped = SWAPPED if keys == Keys.MASTODON else {}
@@ -97,7 +97,7 @@ def shortcuts(context: Context) -> tuple[Shortcut, ...]:
 
 @register.simple_tag(takes_context=True)
 def key_map(context: Context) -> str:
-    """Keys and their actions for app.js: `j next,g h /`. JSON in an attribute would be half as long again."""
+    """The keys and their actions for app.js: `j next,g h /`. JSON in an attribute would be 50 % longer."""
     viewer = context.get("viewer")
     return _key_map(viewer.keys, viewer.url) if viewer else _key_map(Keys.ON, "/login")
 

@@ -37,7 +37,7 @@ _GRAPHEME = regex.compile(r"\X")
 
 
 class Named(Protocol):
-    """An account, or a record of how it looks."""
+    """An account, or a record of its appearance."""
 
     @property
     def handle(self) -> str: ...
@@ -48,7 +48,7 @@ class Named(Protocol):
 
 
 class Wide(Protocol):
-    """The same for the header picture."""
+    """The same, with the header picture."""
 
     @property
     def handle(self) -> str: ...
@@ -58,9 +58,9 @@ class Wide(Protocol):
 
 @register.simple_tag
 def avatar(user: Named, size: str = "", *, in_hidden: bool = False) -> SafeString:
-    """The picture, or one generated from handle and name. Decoration: the name is beside it.
+    """The avatar, or one generated from handle and name. It is decoration: the name is beside it.
 
-    `in_hidden`: inside an element that is hidden from screen readers already.
+    `in_hidden`: it is inside an element that is hidden from screen readers already.
     """
     return _avatar(user.handle, user.name, user.avatar_url, size, in_hidden=in_hidden)
 
@@ -107,20 +107,20 @@ def banner(user: Wide) -> SafeString:
 
 @register.simple_tag
 def product_picture(theme: str) -> str:
-    """The address of a picture of a home page, in the language of the page; `./run vitals --landing` takes them."""
+    """The address of a picture of a home page, in the language of the page. `./run vitals --landing` makes them."""
     language = "zh" if get_language() == "zh-hans" else "en"
     return static(f"img/home-{language}-{theme}.webp")
 
 
 @register.filter
 def language_of(text: str) -> str:
-    """By the script of a short text; empty when the script is not enough."""
+    """The language of a short text, by its script; empty if the script does not decide."""
     return html_language(language_by_script(text))
 
 
 @register.simple_tag
 def name_of(user: Named) -> SafeString:
-    """In a <bdi>, so that its direction does not affect the text around it."""
+    """The name in a <bdi>, so that its direction does not affect the text around it."""
     return _name(user.name)
 
 
@@ -138,7 +138,7 @@ class Linked(Named, Protocol):
 
 @register.simple_tag
 def names_of(people: Sequence[Linked]) -> SafeString:
-    """The first two names, with links, and how many others there are."""
+    """The first two names, with links, and the number of others."""
     names = [linked(person) for person in people[:2]]
     others = len(people) - len(names)
     if others:
@@ -152,7 +152,7 @@ def names_of(people: Sequence[Linked]) -> SafeString:
 
 
 MAX_NAMES = 2
-# Templates ask whether the account is in the list of each.
+# Templates look up the account in the list for each relation.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
@@ -182,7 +182,7 @@ def linked(person: Linked) -> SafeString:
 
 
 class ProfileFacts(NamedTuple):
-    """What the header of a profile and its meta elements show of an account."""
+    """The parts of an account that the header of a profile and its meta elements show."""
 
     pk: int
     handle: str
@@ -223,12 +223,12 @@ class ProfileFacts(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def profile_top(context: Context, facts: ProfileFacts, relationship: Relationship) -> SafeString:
-    """Picture and buttons of a profile: equal for all viewers of the same relationship."""
+    """The picture and the buttons of a profile. They are equal for all viewers with the same relationship."""
     viewer = context["viewer"]
     return render_fragment(
         "graph/_profile_top.html",
         profile=facts,
-        viewer=viewer is not None,  # that there is one
+        viewer=viewer is not None,  # the template only needs to know that there is one
         is_own=viewer is not None and viewer.pk == facts.pk,
         notifies=relationship.notifies,
         shows_reposts=relationship.shows_reposts,

@@ -1,45 +1,115 @@
-"""The menu of the settings."""
+"""The list of the settings."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.web.hooks import SETTINGS
+from apps.web.hooks import SETTINGS, SettingsTab
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 register = template.Library()
 
-_CORE: dict[str, "StrOrPromise"] = {
-    "profile": pgettext_lazy("settings", "Profile"),
-    "circles": gettext_lazy("Circles"),
-    "privacy": gettext_lazy("Privacy"),
-    "filters": gettext_lazy("Filters"),
-    "writing": gettext_lazy("Writing"),
-    "appearance": gettext_lazy("Appearance"),
-    "reading": gettext_lazy("Reading"),
-    "notifications": gettext_lazy("Notifications"),
-    "applications": gettext_lazy("Applications"),
-    "export": gettext_lazy("Import and export"),
-    "security": gettext_lazy("Security"),
-    "account": gettext_lazy("Account"),
-}
+
+class Group(NamedTuple):
+    name: "StrOrPromise"
+    entries: list[SettingsTab]
+
+
+_CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
+    (
+        pgettext_lazy("settings", "You"),
+        (
+            SettingsTab("profile", pgettext_lazy("settings", "Profile"), icon="user",
+                        about=gettext_lazy("Name, pictures, bio, lines")),
+            SettingsTab("appearance", gettext_lazy("Appearance"), icon="languages",
+                        about=gettext_lazy("Language, light or dark, size of the text")),
+        ),
+    ),
+    (
+        pgettext_lazy("settings", "Reading"),
+        (
+            SettingsTab("reading", gettext_lazy("Reading"), icon="list",
+                        about=gettext_lazy("What your home page shows, and how close together")),
+            SettingsTab("filters", gettext_lazy("Filters"), icon="triangle-alert",
+                        about=gettext_lazy("Words that you do not want to read")),
+        ),
+    ),
+    (
+        pgettext_lazy("settings", "Writing"),
+        (
+            SettingsTab("writing", gettext_lazy("Writing"), icon="pencil",
+                        about=gettext_lazy("Whom new posts are for, pictures, keyboard shortcuts")),
+        ),
+    ),
+    (
+        pgettext_lazy("settings", "People"),
+        (
+            SettingsTab("privacy", gettext_lazy("Privacy"), icon="eye",
+                        about=gettext_lazy("Who may follow you, what others see of you")),
+            SettingsTab("circles", gettext_lazy("Circles"), icon="users",
+                        about=gettext_lazy("Small groups that you post to")),
+            SettingsTab("mutes", gettext_lazy("Muted accounts"), icon="volume-x",
+                        about=gettext_lazy("You do not see them, and they do not notice")),
+            SettingsTab("blocks", gettext_lazy("Blocked accounts"), icon="ban",
+                        about=gettext_lazy("They do not see you, nor you them")),
+        ),
+    ),
+    (
+        gettext_lazy("Notifications"),
+        (
+            SettingsTab("notifications", gettext_lazy("Notifications"), icon="bell",
+                        about=gettext_lazy("What you are told of, and by whom")),
+        ),
+    ),
+    (
+        gettext_lazy("Security"),
+        (
+            SettingsTab("security", gettext_lazy("Security"), icon="lock",
+                        about=gettext_lazy("Authenticator app, passkeys, recovery codes")),
+            SettingsTab("account", gettext_lazy("Account"), icon="at-sign",
+                        about=gettext_lazy("E-mail, password, where you are logged in, access tokens")),
+            SettingsTab("applications", gettext_lazy("Applications"), icon="link",
+                        about=gettext_lazy("Apps that may act for you")),
+        ),
+    ),
+    (
+        gettext_lazy("Your data"),
+        (
+            SettingsTab("export", gettext_lazy("Import and export"), icon="share-2",
+                        about=gettext_lazy("Bring lists along, take your archive with you")),
+            SettingsTab("delete", gettext_lazy("Delete the account"), icon="trash-2",
+                        about=gettext_lazy("With all that you wrote, for good")),
+        ),
+    ),
+)  # fmt: skip
 
 
 @register.simple_tag
-def settings_tabs() -> dict[str, "StrOrPromise"]:
-    """The label of each tab; the URL of its page is named `settings_` and the tab."""
-    tabs: dict[str, StrOrPromise] = {}
-    for key, name in _CORE.items():
-        tabs[key] = name
-        tabs |= {added.key: added.name for added in SETTINGS if added.after == key}
-    return tabs
+def settings_groups(words: str = "") -> list[Group]:
+    """The entries by group; with `words` those that have all of them in their name, line or group."""
+    wanted = words.casefold().split()
+    groups = []
+    for name, core in _CORE:
+        entries = []
+        for entry in core:
+            entries += [entry, *(added for added in SETTINGS if added.after == entry.key)]
+        found = [entry for entry in entries if _has(wanted, f"{name} {entry.name} {entry.about}")]
+        if found:
+            groups.append(Group(name, found))
+    return groups
+
+
+def _has(wanted: list[str], text: str) -> bool:
+    text = text.casefold()
+    return all(word in text for word in wanted)
 
 
 @register.simple_tag
-def settings_title(tab: str = "") -> str:
-    title = settings_tabs().get(tab)
-    return f"{title} · {_('Settings')}" if title else _("Settings")
+def settings_name(tab: str = "") -> "StrOrPromise":
+    """The name of an entry; that of the whole without one."""
+    names = {entry.key: entry.name for group in settings_groups() for entry in group.entries}
+    return names.get(tab, _("Settings"))

@@ -16,6 +16,7 @@ _CORE = (
     Tab(10, "following", "/", pgettext_lazy("tab", "Following")),
     Tab(20, "public", reverse_lazy("public"), _("Square")),
     Tab(60, "lists", reverse_lazy("lists"), _("Lists"), is_in_menu=True),
+    Tab(65, "bookmarks", reverse_lazy("bookmarks"), _("Bookmarks"), is_in_menu=True),
     Tab(70, "tags", reverse_lazy("tags"), _("Tags"), is_in_menu=True),
 )
 
@@ -28,13 +29,13 @@ def own_tabs_of(viewer: User | None) -> tuple[Tab, ...]:
 
 @register.simple_tag
 def with_tabs_of_everybody(own: Iterable[Tab]) -> list[Tab]:
-    """All tabs of a viewer in their order; inside the fragment, so that they are put together once."""
+    """All tabs of a viewer in their order. Called inside the fragment, so that they are combined once."""
     return _in_order(own, in_menu=False)
 
 
 @register.simple_tag
 def menu_tabs() -> list[Tab]:
-    """What is in the menu at the end of the tabs."""
+    """The entries of the menu at the end of the tabs."""
     return _in_order((), in_menu=True)
 
 

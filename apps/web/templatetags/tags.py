@@ -15,11 +15,11 @@ register = template.Library()
 MAX_TRENDING = 3
 MAX_LINES = 256  # of 100 bytes
 WIDTH, HEIGHT = 72, 28  # of the SVG
-EDGE = 2  # half the width of the stroke, and some more
+EDGE = 2  # half the width of the stroke, and a little more
 
 
 class TrendingTag(NamedTuple):
-    """What the card shows of a tag."""
+    """The parts of a tag that the card shows."""
 
     name: str
     url: str

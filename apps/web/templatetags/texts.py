@@ -13,7 +13,7 @@ register.filter(in_page_language)
 
 @register.filter
 def with_links(text: str) -> SafeString:
-    """Addresses, tags and mentions as links; line ends as they are."""
+    """A text with its addresses, tags and mentions as links. Line ends stay."""
     return line_html(text)
 
 

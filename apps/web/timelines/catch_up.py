@@ -1,4 +1,4 @@
-"""What came to home since its reader left off."""
+"""The posts that came to home since its reader left off."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -16,7 +16,7 @@ ORDERS = ("author", "reactions")
 @require_safe
 @login_required
 def catch_up(request: AuthenticatedRequest) -> HttpResponse:
-    """All of it, by author or with `by=reactions` in that order."""
+    """These posts, grouped by author or, with `by=reactions`, ordered by reactions."""
     order = request.GET.get("by") or ORDERS[0]
     if order not in ORDERS:
         raise BadRequest(_("Choose one of the list."))
@@ -28,6 +28,5 @@ def catch_up(request: AuthenticatedRequest) -> HttpResponse:
         "days": timeline.MAX_DAYS,
         **unread._asdict(),
         "here": "home",
-        "hide_compose_button": True,
     }
     return render(request, "timeline/catch_up.html", context)

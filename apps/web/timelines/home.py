@@ -39,14 +39,14 @@ from feedcache.ids import parse_id, second_of
 
 MAX_NEW_SHOWN = 40
 FACES = 3
-LONG_AGO = 24 * 3600  # seconds since which home is not read: the page offers to catch up
+LONG_AGO = 24 * 3600  # seconds; the page offers to catch up if home was not read for longer
 TOUR_COOKIE, YEAR = "tour", 365 * 24 * 3600
 STOP_POLLING = 286  # htmx stops polling when it gets this status
 
 
 @require_safe
 def front(request: SiteRequest) -> HttpResponseBase:
-    """Home for members; for visitors what the site is, and the public timeline."""
+    """Home for members; for visitors an introduction to the site, and the public timeline."""
     return home(request) if viewer_of(request) else landing(request)
 
 
@@ -68,7 +68,7 @@ def landing(request: SiteRequest) -> HttpResponse:
 def home(request: AuthenticatedRequest) -> HttpResponse:
     cursor = Cursor.from_query(request.GET, by_time=True)
     page = home_timeline(request.user, cursor)
-    # further posts are given to the script, which draws the line in them
+    # among further posts (htmx), the script draws the line itself
     left_off = {} if request.htmx else _left_off(request.user, page, cursor)
     is_empty = not page.items and cursor == Cursor()
     begin = people_to_follow_context(request.user, [page_language()]) if is_empty else {}
@@ -96,7 +96,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
-    """Where the line "You left off here" is on a page, and what is offered where it is not; and the badge."""
+    """The place of the line "You left off here" on a page, or what to offer without it; and the unread badge."""
     unread, read_id = unread_and_home_read_id(viewer)
     context = {
         **unread._asdict(),
@@ -126,7 +126,7 @@ def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, A
 @require_POST
 @login_required
 def mark_home(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Note how far home is read; this never goes back."""
+    """Move the marker up to which home is read; it never moves back."""
     try:
         read_id = parse_id(request.POST.get("last_read_id", ""))
     except ValueError:
@@ -138,7 +138,7 @@ def mark_home(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def hide_read(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Leave out of the home page what its reader has read, or show it again."""
+    """Hide posts that the reader has read from the home page, or show them again."""
     choice = request.POST.get("hides_read")
     if choice not in {"on", "off"}:
         raise BadRequest(_("Choose one of the list."))
@@ -157,7 +157,10 @@ def end_tour(_request: SiteRequest) -> HttpResponseBase:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """The pill with the number of posts newer than `last_id`; 204 when there are none."""
+    """The pill with the number of posts newer than `last_id`, without own and promoted ones; 204 if there are none.
+
+    It counts up to MAX_NEW_SHOWN.
+    """
     viewer = viewer_of(request)
     if not request.htmx:
         return redirect("front")

@@ -1,4 +1,4 @@
-"""The search page, which shows trends until there is a query, and the page to explore."""
+"""The search page, which shows trends as long as there is no query, and the page to explore."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ TRENDING_POSTS = 10
 
 @require_safe
 def search(request: SiteRequest) -> HttpResponse:
-    """Three groups of results, or more of one kind; for htmx only the results."""
+    """Three groups of results, or more results of one kind. An htmx request gets only the results."""
     text = request.GET.get("q", "").strip()[:TEXT_MAX_CHARACTERS]
     kind = request.GET.get("type", "")
     context: dict[str, Any] = {"q": text, "kind": kind if kind in KINDS else ""}
@@ -38,16 +38,14 @@ def search(request: SiteRequest) -> HttpResponse:
     if request.htmx:
         context["number"] = sum(len(context.get(name) or ()) for name in GROUPS)
         return render(request, "search/_live_results.html", context)
-    return render(
-        request, "search/search.html", {"here": "search", "hide_compose_button": True, **context}
-    )
+    return render(request, "search/search.html", {"here": "search", **context})
 
 
 @require_safe
 def explore(request: SiteRequest, *, tab: str) -> HttpResponse:
-    """Trending posts or tags, or people to follow: one tab of three."""
+    """One of three tabs: trending posts, trending tags, or people to follow."""
     viewer = viewer_of(request)
-    context: dict[str, Any] = {"tab": tab, "here": "explore", "hide_compose_button": True}
+    context: dict[str, Any] = {"tab": tab, "here": "explore"}
     if tab == "posts":
         context["posts"] = trending_posts(viewer, limit=MANY)
     elif tab == "tags":

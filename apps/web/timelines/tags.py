@@ -43,11 +43,10 @@ def tag_page(request: SiteRequest, name: str) -> HttpResponse:
 @require_safe
 @login_required
 def tags(request: AuthenticatedRequest) -> HttpResponse:
-    """The tags that the viewer follows, and those that trend."""
+    """The tags that the viewer follows, and trending tags."""
     trending = trending_tags(maximum=MAX_TRENDING)
     context = {
         "here": "explore",
-        "hide_compose_button": True,
         "page": followed_page(request.user, Cursor.from_query(request.GET)),
         "trending": tag_usages(trending, request.user, are_in_use=True),
     }

@@ -8,7 +8,7 @@
     bucket  c{posts}:t300/1:4f2 = mark, name of an id -> record, name of an id -> record, ...
     record  number of fields | revision | values
 
-What a read finds of an id (`CounterStore.answer`), and what becomes of it (`CounterService`):
+What a read finds for an id (`CounterStore.answer`), and what follows from it (`CounterService`):
 
     a record                                 its counts
     no record in a bucket that is complete   zeros: it was never counted
@@ -16,10 +16,10 @@ What a read finds of an id (`CounterStore.answer`), and what becomes of it (`Cou
                                              and stays until nobody has read it for a while
     a store that is not whole                None: PostgreSQL answers, and a rebuild is asked for
 
-Hot buckets are those above the floor, which follows the clock: they are put together by a rebuild, kept by puts and
-increments, and dropped when they have become cold. A bucket has about a hundred records, in listpack form. With ten it
-costs some 12 bytes more for each record; beyond `hash-max-listpack-entries` (512) it becomes a hash table of 70 bytes a
-record, so a busy site sets shorter buckets, and below a second splits them by author.
+Hot buckets are those above the floor, which follows the clock: a rebuild fills them, puts and increments keep them
+current, and they are dropped when they have become cold. A bucket has about a hundred records, in listpack form. With
+ten it costs some 12 bytes more for each record; beyond `hash-max-listpack-entries` (512) it becomes a hash table of 70
+bytes a record. So a busy site sets shorter buckets, and splits those shorter than a second by author.
 
 Most services have one part, at the address of the settings; what outgrows a server is split by the topology. Each part
 has its meta keys and its floor, and is built, evicted and moved by itself. While a part moves from server A to B:

@@ -25,7 +25,7 @@ class Buckets(Protocol):
 
     @property
     def name(self) -> str:
-        """Part of every key: other buckets are other keys."""
+        """A part of every key, so that a different division has different keys."""
 
     def place(self, id_: int) -> Place:
         """The bucket and the name of an id."""
@@ -42,7 +42,7 @@ class Buckets(Protocol):
 
 @dataclass(frozen=True)
 class TimeBuckets:
-    """Post ids by their time: `seconds` to a bucket, each split into `split` by the low bits of the author."""
+    """Post ids by time: a bucket is `seconds` long, and is split into `split` by the low bits of the author."""
 
     seconds: int
     split: int = 1
@@ -77,7 +77,7 @@ class TimeBuckets:
         return whole_second << _SECOND_SHIFT | whole_author << SEQUENCE_BITS | sequence
 
     def span(self, bucket: int) -> Span:
-        """A range of ids; with `split`, every `split`-th author's."""
+        """The ids of a bucket: a range; with `split`, only those of every `split`-th author."""
         span, part = divmod(bucket, self.split)
         low = span * self.seconds << _SECOND_SHIFT
         high = min(low + (self.seconds << _SECOND_SHIFT) - 1, MAX_ID)
@@ -89,7 +89,7 @@ class TimeBuckets:
 
 @dataclass(frozen=True, slots=True)
 class IdBuckets:
-    """Dense ids, such as those of users: `size` neighbours to a bucket. They are never evicted."""
+    """Dense ids, such as those of users: `size` neighbours share a bucket. Buckets are never evicted."""
 
     size: int = 128
 
@@ -109,7 +109,7 @@ class IdBuckets:
         return Span(low, min(low + self.size - 1, MAX_ID), 0, 0)
 
     def at(self, unix_second: int) -> int:
-        """The first bucket: an id does not tell the age of an account."""
+        """Always the first bucket, because an id does not tell the age of an account."""
         return 0
 
 

@@ -7,15 +7,15 @@
     run      the run id of the server that finished the rebuild
     swept    cold buckets below it have been dropped
     closed   exists while another server counts: the part moves there or comes from there
-    builder  the rebuilding process, with `lease` until when, `cursor` how far, and `on` the run id of the server
+    builder  the rebuilding process; `lease` is the end of its lease, `cursor` its position, `on` the server's run id
     b<n>     512 bits: which of the buckets from 512 * n on were begun in this store, to notice a lost one
-A bucket has records under the names of ids, and beside them, under names that begin with a zero byte as no name of an
-id does, the mark (the byte alone) and the aux dict (the byte, the index of the field, the name of the id; a decimal
-number). The mark comes first, so it is found at once:
+A bucket has records under the names of ids. Names that begin with a zero byte, which names of ids never do, are the
+mark (the byte alone) and the aux dict (the byte, the index of the field, the name of the id; a decimal number). The
+mark comes first, so it is found at once:
     hot             an id without a record was never counted, as long as the store is whole
-    0:              begun a second time: its first records are lost, it must be loaded
-    time:token      a process loads it, until that time
-    complete:whole  a cold one with all its records, provided the store was correct when it was loaded
+    0:              begun a second time: its first records are lost, so it must be loaded
+    time:token      a process is loading the bucket, and has a lease until that time
+    complete:whole  a cold bucket with all its records, provided the store was correct when it was loaded
 `dirty` counts, by bucket, the increments that PostgreSQL does not have yet.
 
 Numbers of buckets and values below 10^15 are exact in Lua's doubles; larger values stay decimal text.

@@ -1,4 +1,4 @@
-"""Maintenance of a service's store: rebuild it, write back what was counted in it, evict old buckets, compare counts.
+"""Maintenance of a service's store: rebuild it, write counts back to PostgreSQL, evict old buckets, compare counts.
 
 Everything runs in short steps, may run twice, and may be interrupted anywhere. A store that is split over servers is
 maintained part by part.
@@ -24,8 +24,8 @@ ROWS = 2000  # read from PostgreSQL at once
 BUCKETS = 500  # dropped or measured at once
 DIRTY = 20  # buckets written back at once: about two thousand records
 SAMPLE = 2000  # buckets measured to estimate the memory of all
-MAX_SWEEPS = 20  # of one bucket that is counted on all the time
-GRACE_SECONDS = 0.5  # longer than from a commit to its put
+MAX_SWEEPS = 20  # of one bucket whose counts change all the time
+GRACE_SECONDS = 0.5  # longer than the time from a commit to its put
 Advance = Callable[[int], None]  # receives the id up to which all rows are done
 
 
@@ -56,7 +56,7 @@ class Difference(NamedTuple):
 
 
 def maintain(service: CounterService, *, seconds: float) -> bool:
-    """Rebuild a store that was lost, or that was restored from an older file; whether nothing is left to do."""
+    """Rebuild a store that was lost or was restored from an older file; returns whether nothing is left to do."""
     done = [
         is_sound(part, state(part.store)) or rebuild_part(part, seconds=seconds)
         for part in service.parts()
@@ -73,9 +73,9 @@ def is_sound(service: CounterService, state: State) -> bool:
 def rebuild(
     service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
 ) -> bool:
-    """Put all hot rows from PostgreSQL for up to `seconds`; whether the store is complete.
+    """Put hot rows from PostgreSQL for up to `seconds`; returns whether the store is complete.
 
-    False also while another process builds, and when the store was lost meanwhile.
+    Also False while another process builds, and when the store was lost meanwhile.
     """
     done = [rebuild_part(part, seconds=seconds, advance=advance) for part in service.parts()]
     return all(done)
@@ -139,9 +139,9 @@ def _leave_former_buckets(service: CounterService) -> None:
 
 
 def write_back(service: CounterService) -> int:
-    """Write values counted in Redis to PostgreSQL; how many buckets.
+    """Write values counted in Redis to PostgreSQL; returns how many buckets.
 
-    Values are absolute and only ever raise those in PostgreSQL: repeated or interrupted steps do no harm.
+    The values are absolute, and only ever raise those in PostgreSQL, so repeated or interrupted steps do no harm.
     """
     return sum(
         _write_back(
@@ -173,8 +173,9 @@ def _write_back(service: CounterService, *, others: Sequence[CounterStore]) -> i
 
 
 def evict(service: CounterService, *, max_bytes: int = 0) -> int:
-    """Drop buckets that are cold by age, and the oldest ones beyond a limit of memory of each part; how many were
-    checked.
+    """Drop buckets that are cold by age, and the oldest ones beyond each part's limit of memory.
+
+    Returns how many were checked.
     """
     return sum(_evict(part, max_bytes) for part in service.parts())
 
@@ -196,7 +197,7 @@ def _evict(service: CounterService, max_bytes: int) -> int:
 
 
 def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = False) -> int:
-    """Drop buckets of a part, oldest first, each after its counts were written back; how many were checked."""
+    """Drop buckets of a part, oldest first, each after writing its counts back; returns how many were checked."""
     write_back(service)
     for start in range(first, end, BUCKETS):
         batch = range(start, min(start + BUCKETS, end))
@@ -273,7 +274,7 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
 
 
 def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """Rows with other counts in Redis, for longer than a put takes; and the records."""
+    """The rows whose counts differ in Redis for longer than a put takes, with their records."""
     by_id = {row.id: row for row in rows}
     return [
         each
@@ -295,7 +296,8 @@ def _wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row 
         return []
     time.sleep(GRACE_SECONDS)
     records = service.store.records(suspects)
-    now = service.source.rows(suspects)  # after Redis: what it has must have been committed by now
+    # read after Redis, whose counts must have been committed by now
+    now = service.source.rows(suspects)
     found = []
     for id_, record in records.items():
         row = suspects[id_]
@@ -330,7 +332,7 @@ NAMES = ("whole", "floor", "layout", "run")  # the fields of meta that `State` h
 
 
 def state(store: CounterStore) -> State:
-    """Of a part, in one round trip."""
+    """The state of a part, in one round trip."""
     pipeline = store.client.pipeline(transaction=False)
     pipeline.hmget(store.meta_key, NAMES)
     pipeline.info("server")
@@ -358,14 +360,14 @@ def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> boo
 
 
 def invalidate(store: CounterStore) -> None:
-    """From now on a missing record does not mean zero, until the next complete rebuild; puts are stored."""
+    """Let a missing record no longer mean zero, until the next complete rebuild. Puts are still stored."""
     for part in store.parts():
         for one in part.servers():
             one.client.hdel(one.meta_key, "whole", "builder", "lease", "cursor", "on")
 
 
 def adopt(store: CounterStore) -> str | None:
-    """Record the layout in use; the name of the former one, if it was another."""
+    """Record the layout in use; returns the name of the former layout if it was a different one."""
     former = cast("bytes | None", store.client.set(store.buckets_key, store.buckets.name, get=True))
     return former.decode() if former and former.decode() != store.buckets.name else None
 
@@ -393,7 +395,7 @@ class Size(NamedTuple):
 
 
 class Dirty(NamedTuple):
-    """A bucket with increments that PostgreSQL does not have: their number, and the values of its records."""
+    """A bucket with increments that PostgreSQL does not have: their number, and the values of the records."""
 
     bucket: int
     increments: int
@@ -401,7 +403,7 @@ class Dirty(NamedTuple):
 
 
 def dirty(store: CounterStore, limit: int) -> list[Dirty]:
-    # At random: buckets that are counted on all the time must not starve others.
+    # Chosen at random, so that buckets whose counts change all the time do not starve others.
     found = cast("list[bytes]", store.client.hrandfield(store.dirty_key, limit, withvalues=True))
     chosen = [(int(found[at]), int(found[at + 1])) for at in range(0, len(found or []), 2)]
     pipeline = store.client.pipeline(transaction=False)
@@ -414,7 +416,7 @@ def dirty(store: CounterStore, limit: int) -> list[Dirty]:
 
 
 def clean(store: CounterStore, written: Sequence[Dirty]) -> None:
-    """Note the increments that PostgreSQL has now, unless a bucket was counted on meanwhile."""
+    """Note which increments PostgreSQL has now, unless a bucket has changed meanwhile."""
     keys = [store.meta_key, store.dirty_key, *(store.key(bucket.bucket) for bucket in written)]
     args = [part for bucket in written for part in (bucket.bucket, bucket.increments)]
     store.run(lua.CLEAN, keys, [store.cold_ttl_seconds, *args])
@@ -447,12 +449,12 @@ def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
 
 
 def _raise_floor(store: CounterStore, floor: int) -> tuple[int, int] | None:
-    """Raise the floor; (floor, up to where cold buckets have been dropped), None while not whole."""
+    """Raise the floor. Returns the floor and the bucket up to which cold ones are dropped; None while not whole."""
     answer = store.run(lua.EVICT, [store.meta_key], [floor])
     return (int(answer[0]), int(answer[1])) if answer else None
 
 
 def _drop_buckets(store: CounterStore, buckets: Sequence[int], *, loaded_too: bool = False) -> int:
-    """Drop buckets without increments that PostgreSQL lacks; how many have some, and stay."""
+    """Drop buckets, except those with increments that PostgreSQL lacks; returns how many of these there are."""
     keys = [store.meta_key, store.dirty_key, *map(store.key, buckets)]
     return int(store.run(lua.SWEEP, keys, [int(loaded_too), *buckets]))

@@ -1,9 +1,8 @@
 """Moving a part of the counters to another server while everything runs.
 
-The steps are those of every class of data (docs/decisions/0107): written to both, read from the other, the first is
-left. What others have no need of: the other server is built from PostgreSQL in between, and what is counted in Redis
-is counted on one server at a time. Which one, the servers say themselves (`closed` in their meta keys), so it changes
-for all processes at once.
+The steps are those of every class of data (docs/decisions/0107): write to both servers, read from the new one, leave
+the old one. Counters need more: the new server is built from PostgreSQL in between, and only one server at a time takes
+increments. The servers themselves say which one (`closed` in their meta keys), so it changes for all processes at once.
 """
 
 from feedcache.structures.counters.maintenance import (
@@ -26,9 +25,9 @@ def boundary(store: CounterStore, id_: int) -> int:
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
-    """Before a part from `low` on joins a server: what an earlier time left there is void. RedisError.
+    """Prepare a server for the part from `low` on: void what an earlier move has left there. RedisError.
 
-    A part that is new begins with the meta keys of the one that had its ids: its buckets are there already.
+    A new part begins with the meta keys of the part that had its ids, because its buckets are there already.
     """
     [(parent, _ids)] = service.store.by_part([low])
     own = CounterStore(
@@ -48,16 +47,17 @@ def part_of(service: CounterService, low: int) -> CounterService:
 
 
 def build(service: CounterService, low: int) -> bool:
-    """Build the other server of a part that moves, for some seconds; whether it has everything. Every process writes
-    there already.
+    """Build the new server of a part that moves, for some seconds; returns whether it has everything.
+
+    Every process writes there already.
     """
-    write_back(service)  # what was counted before the part was one, and is in no record of its own
+    write_back(service)  # counts from before the part existed, which are in none of its records
     other = service.with_store(part_of(service, low).store.on_other_server())
     return is_sound(other, state(other.store)) or rebuild_part(other, seconds=BUILD_STEP_SECONDS)
 
 
 def hand_over(service: CounterService) -> None:
-    """Let the other server of a part count, with all that was counted here. For some milliseconds neither counts."""
+    """Let the new server of a part take increments, after copying all counts. For some milliseconds neither does."""
     here, other = service.store, service.store.on_other_server()
     write_back(service)
     here.client.hset(here.meta_key, "closed", 1)
@@ -66,12 +66,12 @@ def hand_over(service: CounterService) -> None:
 
 
 def reopen(store: CounterStore) -> None:
-    """The server where the part is read counts, whatever was begun."""
+    """Let the server where the part is read take increments again, whatever step was begun."""
     store.client.hdel(store.meta_key, "closed")
 
 
 def forget_left(service: CounterService, former: str) -> int:
-    """Delete what a part has on a server that it has left; how many buckets. RedisError."""
+    """Delete a part's keys on a server that it has left; returns how many buckets. RedisError."""
     store = _at(service.store, former)
     first, end = buckets_of(service)
     store.client.unlink(store.meta_key, store.dirty_key, store.buckets_key)

@@ -57,7 +57,7 @@ class Field:
 class Schema:
     """The fields of one kind of record, in an order that never changes.
 
-    `rules`: raise it when a field counts something else than before; all records are then rebuilt.
+    `rules`: raise it when a field counts something different from before; then all records are rebuilt.
     """
 
     name: str
@@ -90,14 +90,14 @@ class Schema:
         return tuple(index for index, field in enumerate(self.fields) if field.counted)
 
     def index(self, name: str) -> int:
-        """KeyError when there is no field of this name."""
+        """The index of a field; KeyError if there is none of this name."""
         try:
             return self.names.index(name)
         except ValueError:
             raise KeyError(name) from None
 
     def pack(self, values: Sequence[int], revision: int) -> Packed:
-        """ValueError when a value is negative or beyond 63 bits."""
+        """The record of some values; ValueError if one is negative or exceeds 63 bits."""
         if len(values) != len(self.fields):
             raise ValueError(f"{len(self.fields)} values, not {len(values)}")
         if min(values) < 0 or max(values) > MAX_COUNT:
@@ -142,7 +142,7 @@ def revision_of(record: bytes) -> int:
 
 
 def is_newer(revision: int, than: int) -> bool:
-    """Whether a revision follows another, both mod 2^16: the shorter way round counts."""
+    """Whether a revision follows another, both mod 2^16. The shorter way round the circle decides."""
     return 0 < (revision - than) % REVISIONS < REVISIONS // 2
 
 

@@ -1,8 +1,8 @@
 """CounterService: the counts of one kind of id, from Redis while it is sure of them, else from PostgreSQL.
 
-While the store is complete, a missing record means zero, without a query. While it is not, and when Redis does not
-answer, PostgreSQL is asked: there are no wrong zeros. The whole bucket of a cold id is loaded once and stays for a
-while.
+While the store is complete, a missing record means zero, without a query. While it is incomplete, and when Redis does
+not answer, the counts come from PostgreSQL, so there are no wrong zeros. For a cold id, the whole bucket is loaded once
+and stays for a while.
 """
 
 import logging
@@ -32,7 +32,7 @@ from feedcache.structures.counters.store import (
 logger = logging.getLogger(__name__)
 
 MAX_LOADED = 50  # cold buckets per read; the counts of further ones come from PostgreSQL
-MAX_TRIES = 4  # of a count: the store may be lost, then lack a base, or a bucket that expires again
+MAX_TRIES = 4  # to count: the store may be lost, then lack a base, or a bucket may expire again
 CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to another server
 
 
@@ -40,7 +40,7 @@ class Source(Protocol):
     """The rows of counts in PostgreSQL. A missing row is zeros."""
 
     def rows(self, ids: Collection[int]) -> dict[int, Row]:
-        """In one query."""
+        """The rows of ids, in one query."""
 
     def rows_in(self, spans: Sequence[Span]) -> list[Row]:
         """The rows in spans that were ever counted, in one query."""
@@ -49,21 +49,21 @@ class Source(Protocol):
         """The next rows above an id that were ever counted, in the order of ids."""
 
     def ends(self) -> tuple[int, int]:
-        """The lowest and the highest id; zeros when there is none."""
+        """The lowest and the highest id; zeros if there are no ids."""
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a counted field of ids to values, never lower it; how many rows changed."""
+        """Raise a counted field of ids to values, but never lower it; returns how many rows changed."""
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Count a counted field of ids in PostgreSQL, while Redis is away."""
+        """Add to a counted field of ids in PostgreSQL, while Redis is away."""
 
     def lost(self) -> None:
-        """The store is not complete: schedule a rebuild."""
+        """Schedule a rebuild, because the store is not complete."""
 
 
 @dataclass(frozen=True, eq=False)
 class CounterService:
-    """The counts of one kind of id. `hot_seconds`: how far back buckets stay in Redis; None: all of them do."""
+    """The counts of one kind of id. `hot_seconds`: how old the buckets are that stay in Redis; None: all stay."""
 
     store: CounterStore
     source: Source
@@ -93,7 +93,7 @@ class CounterService:
                 store.put([row for row in rows if row.id in wanted])
 
     def put_calls(self, row: Row) -> list[tuple[Redis, ScriptCall]]:
-        """`put_many` of one row as commands beside others, by their servers."""
+        """`put_many` of one row, as commands to send with others, by their servers."""
         [(part, _ids)] = self.store.by_part([row.id])
         return [(store.client, store.put_call([row])) for store in part.servers()]
 
@@ -105,9 +105,9 @@ class CounterService:
         return self if store is self.store else replace(self, store=store)
 
     def count(self, field: str, deltas: Mapping[int, int]) -> dict[int, int]:
-        """Count a counted field of up to 1,000 ids, exactly; their new values, if known.
+        """Add to a counted field of up to 1,000 ids, exactly once; returns the new values that are known.
 
-        A count never falls below zero. Without Redis PostgreSQL counts.
+        A count never falls below zero. Without Redis, the counts are changed in PostgreSQL.
         """
         index = self.store.schema.index(field)
         if index not in self.store.schema.counted:
@@ -127,7 +127,7 @@ class CounterService:
         return counted
 
     def count_part(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
-        """Count until Redis lacks nothing: the base of an id during a rebuild, the bucket of a cold one."""
+        """Count, and give Redis what it lacks: the base of an id during a rebuild, or the bucket of a cold id."""
         left, bases = dict(deltas), dict[int, Row]()
         for _try in range(MAX_TRIES):
             if not left:
@@ -148,7 +148,7 @@ class CounterService:
     def _add(
         self, field: int, deltas: Mapping[int, int], bases: Mapping[int, Row]
     ) -> tuple[CounterStore, dict[int, int | str]]:
-        """`add` on the one server that counts this part; while it moves, neither does for a moment."""
+        """`add` on the server that takes the increments of this part; during a move, neither does for a moment."""
         for _try in range(CLOSED_TRIES):
             for store in self.store.servers():
                 with suppress(ClosedError):
@@ -167,7 +167,7 @@ class CounterService:
         return zeros | self.source.rows(ids) if ids else zeros
 
     def load_buckets(self, buckets: Collection[int]) -> dict[int, list[Row]]:
-        """Load cold buckets in one query, except those that another process is loading; their rows, by bucket."""
+        """Load cold buckets in one query, except those that another process is loading; returns the rows by bucket."""
         loads = begin_load(self.store, buckets) if buckets else []
         loaded: dict[int, list[Row]] = {load.bucket: [] for load in loads}
         if loads:
@@ -179,7 +179,7 @@ class CounterService:
         return loaded
 
     def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
-        """Complete the counts that Redis returned; None: Redis is away, or its store incomplete."""
+        """Complete the counts that Redis returned. `found` is None if Redis is away or its store is incomplete."""
         if found is not None and ASK_SOURCE not in found.values():  # the usual case
             return cast("dict[int, Values]", dict(found))
         return self.complete(ids, found)
@@ -187,7 +187,7 @@ class CounterService:
     def complete(
         self, ids: Collection[int], found: Mapping[int, Found] | None
     ) -> dict[int, Values]:
-        """With what the source has of the others."""
+        """Add the counts that the source has of the other ids."""
         if found is None:
             return self._from_source(ids)
         values = {id_: value for id_, value in found.items() if not isinstance(value, AskSource)}
@@ -280,7 +280,7 @@ def _settled(
     ids_by_service: Mapping[CounterService, Collection[int]],
     found: Mapping[CounterStore, dict[int, Found] | None],
 ) -> list[dict[int, Values]]:
-    """The counts of services; a store that is missing in `found` did not answer, None: it is not complete."""
+    """The counts of services. In `found`, a missing store did not answer, and None means that it is incomplete."""
     for service in ids_by_service:
         if service.store in found and found[service.store] is None:
             service.source.lost()

@@ -1,6 +1,6 @@
-"""What Redis has of a service: records in buckets, in one part or several. Asks nobody else.
+"""The records of a service in Redis, in buckets, in one part or several. Talks to no other store.
 
-`lua` says what is in Redis, and has the scripts.
+`lua` describes the keys in Redis, and has the scripts.
 """
 
 import logging
@@ -22,15 +22,15 @@ from feedcache.topology import Range
 logger = logging.getLogger(__name__)
 
 MAX_IDS = 1000
-MAX_CACHED = 8192  # of 200 bytes
+MAX_CACHED = 8192  # entries of 200 bytes
 PUT_BATCH = 250  # records in one script: about a millisecond of Redis
-LEASE_SECONDS = 60  # of a builder between two batches, and of the loader of a cold bucket
+LEASE_SECONDS = 60  # for a builder between two batches, and for the loader of a cold bucket
 WHOLE = 2
-UNREADABLE = -1  # the counts of garbage in comparisons
+UNREADABLE = -1  # stands for the counts of garbage in comparisons
 
 
 class AskSource:
-    """What the store says of an id in a bucket that is cold and not loaded, or lost: PostgreSQL knows."""
+    """The answer for an id in a bucket that is lost, or cold and not loaded: PostgreSQL has its counts."""
 
 
 ASK_SOURCE: Final = AskSource()
@@ -38,8 +38,8 @@ Found = Values | AskSource
 
 
 class Part(NamedTuple):
-    """The ids from `low` to below `end` (None: all above), and the server that has their counts; "" is that of the
-    settings. While the part moves, `also` is the other server.
+    """The ids from `low` to below `end` (None: without an end), and the server with their counts ("": the server of the
+    settings). While the part moves, `also` is the other server.
     """
 
     low: int = 0
@@ -60,7 +60,7 @@ class BucketLease(NamedTuple):
 
 
 class ClosedError(Exception):
-    """The part of a store is counted on another server."""
+    """Another server takes the increments of this part."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class CounterStore:
         return counters_at(self.part.url)
 
     def parts(self) -> "tuple[CounterStore, ...]":
-        """The parts by ascending ids; the store itself while all of it is at the address of the settings."""
+        """The parts by ascending ids; the store itself while everything is at the address of the settings."""
         ranges = counter_ranges(self.schema.name) if self.part == WHOLE_STORE else ()
         return _parts(self, ranges) if ranges else (self,)
 
     def by_part(self, ids: Iterable[int]) -> "list[tuple[CounterStore, list[int]]]":
-        """The parts that have some ids, with these."""
+        """The parts that have some of these ids, with those ids."""
         parts = self.parts()
         if len(parts) == 1:
             return [(parts[0], list(ids))]
@@ -100,7 +100,7 @@ class CounterStore:
         return [(parts[number], members) for number, members in found.items()]
 
     def servers(self) -> "list[CounterStore]":
-        """The part where it is read, and while it moves where it is written, too."""
+        """The part on the server where it is read; while it moves, also on the other server where it is written."""
         return [self] if self.part.also is None else [self, self.on_other_server()]
 
     def on_other_server(self) -> "CounterStore":
@@ -144,7 +144,7 @@ class CounterStore:
         return ScriptCall(lua.READ, [self.meta_key, *map(self.key, buckets)], args), order
 
     def _place(self, id_: int) -> Place:
-        """Cached: places never change, and a page computes many."""
+        """The place of an id. Cached: places never change, and a page computes many."""
         if len(self._cached_places) >= MAX_CACHED:
             self._cached_places.clear()
         place = self._cached_places[id_] = self.buckets.place(id_)
@@ -166,7 +166,7 @@ class CounterStore:
         return ASK_SOURCE if raw == -1 else self._values(raw)
 
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:
-        """Rows as Redis has them, None without a record; no cold ids, and none at all while the store is incomplete."""
+        """The rows in Redis, None for an id without a record. Without cold ids; empty while the store is incomplete."""
         request, order = self.request(ids)
         answers = run_script(self.client, *request)
         return {
@@ -191,7 +191,7 @@ class CounterStore:
     def put(
         self, rows: Iterable[Row], *, lease: BucketLease | None = None, cursor: int | None = None
     ) -> bool:
-        """Put rows of PostgreSQL; older revisions lose. With a lease: False when it was lost."""
+        """Put rows of PostgreSQL, unless Redis has newer revisions. False if the `lease` was lost."""
         rows = list(rows)
         batches = [rows[at : at + PUT_BATCH] for at in range(0, len(rows), PUT_BATCH)] or [[]]
         for number, batch in enumerate(batches, start=1):
@@ -209,7 +209,7 @@ class CounterStore:
         lease: BucketLease | None = None,
         cursor: int | None = None,
     ) -> ScriptCall:
-        """`put` of at most `PUT_BATCH` rows as a command beside others."""
+        """`put` of at most `PUT_BATCH` rows, as a command to send with others."""
         indexes: dict[int, int] = {}
         records: list[Any] = []
         for row in rows:
@@ -265,7 +265,7 @@ class CounterStore:
 
     @cached_property
     def _suffix(self) -> str:
-        """Of the keys of a part: a server may have several."""
+        """The suffix of the keys of a part, because a server may have several parts."""
         return f":{self.part.low:x}" if self.part.low else ""
 
     @cached_property
@@ -286,7 +286,7 @@ class CounterStore:
 
     @cached_property
     def layout(self) -> str:
-        """The fields, so that a longer list of fields has this one as its prefix."""
+        """The fields as one text; a schema with more fields at the end has this text as its prefix."""
         rules = f"{self.schema.rules}:" if self.schema.rules > 1 else ""
         return rules + "".join(f"{name}," for name in self.schema.names)
 
@@ -321,7 +321,7 @@ def read_stores(wanted: Mapping[CounterStore, Collection[int]]) -> list[dict[int
 
 
 class Load(NamedTuple):
-    """A cold or lost bucket that this process loads, until the lease of the token ends."""
+    """A cold or lost bucket that this process loads, until the lease with this token ends."""
 
     bucket: int
     token: str

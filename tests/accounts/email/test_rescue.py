@@ -107,9 +107,9 @@ def test_a_correction_of_a_name_tells_nobody(alice):
 def test_the_owner_is_told_of_a_lost_second_factor(alice, by):
     staff = make_staff(*MAY_CHANGE, RESCUE) if by == "staff" else None
     TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
-    assert second_factor.is_on(alice)
+    assert second_factor.has_second_factor(alice)
     reset_second_factor(alice, by=staff)
-    assert not second_factor.is_on(alice)
+    assert not second_factor.has_second_factor(alice)
     assert mails() == [([OLD], "The second factor of your account")]
     assert "Staff of" in mail.outbox[0].body
 

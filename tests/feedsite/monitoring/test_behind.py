@@ -32,7 +32,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from feedsite.monitoring import health
 from tests.support.factories import deliver, publish
 from tests.support.faults import dead_memcached, dead_redis
-from tests.timeline.fanout.test_ledger import crowd
+from tests.timeline.fanout.test_progress import crowd
 
 pytestmark = pytest.mark.django_db
 HOME_API = "/api/v1/timelines/home"

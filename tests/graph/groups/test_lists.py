@@ -113,6 +113,12 @@ def test_there_are_bounds(bob, alice, dave, tea, monkeypatch):
         add_members(UserList, bob, tea.pk, [dave.pk, alice.pk])
 
 
+def test_who_is_refused_is_named(bob, carol, dave, tea):
+    eve = make_user("eve")
+    with pytest.raises(NotFound, match=r"You do not follow @carol, @eve\."):
+        add_members(UserList, bob, tea.pk, [eve.pk, dave.pk, carol.pk])
+
+
 def test_who_is_not_followed_any_more_is_gone_at_once_and_tidied(bob, alice, tea):
     post = publish(alice)
     assert shown(bob, tea) == [post.pk]

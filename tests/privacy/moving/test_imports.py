@@ -269,7 +269,7 @@ def test_the_page_from_the_file_to_the_report_and_back(alice, bob, page_of):
             browser.get(path, headers={"HX-Request": "true"}).status_code == 286
         )  # htmx asks no more
     page = browser.get(f"{PAGE}/{row.pk}").text
-    assert "1 done, 0 were so before, 1 could not be done." in page
+    assert "1 done, 0 already there, 1 failed." in page
     assert "Not on this site." in page
     assert "1 done, 1 not" in browser.get("/settings/export").text
     file = browser.get(f"{PAGE}/{row.pk}/report.csv")

@@ -102,7 +102,11 @@ def test_bookmarks_of_this_site(alice, bob, path):
         ("follows", ["dora"], "You can't follow this account."),
         ("blocks", ["alice"], "This doesn't work with your own account."),
         ("lists", ["Cooks"], "A column is missing in this line."),
-        ("lists", ["Cooks", "bob"], "Only people you follow can be in a list."),
+        (
+            "lists",
+            ["Cooks", "bob"],
+            "You do not follow @bob. Only people you follow can be in a list.",
+        ),
         ("lists", ["", "bob"], "Give the list a title."),
         ("bookmarks", ["https://other.example/@bob/1"], "Not on this site."),
         ("bookmarks", [f"{settings.SITE_URL}/about"], "This is not the address of a post."),

@@ -26,7 +26,7 @@ from apps.timeline.pipeline.rulebook import (
     decide,
     only,
 )
-from apps.timeline.sources.candidates import Via
+from apps.timeline.sources.found import Via
 from tests.support.factories import deliver, make_user, publish, repost
 from tests.timeline.test_home import bulk_posts
 

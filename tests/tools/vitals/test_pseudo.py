@@ -107,5 +107,5 @@ def test_no_text_is_left_in_english_and_no_page_is_too_wide(pseudo_site, cast):
                             f"{page.name} {language}: {text}" for text in left - NAMES - DJANGO
                         ]
                         direction = tab.evaluate("document.documentElement.dir")
-                        assert direction == ("rtl" if language == MIRRORED else "ltr")
+                        assert direction == ("rtl" if language == MIRRORED else "ltr"), page.name
     assert sorted(set(wrong)) == []

@@ -1,11 +1,11 @@
-"""`manage reset_second_factor`: for users who are locked out, staff in particular."""
+"""`manage reset_second_factor`: remove the second factor of users who are locked out, staff in particular."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.accounts.authentication.second_factor import is_on
+from apps.accounts.authentication.second_factor import has_second_factor
 from apps.accounts.email.rescue import reset_second_factor
 from apps.accounts.queries import user_by_handle
 from apps.errors import DomainError
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             user = user_by_handle(options["handle"])
         except DomainError as error:
             raise CommandError(error.message) from None
-        if not is_on(user):
+        if not has_second_factor(user):
             raise CommandError(f"@{user.handle} has no second factor.")
         reset_second_factor(user, by=None)
         self.stdout.write(f"The second factor of @{user.handle} is reset.")

@@ -1,4 +1,4 @@
-"""`manage token`: a bearer token for an account."""
+"""`manage token`: make a bearer token for an account."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any

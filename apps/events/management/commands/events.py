@@ -47,6 +47,6 @@ def document() -> Iterator[str]:
 
 
 def _described(subscriber: str, handler: Handler) -> str:
-    """The dotted name, and the first line of what it says of itself."""
+    """The dotted name of a subscriber, and the first line of its docstring."""
     said = (getdoc(handler) or "").partition("\n")[0]
     return f"`{subscriber.removeprefix('apps.')}`{': ' if said else ''}{said}"

@@ -1,4 +1,4 @@
-"""`manage policy`: how posts are delivered, of the site and of single authors, while everything runs."""
+"""`manage policy`: show and change the delivery policies of the site and of authors, while the site runs."""
 
 import getpass
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -10,7 +10,8 @@ from django.utils.translation import override
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.errors import DomainError
-from apps.timeline.fanout import auto_policy, ledger, switch
+from apps.timeline.fanout import auto_policy, switch
+from apps.timeline.fanout.progress import delivery_progress, with_receipts
 from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolicy
 from feedcache.connections import RedisError
 
@@ -34,7 +35,7 @@ SITE = "site"
 
 
 class Command(BaseCommand):
-    """The one script for the delivery policies."""
+    """Shows and changes the delivery policies."""
 
     help = "Show and change delivery policies. No post is lost or shown twice while they change."
 
@@ -54,7 +55,7 @@ class Command(BaseCommand):
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do one of them, or say in one line why not."""
+        """Run the subcommand; an error is one line."""
         verbs = {
             "show": self._show,
             "set": self._set,
@@ -78,8 +79,8 @@ class Command(BaseCommand):
         rows = AuthorPolicy.objects.select_related("author")
         for row in rows.order_by("author__handle"):
             self.stdout.write(f"@{row.author.handle}: {_in_words(row)}")
-        for job in ledger.with_receipts(Backfill.objects.select_related("author")):
-            left = ledger.delivery_progress(job).pending
+        for job in with_receipts(Backfill.objects.select_related("author")):
+            left = delivery_progress(job).pending
             if left:
                 self.stdout.write(
                     f"backfill of @{job.author.handle}: {len(job.post_ids)} posts, {left} followers left"

@@ -1,4 +1,4 @@
-"""What a source of a timeline returns: ids of candidates, and how they came."""
+"""Types for the sources of timelines: what a source returns. The candidates of home are chosen in `sources.home`."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +19,10 @@ class Via(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Candidate ids in reading order. `contents` are of open posts that the source has read anyway.
+    """Candidate ids in reading order.
 
-    `ways`: how they came; the first that has an id counts, and none means from storage.
+    `contents`: open posts that the source has read anyway. `ways`: how the ids came; the first entry with an id counts,
+    and an id in no entry came from storage.
     """
 
     ids: Sequence[int] = ()
@@ -29,7 +30,7 @@ class Found:
     ways: Sequence[tuple[Via, Collection[int]]] = ()
 
 
-# The candidates inside a cursor's bounds, at most the given number.
+# Returns the candidates inside a cursor's bounds, at most the given number.
 Candidates = Callable[[Cursor, int], Found]
 
 

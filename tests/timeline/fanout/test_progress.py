@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
-from apps.timeline.fanout import dispatch, ledger, split
+from apps.timeline.fanout import dispatch, split
+from apps.timeline.fanout.progress import delivery_progress, discard_dead, with_receipts
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources.home_cache import HOME
 from tests.support.factories import deliver, delivered, make_user, publish
@@ -31,9 +32,7 @@ def crowd(author, number):
 
 
 def progress(post):
-    return ledger.delivery_progress(
-        ledger.with_receipts(FanoutJob.objects.filter(pk=post.pk)).get()
-    )
+    return delivery_progress(with_receipts(FanoutJob.objects.filter(pk=post.pk)).get())
 
 
 def adds_up(post):
@@ -176,10 +175,10 @@ def test_chunks_that_are_given_up_stay_in_the_book_as_lost(alice, long_list):
     FanoutChunk.objects.filter(pk=FanoutChunk.objects.latest("pk").pk).update(state=State.DEAD)
     deliver()
     assert progress(post).pending == 1
-    assert ledger.discard_dead([post.pk]) == 1
+    assert discard_dead([post.pk]) == 1
     done = progress(post)
     assert (done.expected, done.pending, done.lost) == (23, 0, 1)
-    assert ledger.discard_dead([post.pk]) == 0
+    assert discard_dead([post.pk]) == 0
 
 
 def test_the_rest_of_a_list_that_is_given_up_is_lost_too(alice, long_list):
@@ -187,7 +186,7 @@ def test_the_rest_of_a_list_that_is_given_up_is_lost_too(alice, long_list):
     dispatch.start_job(post.pk)
     split.next_batch(FanoutJob.objects.get(pk=post.pk), alice.pk, max_chunks=3)
     FanoutJob.objects.update(state=State.DEAD)
-    assert ledger.discard_dead([post.pk]) == 1
+    assert discard_dead([post.pk]) == 1
     deliver()
     done = progress(post)
     assert (done.expected, done.lost, done.delivered + done.dormant) == (23, 17, 6)

@@ -1,6 +1,5 @@
-"""The delivery ledger: whom a chunk is for, and what the receipts of the chunks add up to."""
+"""How far a delivery has got: the sums of the receipts of its chunks, and what staff gave up."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,20 +18,18 @@ from django.db.models import (
 from django.utils import timezone
 
 from apps.events import leases
-from apps.graph.queries import all_follower_ids, follower_ids_between
 from apps.timeline.fanout import receipts
-from apps.timeline.models import Chunk, FanoutChunk, FanoutJob, FollowerScan
-from apps.timeline.sources import virtual_follows
+from apps.timeline.fanout.split import chunk_model
+from apps.timeline.models import FanoutChunk, FanoutJob
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProgress:
     """The progress of a delivery, in followers: `expected = delivered + dormant + pending + lost` at any time.
 
-    A reader who follows the author, and virtually too, is two of them. `lost` are those whose delivery staff gave up.
-
-    `pending` counts chunks that are not done and the part of the list that is not split yet. `per_second` is the rate
-    so far, None while nothing is done.
+    Somebody who follows the author both really and virtually counts twice. `lost`: followers whose delivery staff gave
+    up. `pending`: followers in chunks that are not done, and in the part of the list that is not split yet.
+    `per_second`: the rate so far, None while nothing is done.
     """
 
     expected: int
@@ -84,33 +81,8 @@ def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subq
     )
 
 
-def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
-    """The readers of a chunk: ids in digits, as Redis takes them."""
-    between = virtual_follows.follower_ids_between if chunk.is_virtual else follower_ids_between
-    return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
-
-
-def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The same of a chunk of `split.whole`, which has all followers: from Redis when those are provably complete.
-
-    So many as were counted when the list was split, at a revision that is read after it.
-    """
-    cached = None
-    if not chunk.is_virtual:
-        cached = all_follower_ids(author_id, expected=chunk.expected)
-    return reader_ids(author_id, chunk) if cached is None else cached
-
-
-def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
-    meta: Any = scan._meta
-    return meta.get_field("chunks").related_model
-
-
 def discard_dead(job_ids: list[int]) -> int:
-    """Give up dead chunks, and the unsplit rest of dead jobs, for good, and record their followers as lost.
-
-    The number of rows.
-    """
+    """Give up dead chunks and the unsplit rest of dead jobs; their followers count as lost. Returns how many rows."""
     dead_jobs = with_receipts(FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD))
     rest = {job.pk: delivery_progress(job).pending - int(job.pending_sum or 0) for job in dead_jobs}
     for job_id, lost in rest.items():

@@ -1,4 +1,4 @@
-"""Tags and search results as JSON, in the Mastodon shape."""
+"""Search results, tags and trends as JSON, in the Mastodon shape."""
 
 from datetime import UTC, datetime, time
 from typing import Annotated, TypedDict
@@ -11,7 +11,7 @@ from apps.tags.queries import Day, TagUsage
 
 
 class TagDayJson(TypedDict):
-    """A day of a tag; numbers are strings, as clients expect them."""
+    """How much a tag was used on one day; numbers are strings, as clients expect them."""
 
     day: Annotated[str, "The Unix time at which the day (UTC) begins."]
     uses: str
@@ -21,7 +21,7 @@ class TagDayJson(TypedDict):
 class TagJson(TypedDict):
     """A tag with its last seven days, today first."""
 
-    id: Annotated[str | None, "null: nobody has used it yet."]
+    id: Annotated[str | None, "null if nobody has used it yet."]
     name: str
     url: Uri
     history: list[TagDayJson]
@@ -50,7 +50,7 @@ def _day_json(day: Day) -> TagDayJson:
 
 
 class FeaturedTagJson(TypedDict):
-    """A tag that an account shows on its profile; this site has none."""
+    """Only for the schema: the list of featured tags is always empty."""
 
     id: str
     name: str
@@ -60,7 +60,7 @@ class FeaturedTagJson(TypedDict):
 
 
 class SearchJson(TypedDict):
-    """What was found; a group that was not asked for is empty."""
+    """What a search found; a kind that was not asked for is an empty list."""
 
     accounts: list[AccountJson]
     statuses: list[StatusJson]
@@ -68,7 +68,7 @@ class SearchJson(TypedDict):
 
 
 class TrendsLinkJson(TypedDict):
-    """A page that many posts link to; this site does not count them."""
+    """Only for the schema: the list of trending links is always empty."""
 
     url: Uri
     title: str

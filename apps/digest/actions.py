@@ -1,0 +1,38 @@
+"""Wanting the weekly mail, and ending it from the mail itself."""
+
+from django.core import signing
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.digest.models import DigestReader
+from apps.errors import NotFound
+
+SALT = "apps.digest.end"
+
+
+def choose(user: User, *, wants: bool) -> None:
+    if wants:
+        DigestReader.objects.get_or_create(user=user)
+    else:
+        DigestReader.objects.filter(user=user).delete()
+
+
+def end_token(user: User) -> str:
+    """For the link in a mail: it holds for as long as SECRET_KEY, and can do nothing else."""
+    return signing.dumps(user.pk, salt=SALT)
+
+
+def reader_of(token: str) -> User:
+    """Whose mail a link ends, whether or not it has ended already. NotFound."""
+    try:
+        number = signing.loads(token, salt=SALT)
+    except signing.BadSignature:
+        raise _dead_link() from None
+    user = User.objects.filter(pk=number, is_active=True).first()
+    if user is None:
+        raise _dead_link()
+    return user
+
+
+def _dead_link() -> NotFound:
+    return NotFound(_("This link does not work. Log in to end the weekly mail."))

@@ -1,0 +1,140 @@
+"""The weekly mail: a row for each reader and week, which a task sends (`apps.events.leases`).
+
+It says what the home page would show of the last seven days, without posts for some only: mails are not encrypted. It
+has no picture and no link that tells who opened it.
+"""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models.functions import Now
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import override
+
+from apps import sql
+from apps.accounts.models import User
+from apps.addresses import absolute
+from apps.digest.actions import end_token
+from apps.digest.models import DigestReader, Issue
+from apps.events import leases
+from apps.events.leases import LEASE, State
+from apps.notifications.queries import Unread, unread
+from apps.timeline.history.catch_up import catch_up
+from apps.timeline.pipeline.items import FeedItem
+
+TASK = "apps.digest.tasks.send"
+MAX_POSTS = 7
+EXCERPT_CHARACTERS = 200
+SWEEP_BATCH_SIZE = 50
+RETENTION = timedelta(weeks=4)  # a row is why a week has one mail
+
+# Who has begun to want it this week gets it from the next one on.
+_MAKE = """
+INSERT INTO digest_issue (user_id, week, state, attempts, last_error)
+SELECT user_id, %(week)s, %(state)s, 0, '' FROM digest_digestreader WHERE since < %(week)s ON CONFLICT DO NOTHING
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a mail says."""
+
+    user: User
+    items: list[FeedItem]
+    more: int  # posts beside them
+    unread: Unread
+    end_url: str
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.items or any(self.unread))
+
+
+def make_issues(today: date | None = None) -> int:
+    """The rows of this week that are missing; how many. Again it makes none."""
+    today = today or timezone.now().date()
+    monday = today - timedelta(days=today.weekday())
+    return sql.change(_MAKE, week=monday, state=State.PENDING.value)
+
+
+def run_due(*, limit: int, only: list[int] | None = None) -> int:
+    """Send due mails, unless enough workers are sending; returns how many were claimed."""
+    under_way = Issue.objects.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
+    free = settings.EMAIL_CONCURRENCY - under_way.count()
+    return leases.run_due(Issue, _send, limit=min(limit, free), only=only) if free > 0 else 0
+
+
+def due() -> list[int]:
+    """Some of the due mails: few at a time, for the mail server's sake."""
+    waiting = Issue.objects.filter(state=State.PENDING, due_at__lte=Now())
+    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
+
+
+def purge() -> None:
+    sql.purge(Issue.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
+
+
+def digest_of(user: User) -> Digest:
+    """The posts of the last seven days that others reacted to most."""
+    found = [item for item in catch_up(user, None).by_reactions if _may_be_mailed(user, item)]
+    # a post that several people reposted is told once
+    items = list({item.shown.id: item.shown for item in found}.values())
+    return Digest(
+        user=user,
+        items=items[:MAX_POSTS],
+        more=len(items) - len(items[:MAX_POSTS]),
+        unread=unread(user),
+        end_url=absolute(reverse("digest_end", args=[end_token(user)])),
+    )
+
+
+def _may_be_mailed(user: User, item: FeedItem) -> bool:
+    shown = item.shown
+    return (
+        shown.post.is_open and shown.author.pk != user.pk and not (item.warnings or shown.warnings)
+    )
+
+
+def _send(row: Issue) -> None:
+    """Nothing to who has ended it meanwhile, has no confirmed address, or missed nothing."""
+    Issue.objects.filter(pk=row.pk).update(started_at=Now())
+    try:
+        readers = DigestReader.objects.select_related("user__counts")
+        reader = readers.filter(user=row.user_id).first()
+        if reader is None or not _may_get_mail(reader.user):
+            return
+        digest = digest_of(reader.user)
+        if not digest.is_empty:
+            with override(reader.user.interface_language or settings.LANGUAGE_CODE):
+                message_of(digest).send()
+    finally:
+        Issue.objects.filter(pk=row.pk).update(started_at=None)
+
+
+def _may_get_mail(user: User) -> bool:
+    return bool(user.email) and user.is_active and not user.is_suspended
+
+
+def message_of(digest: Digest) -> EmailMessage:
+    """In the current language. Mail programs offer to end it by the headers of RFC 2369 and RFC 8058."""
+    context = {
+        "digest": digest,
+        "site_name": settings.SITE_NAME,
+        "site_url": settings.SITE_URL,
+        "excerpt": EXCERPT_CHARACTERS,
+    }
+    subject = render_to_string("digest/mail_subject.txt", context)
+    return EmailMessage(
+        " ".join(subject.split()),
+        render_to_string("digest/mail.txt", context),
+        to=[digest.user.email or ""],
+        headers={
+            "List-Unsubscribe": f"<{digest.end_url}>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+            "Auto-Submitted": "auto-generated",
+        },
+    )

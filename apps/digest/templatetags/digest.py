@@ -1,0 +1,13 @@
+"""Whether a member gets the weekly mail."""
+
+from django import template
+
+from apps.accounts.models import User
+from apps.digest.models import DigestReader
+
+register = template.Library()
+
+
+@register.simple_tag
+def wants_digest(viewer: User) -> bool:
+    return DigestReader.objects.filter(user=viewer).exists()

@@ -1,0 +1,75 @@
+"""Connections to addresses that strangers name: to hosts of the public internet, never into the site's own network.
+
+A name is resolved once, each of its addresses is judged, and the connection goes to a judged address: a name that means
+another host a moment later (DNS rebinding) leads nowhere.
+"""
+
+import socket
+import ssl
+from http.client import HTTPSConnection
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+# Beside what `is_global` refuses: that list grew with the releases of Python.
+_REFUSED_4 = [
+    IPv4Network(text)
+    for text in ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/3")
+]  # fmt: skip
+# All that is not global unicast is local, mapped, translated (NAT64) or reserved. Inside: Teredo, examples, 6to4.
+_UNICAST_6 = IPv6Network("2000::/3")
+_REFUSED_6 = [
+    IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+]
+
+
+class NotPublic(OSError):
+    """The host is not, or not only, on the public internet."""
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether anybody's packets would get there; not this machine, its networks, or groups of hosts."""
+    if isinstance(address, IPv4Address):
+        return address.is_global and not any(address in network for network in _REFUSED_4)
+    return (
+        address.is_global
+        and address in _UNICAST_6
+        and not any(address in network for network in _REFUSED_6)
+    )
+
+
+def may_be_public(host: str) -> bool:
+    """Whether a host is worth asking for: False for an address of another kind. Names are not resolved."""
+    try:
+        return is_public(ip_address(host))
+    except ValueError:  # a name
+        return "." in host.strip(".") and not host.rstrip(".").endswith((".localhost", ".local"))
+
+
+def public_addresses(host: str, port: int) -> list[str]:
+    """The addresses of a host. NotPublic if one of them is not public; OSError when there are none."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(address[0]) for *_kind, address in found))
+    for address in addresses:
+        if not is_public(ip_address(address)):
+            raise NotPublic(f"{host} is not a public host")
+    return addresses
+
+
+class PublicHTTPSConnection(HTTPSConnection):
+    """To a public host, whose certificate is verified. Redirects are not followed: who does judges each of them."""
+
+    def __init__(self, host: str, port: int | None = None, *, timeout: float) -> None:
+        self._tls = ssl.create_default_context()
+        super().__init__(host, port, timeout=timeout, context=self._tls)
+
+    def connect(self) -> None:
+        """To the first address that takes the connection."""
+        failure: OSError | None = None
+        for address in public_addresses(self.host, self.port):
+            try:
+                plain = socket.create_connection((address, self.port), self.timeout)
+            except OSError as error:
+                failure = error
+                continue
+            self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
+            return
+        raise failure or OSError(f"{self.host} has no address")

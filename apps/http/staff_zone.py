@@ -1,0 +1,34 @@
+"""Pages of staff in the time zone of their reader, which `static/js/staff.js` keeps in a cookie."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
+
+STAFF_PAGES = "/admin/"
+COOKIE = "zone"
+
+
+class StaffZoneMiddleware:
+    """Times that are shown and those that are typed are both of this zone; of the site's without the cookie."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        name = request.COOKIES.get(COOKIE, "")
+        if not name or not request.path_info.startswith(STAFF_PAGES):
+            return self._get_response(request)
+        with timezone.override(_zone(name)):
+            return self._get_response(request)
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> ZoneInfo | None:
+    """None for what is no zone."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None

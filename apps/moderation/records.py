@@ -1,0 +1,87 @@
+"""What staff read before they decide: the reported posts, then and now, and what is known of an account."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+
+from apps.accounts.models import User
+from apps.moderation.models import Report
+from apps.posts.models import Attachment, Post, Revision
+
+MAX_SHOWN = 10  # of each kind
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A post as it was from `since` on."""
+
+    text: str
+    warning: str
+    pictures: Sequence[Attachment]
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedPost:
+    """`then` is the version that was reported, None when it is the present one or nothing is left of the post."""
+
+    post: Post
+    now: Version
+    then: Version | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRecord:
+    reports: Sequence[Report]
+    acts: Sequence[LogEntry]  # of staff, to the account
+    posts: Sequence[Post]
+
+
+def reported_posts(report: Report) -> list[ReportedPost]:
+    """In four queries, however many there are."""
+    ids = [row.post_id for row in report.posts.all()]
+    posts = Post.objects.filter(pk__in=ids).select_related("author").order_by("pk")
+    revisions: dict[int, list[Revision]] = {}
+    for revision in Revision.objects.filter(post__in=ids).order_by("version"):
+        revisions.setdefault(revision.post_id, []).append(revision)
+    pictures = {}
+    for row in Attachment.objects.filter(post__in=ids).order_by("position"):
+        pictures[row.pk] = row
+    former = Attachment.objects.filter(past_post_id__in=ids)
+    known = {**pictures, **{row.pk: row for row in former}}
+    found = []
+    for post in posts:
+        shown = [row for row in pictures.values() if row.post_id == post.pk]
+        since = post.edited_at or post.created_at
+        now = Version(post.body, post.content_warning, shown, since)
+        then = None
+        if since > report.created_at and (older := revisions.get(post.pk)):
+            then = _version_at(report.created_at, older, known)
+        found.append(ReportedPost(post, now, then))
+    return found
+
+
+def _version_at(
+    moment: datetime, revisions: Sequence[Revision], known: dict[int, Attachment]
+) -> Version:
+    before = [row for row in revisions if row.created_at <= moment]
+    row = before[-1] if before else revisions[0]
+    shown = [known[pk] for pk, _alt in row.pictures if pk in known]
+    return Version(row.body, row.content_warning, shown, row.created_at)
+
+
+def record_of(user: User, *, without: int = 0) -> AccountRecord:
+    """The newest of each kind, `without` the report at hand."""
+    reports = Report.objects.filter(target=user).exclude(pk=without).select_related("resolved_by")
+    acts = LogEntry.objects.filter(
+        content_type=ContentType.objects.get_for_model(User), object_id=str(user.pk)
+    )
+    posts = Post.objects.filter(author=user, deleted_at=None)
+    return AccountRecord(
+        list(reports.order_by("-pk")[:MAX_SHOWN]),
+        list(acts.select_related("user").order_by("-action_time")[:MAX_SHOWN]),
+        list(posts.order_by("-pk")[:MAX_SHOWN]),
+    )

@@ -1,0 +1,8 @@
+"""What optional apps add to notifications."""
+
+from collections.abc import Callable, Sequence
+
+from apps.events.hooks import Hook
+
+# With the ids of new notifications, in the transaction that makes them; some of them may be held back.
+CREATED = Hook[Callable[[Sequence[int]], None]]()

@@ -1,0 +1,153 @@
+"""The subscription of a program, as Mastodon's clients make it: one for each token."""
+
+from typing import Any, TypedDict
+
+from django.urls import URLPattern, path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.authentication import viewer_of
+from apps.api.decorators import endpoint, operation
+from apps.api.entities.base import Input, Uri
+from apps.api.openapi import EMPTY_OBJECT
+from apps.api.params import validated
+from apps.notifications.kinds import TOLD
+from apps.oauth.queries import Bearer
+from apps.push.actions import Address, change_program, subscribe_program, unsubscribe
+from apps.push.encryption import public_key
+from apps.push.models import ENDPOINT_MAX_CHARACTERS, Policy, Subscription
+from apps.push.queries import subscription_of
+
+KEY_MAX_CHARACTERS = 100
+
+
+class PushSubscriptionJson(TypedDict):
+    """Where and of what a program is told."""
+
+    id: str
+    endpoint: Uri
+    standard: bool
+    server_key: str
+    alerts: dict[str, bool]
+    policy: str
+
+
+def push_subscription_json(subscription: Subscription) -> PushSubscriptionJson:
+    """Several of our kinds may have one name of Mastodon's."""
+    alerts = {told.type: False for told in TOLD.values()}
+    alerts |= {TOLD[kind].type: True for kind in subscription.kinds if kind in TOLD}
+    return {
+        "id": str(subscription.pk),
+        "endpoint": subscription.endpoint,
+        "standard": subscription.is_standard,
+        "server_key": public_key(),
+        "alerts": alerts,
+        "policy": subscription.policy,
+    }
+
+
+class PushKeysInput(Input):
+    """Of the device, in base64url."""
+
+    p256dh = serializers.CharField(max_length=KEY_MAX_CHARACTERS)
+    auth = serializers.CharField(max_length=KEY_MAX_CHARACTERS)
+
+
+class PushAddressInput(Input):
+    """The push service, as the device names it."""
+
+    endpoint = serializers.CharField(max_length=ENDPOINT_MAX_CHARACTERS)
+    keys = PushKeysInput()
+    standard = serializers.BooleanField(
+        default=False,
+        help_text="RFC 8291 (aes128gcm), else its fourth draft (aesgcm).",
+    )
+
+
+class PushDataInput(Input):
+    """What is told. Alerts that are not named are off; unknown ones are ignored."""
+
+    alerts = serializers.DictField(child=serializers.BooleanField(), required=False)
+    policy = serializers.ChoiceField(Policy.values, required=False)
+
+
+class PushChangeInput(Input):
+    """What is left out stays."""
+
+    data = PushDataInput(required=False)  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
+    policy = serializers.ChoiceField(
+        Policy.values, required=False, help_text="As `data[policy]`, which comes before it."
+    )
+
+
+class PushSubscriptionInput(PushChangeInput):
+    """Without alerts nothing is told."""
+
+    subscription = PushAddressInput()
+
+
+def _wishes(fields: dict[str, Any]) -> dict[str, Any]:
+    data = fields.get("data", {})
+    wishes: dict[str, Any] = {"policy": data.get("policy") or fields.get("policy")}
+    if "alerts" in data:
+        alerts = data["alerts"]
+        wishes["kinds"] = [kind for kind, told in TOLD.items() if alerts.get(told.type)]
+    return wishes
+
+
+@operation("The subscription of your token", PushSubscriptionJson, method="GET", tags=["push"])
+@operation(
+    "Subscribe to push messages",
+    PushSubscriptionJson,
+    method="POST",
+    name="push_subscribe",
+    tags=["push"],
+    request=PushSubscriptionInput,
+    errors=[400, 401, 409, 422],
+)
+@operation(
+    "Change what push messages tell",
+    PushSubscriptionJson,
+    method="PUT",
+    name="push_change",
+    tags=["push"],
+    request=PushChangeInput,
+)
+@operation(
+    "End push messages", EMPTY_OBJECT, method="DELETE", name="push_unsubscribe", tags=["push"]
+)
+@endpoint(GET="push", POST="push", PUT="push", DELETE="push")
+def push_subscription(request: Request) -> Response:
+    """One for each token; making it again changes it. It ends with the token."""
+    viewer, bearer = viewer_of(request), _bearer(request)
+    if request.method == "POST":
+        fields = validated(PushSubscriptionInput(data=request.data))
+        given, wishes = fields["subscription"], _wishes(fields)
+        made = subscribe_program(
+            viewer,
+            bearer,
+            request.META["HTTP_AUTHORIZATION"].partition(" ")[2],
+            Address(given["endpoint"], **given["keys"], is_standard=given["standard"]),
+            kinds=wishes.get("kinds", ()),
+            policy=wishes["policy"] or Policy.ALL,
+        )
+        return Response(push_subscription_json(made))
+    subscription = subscription_of(viewer, bearer)
+    if request.method == "DELETE":
+        unsubscribe(viewer, subscription.pk)
+        return Response({})
+    if request.method == "PUT":
+        wishes = _wishes(validated(PushChangeInput(data=request.data)))
+        subscription = change_program(subscription, **wishes)
+    return Response(push_subscription_json(subscription))
+
+
+def _bearer(request: Request) -> Bearer:
+    bearer = request.auth
+    if not isinstance(bearer, Bearer):
+        raise TypeError("this endpoint is for authenticated requests only")
+    return bearer
+
+
+urlpatterns: list[URLPattern] = [path("push/subscription", push_subscription)]

@@ -1,0 +1,71 @@
+"""The form of what is told on devices, and when."""
+
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.notifications.kinds import TOLD
+from apps.push.models import ZONE_MAX_CHARACTERS, Policy, Preferences, Texts
+
+
+class PreferencesForm(forms.Form):
+    """A form without any checked box is valid, too: nothing is told on devices."""
+
+    kinds = forms.MultipleChoiceField(
+        label=_("Tell my devices when"),
+        choices=[(str(kind), told.setting) for kind, told in TOLD.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    policy = forms.ChoiceField(label=_("Whose doings"), choices=Policy.choices)
+    texts = forms.ChoiceField(
+        label=_("Words of posts on the screen"),
+        choices=Texts.choices,
+        help_text=_("Messages are encrypted: the services that carry them cannot read them."),
+    )
+    quiet_from = forms.TimeField(
+        label=_("Quiet from"),
+        required=False,
+        widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
+    )
+    quiet_until = forms.TimeField(
+        label=_("Quiet until"),
+        required=False,
+        widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
+    )
+    time_zone = forms.CharField(
+        label=_("Time zone of the quiet hours"),
+        max_length=ZONE_MAX_CHARACTERS,
+        required=False,
+        help_text=_("As in Europe/Berlin or Asia/Shanghai."),
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+    )
+
+    def clean_time_zone(self) -> str:
+        zone: str = self.cleaned_data["time_zone"]
+        try:
+            ZoneInfo(zone or "UTC")
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise forms.ValidationError(_("There is no such time zone.")) from None
+        return zone
+
+    def clean(self) -> None:
+        cleaned = self.cleaned_data
+        if (cleaned.get("quiet_from") is None) != (cleaned.get("quiet_until") is None):
+            self.add_error("quiet_until", _("Quiet hours have a beginning and an end."))
+
+    def wishes(self) -> dict[str, Any]:
+        """Fields of `Preferences`."""
+        wishes = dict(self.cleaned_data)
+        kinds = wishes.pop("kinds")
+        return {**wishes, "silent_kinds": [str(kind) for kind in TOLD if kind not in kinds]}
+
+
+def initial_of(preferences: Preferences) -> dict[str, Any]:
+    names = ("policy", "texts", "quiet_from", "quiet_until", "time_zone")
+    kinds = [str(kind) for kind in TOLD if kind not in preferences.silent_kinds]
+    return {"kinds": kinds, **{name: getattr(preferences, name) for name in names}}

@@ -1,0 +1,105 @@
+"""The worker that lives on a device, the page that it shows without a network, and settings of what devices tell."""
+
+import json
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.errors import DomainError
+from apps.http.requests import (
+    AuthenticatedRequest,
+    SeeOther,
+    login_required,
+    require_get_or_post,
+)
+from apps.push.actions import Address, choose, subscribe_device, unsubscribe, unsubscribe_device
+from apps.push.forms import PreferencesForm, initial_of
+from apps.push.queries import preferences_of
+from apps.web.forms.accounts import render_settings
+
+WORKER: Path = settings.BASE_DIR / "static" / "js" / "worker.js"
+# What a worker may do: ask this site. Pages have their own rules.
+WORKER_CSP = "default-src 'none'; connect-src 'self'; script-src 'self'"
+
+
+@require_safe
+def worker(_request: HttpRequest) -> HttpResponse:
+    """At the top, so that it is for all pages. Browsers start another one when a byte of it differs."""
+    site = {
+        "name": settings.SITE_NAME,
+        "icon": static("img/icon-192.png"),
+        "sheets": [static("css/app.css"), static("css/narrow.css")],
+    }
+    text = f"const SITE = {json.dumps(site)};\n{WORKER.read_text()}"
+    response = HttpResponse(text, content_type="text/javascript; charset=utf-8")
+    response.headers["Cache-Control"] = "no-cache"
+    response.headers["Content-Security-Policy"] = WORKER_CSP
+    return response
+
+
+@require_safe
+def offline(request: HttpRequest) -> HttpResponse:
+    """What devices keep, to be shown without a network."""
+    return render(request, "push/offline.html")
+
+
+@require_get_or_post
+@login_required
+def preferences(request: AuthenticatedRequest) -> HttpResponseBase:
+    """What is told on devices, and when."""
+    initial = initial_of(preferences_of(request.user))
+    form = PreferencesForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        choose(request.user, **form.wishes())
+        messages.success(request, _("Saved."))
+        return SeeOther(request.path)
+    return render_settings(request, "push/settings.html", "notifications", {"form": form}, form)
+
+
+@require_POST
+@login_required
+def subscribe(request: AuthenticatedRequest) -> HttpResponseBase:
+    """By a script: 204, or 4xx with a sentence."""
+    endpoint, p256dh, auth = (request.POST.get(name, "") for name in ("endpoint", "p256dh", "auth"))
+    address = Address(endpoint, p256dh, auth)
+    try:
+        subscribe_device(request.user, request.session.session_key, address)
+    except DomainError as error:
+        return HttpResponse(
+            error.message, status=error.status, content_type="text/plain; charset=utf-8"
+        )
+    return HttpResponse(status=204)
+
+
+@require_POST
+@login_required
+def end_here(request: AuthenticatedRequest) -> HttpResponseBase:
+    """By a script, on the device itself."""
+    unsubscribe_device(request.user, request.session.session_key)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@login_required
+def end(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
+    """A device or program of the list."""
+    unsubscribe(request.user, number)
+    messages.success(request, _("Removed."))
+    return SeeOther(f"{reverse('settings_notifications')}#devices")
+
+
+urlpatterns: list[URLPattern] = [
+    path("sw.js", worker, name="service_worker"),
+    path("offline", offline, name="offline"),
+    path("settings/push", preferences, name="settings_push"),
+    path("settings/push/here", subscribe, name="push_here"),
+    path("settings/push/here/end", end_here, name="push_end_here"),
+    path("settings/push/<int:number>/end", end, name="push_end"),
+]

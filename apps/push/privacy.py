@@ -1,0 +1,34 @@
+"""What an archive of an account has of its devices, and what becomes of them when the account is deleted."""
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from apps.accounts.models import User
+from apps.privacy.hooks import Part, Record
+from apps.push.models import Preferences, Subscription
+from apps.push.queries import name_of, subscriptions_of
+
+
+def _records(rows: Sequence[Subscription]) -> Iterable[Record]:
+    for row in rows:
+        service = urlsplit(row.endpoint).hostname or ""
+        yield {
+            "Device or program": name_of(row),
+            "Push service": service,
+            "Since": row.created_at.isoformat(),
+        }
+
+
+ARCHIVE = Part(
+    "push_devices.csv",
+    subscriptions_of,
+    _records,
+    "devices and programs that were told of notifications",
+)
+
+
+def push_devices(user: User, limit: int) -> int:
+    """Devices, programs, and what their owner wanted of them."""
+    chosen = Preferences.objects.filter(user=user).delete()[0]
+    rows = Subscription.objects.filter(user=user).values("pk")[:limit]
+    return chosen + Subscription.objects.filter(pk__in=rows).delete()[0]

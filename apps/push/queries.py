@@ -1,0 +1,94 @@
+"""Who is told, and whether it is a time to tell."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.authentication.sessions import named_device
+from apps.accounts.models import AccessToken, User
+from apps.errors import NotFound
+from apps.graph.queries import exact_relations
+from apps.oauth.queries import Bearer
+from apps.push.models import Policy, Preferences, Subscription
+
+
+def preferences_of(user: User) -> Preferences:
+    """Unsaved ones for who has chosen nothing: everything, at all times."""
+    return Preferences.objects.filter(user=user).first() or Preferences(user=user)
+
+
+def access_of(bearer: Bearer) -> dict[str, int]:
+    """The field of a subscription that is the token's, with its id: keys are `p` or `a` and the id."""
+    is_personal = bearer.key.startswith("p")
+    return {"personal_token_id" if is_personal else "program_token_id": int(bearer.key[1:])}
+
+
+def subscription_of(user: User, bearer: Bearer) -> Subscription:
+    """The one that a program made with its token. NotFound."""
+    found = Subscription.objects.filter(user=user, **access_of(bearer)).first()
+    if found is None:
+        raise NotFound(_("There is no subscription of this token."))
+    return found
+
+
+def subscriptions_of(user: User) -> QuerySet[Subscription]:
+    """Devices and programs that are told, the newest first."""
+    access = ("login", "personal_token", "program_token__application")
+    return Subscription.objects.filter(user=user).select_related(*access).order_by("-pk")
+
+
+def name_of(subscription: Subscription) -> str:
+    """Of the device, or of the program."""
+    if subscription.login_id is not None:
+        return named_device(subscription.login.device)
+    if subscription.personal_token_id is not None:
+        return str(subscription.personal_token.name)
+    application = subscription.program_token.application
+    return application.name if application else ""
+
+
+def is_alive(subscription: Subscription) -> bool:
+    """Whether its login or token still is one; the account may act, too."""
+    user = subscription.user
+    if not user.is_active or user.is_suspended:
+        return False
+    now = timezone.now()
+    if subscription.login_id is not None:
+        login = subscription.login
+        return Session.objects.filter(session_key=login.session_key, expire_date__gt=now).exists()
+    if subscription.personal_token_id is not None:
+        tokens = AccessToken.objects.filter(pk=subscription.personal_token_id, revoked_at=None)
+        return tokens.exists()
+    return bool(subscription.program_token.expires > now)
+
+
+def is_quiet(preferences: Preferences, moment: datetime) -> bool:
+    """By the clock of the member; from 22:00 until 07:00 is over midnight. The same time twice is no time."""
+    begin, end = preferences.quiet_from, preferences.quiet_until
+    if begin is None or end is None or begin == end:
+        return False
+    now = moment.astimezone(zone_of(preferences)).time()
+    return begin <= now < end if begin < end else now >= begin or now < end
+
+
+def zone_of(preferences: Preferences) -> ZoneInfo:
+    """UTC where a zone is not known any more."""
+    try:
+        return ZoneInfo(preferences.time_zone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+def wants_of(policy: str, user_id: int, actor_id: int) -> bool:
+    """Whether a policy lets tell what an account did; a member's own doings are told always."""
+    if policy == Policy.NONE:
+        return False
+    if policy == Policy.ALL or user_id == actor_id:
+        return True
+    relations = exact_relations(user_id, [actor_id])
+    related = relations.following if policy == Policy.FOLLOWED else relations.followed_by
+    return actor_id in related

@@ -1,0 +1,182 @@
+"""Messages to devices: a row for each, in the transaction of its notification; a task sends it (`apps.events.leases`).
+
+A push service that fails is asked again, four times within ten minutes. One that has forgotten the device ends the
+subscription.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from http import HTTPStatus
+from http.client import HTTPException
+from urllib.parse import urlsplit
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from oauth2_provider.models import AccessToken as ProgramToken
+
+from apps import sql
+from apps.accounts.models import AccessToken, Login
+from apps.events import leases
+from apps.events.actions import enqueue
+from apps.events.leases import LEASE, MAX_ATTEMPTS, State
+from apps.http.public_addresses import NotPublic, PublicHTTPSConnection
+from apps.notifications.models import Notification
+from apps.notifications.queries import NotificationItem, notification_items
+from apps.push.encryption import device_keys, public_key, sealed_message, topic_of, unseal
+from apps.push.models import Delivery, Preferences, Subscription
+from apps.push.queries import is_alive, is_quiet, preferences_of, wants_of
+from apps.push.wording import Told, told
+
+logger = logging.getLogger(__name__)
+
+TASK = "apps.push.tasks.send"
+LIFE_SECONDS = 24 * 3600  # a push service keeps what it cannot deliver for so long
+SWEEP_BATCH_SIZE = 100
+RETENTION = timedelta(hours=1)  # of rows that are done
+# A service that is asked too often, or is out of order: later. Every other refusal holds for good.
+LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+# Of this message, not of the device.
+UNSENDABLE = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+
+_QUEUE = """
+INSERT INTO push_delivery (subscription_id, notification_id, state, attempts, last_error)
+SELECT s.id, n.id, %(state)s, 0, ''
+FROM notifications_notification n
+JOIN push_subscription s ON s.user_id = n.user_id
+LEFT JOIN push_preferences p ON p.user_id = n.user_id
+WHERE n.id = ANY(%(ids)s) AND NOT n.is_held_back
+  AND CASE WHEN s.login_id IS NULL THEN n.kind = ANY(s.kinds) ELSE n.kind <> ALL(coalesce(p.silent_kinds, '{}')) END
+ON CONFLICT DO NOTHING RETURNING id
+"""
+
+
+class PushFailed(Exception):
+    """The push service could not be reached, or refused for now."""
+
+
+def queue(notification_ids: Sequence[int]) -> None:
+    """A row for each device that is told, and a task for each row after the commit."""
+    if not public_key():
+        return
+    values = {"ids": list(notification_ids), "state": State.PENDING.value}
+    for (pk,) in sql.rows_of(_QUEUE, values):
+        transaction.on_commit(partial(enqueue, TASK, pk))
+
+
+def run_due(*, limit: int, only: list[int] | None = None) -> int:
+    """Send due messages, unless enough workers are sending; returns how many were claimed.
+
+    Push services that hang must not occupy the workers that deliver posts.
+    """
+    under_way = Delivery.objects.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
+    free = settings.PUSH_CONCURRENCY - under_way.count()
+    return leases.run_due(Delivery, _send, limit=min(limit, free), only=only) if free > 0 else 0
+
+
+def due() -> list[int]:
+    """Due messages, whose task was lost or which must be retried."""
+    waiting = Delivery.objects.filter(state=State.PENDING, due_at__lte=Now())
+    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
+
+
+def purge() -> None:
+    """Delete rows that are done, and subscriptions whose access has ended, perhaps while the app was left out."""
+    sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
+    ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
+    accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}
+    for name, model in accesses.items():
+        is_there = Exists(model._default_manager.filter(pk=OuterRef(f"{name}_id")))
+        ended |= Q(~is_there, **{f"{name}__isnull": False})
+    sql.purge(Subscription.objects.filter(ended).order_by("pk"))
+
+
+def _send(row: Delivery) -> None:
+    """Nothing is sent of what has been read, taken back or hidden meanwhile, nor in quiet hours."""
+    Delivery.objects.filter(pk=row.pk).update(started_at=Now())
+    try:
+        subscription = _living(row.subscription_id)
+        if subscription is None:
+            return
+        preferences = preferences_of(subscription.user)
+        item = _item(subscription, row.notification_id)
+        if item is None or is_quiet(preferences, timezone.now()):
+            return
+        policy = subscription.policy if subscription.login_id is None else preferences.policy
+        if wants_of(policy, subscription.user_id, item.actor.pk):
+            _tell(row, subscription, item, preferences)
+    finally:
+        Delivery.objects.filter(pk=row.pk).update(started_at=None)
+
+
+def _living(subscription_id: int) -> Subscription | None:
+    """One whose login or token has ended goes, and with it what is on its way."""
+    rows = Subscription.objects.select_related(
+        "user__counts", "login", "personal_token", "program_token"
+    )
+    subscription = rows.filter(pk=subscription_id).first()
+    if subscription is None or is_alive(subscription):
+        return subscription
+    subscription.delete()
+    return None
+
+
+def _item(subscription: Subscription, notification_id: int) -> NotificationItem | None:
+    """What the member would see on the page of notifications, if it is unread."""
+    user = subscription.user
+    rows = Notification.objects.filter(pk=notification_id, user=user, is_held_back=False)
+    return next((item for item in notification_items(user, list(rows)) if item.is_unread), None)
+
+
+def _tell(
+    row: Delivery, subscription: Subscription, item: NotificationItem, preferences: Preferences
+) -> None:
+    token = unseal(subscription.sealed_token) if subscription.sealed_token else ""
+    said = told(subscription, item, token=token, texts=preferences.texts)
+    try:
+        status = post(subscription, said)
+    except PushFailed as failure:
+        if row.attempts < MAX_ATTEMPTS:
+            raise
+        logger.info("a push message is given up: %s", failure)
+        return
+    if status >= HTTPStatus.BAD_REQUEST and status not in UNSENDABLE:
+        logger.info("a push service has forgotten subscription %s: %s", subscription.pk, status)
+        subscription.delete()
+
+
+def post(subscription: Subscription, said: Told) -> int:
+    """Send a message; the answer's status. PushFailed when it can be tried again."""
+    keys = device_keys(subscription.p256dh, subscription.auth)
+    endpoint = subscription.endpoint
+    text = orjson.dumps(said.text)
+    message = sealed_message(text, endpoint, keys, standard=subscription.is_standard)
+    headers = {
+        "TTL": str(LIFE_SECONDS),
+        "Urgency": "normal" if said.is_urgent else "low",
+        "Content-Type": "application/octet-stream",
+        **message.headers,
+        **({"Topic": topic_of(said.group)} if said.group else {}),
+    }
+    parts = urlsplit(endpoint)
+    address = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+    connection = PublicHTTPSConnection(
+        parts.hostname or "", parts.port, timeout=settings.PUSH_TIMEOUT_SECONDS
+    )
+    try:
+        connection.request("POST", address, message.body, headers)
+        status = connection.getresponse().status
+    except NotPublic:
+        return HTTPStatus.GONE
+    except (OSError, HTTPException) as error:
+        raise PushFailed(f"{parts.hostname}: {type(error).__name__}") from error
+    finally:
+        connection.close()
+    if status in LATER or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise PushFailed(f"{parts.hostname}: {status}")
+    return status

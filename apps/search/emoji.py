@@ -1,0 +1,84 @@
+"""Emoji by their names and keywords in the languages of the site; the characters are those of static/emoji/."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import orjson
+from django.conf import settings
+from django.utils.translation import get_language
+
+from apps.search.words import runs
+
+DEFAULT_LANGUAGE = "en"
+# Where a match is: better ones first.
+SHORT_NAME, NAME, KEYWORD, INSIDE = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Emoji:
+    """A character with its name in a language."""
+
+    text: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """All emoji by language, and what they are found by: (term, where it stands, place of the emoji), sorted."""
+
+    emoji: dict[str, list[Emoji]]
+    terms: list[tuple[str, int, int]]
+
+
+def emoji_beginning(text: str, *, maximum: int) -> list[Emoji]:
+    """Those whose short name, name or keywords begin with a text, in any language.
+
+    Names before keywords, and of each the whole ones first.
+    """
+    wanted, table = _term(text), _table()
+    if not wanted:
+        return []
+    best: dict[int, tuple[bool, bool, int]] = {}
+    for number in range(bisect_left(table.terms, (wanted,)), len(table.terms)):
+        term, where, place = table.terms[number]
+        if not term.startswith(wanted):
+            break
+        found = (where >= KEYWORD, term != wanted, where)
+        best[place] = min(found, best.get(place, found))
+    names = table.emoji.get(get_language() or "", table.emoji[DEFAULT_LANGUAGE])
+    return [
+        names[place] for place in sorted(best, key=lambda place: (best[place], place))[:maximum]
+    ]
+
+
+@cache
+def _table() -> _Table:
+    emoji: dict[str, list[Emoji]] = {}
+    terms: set[tuple[str, int, int]] = set()
+    for language, _name in settings.LANGUAGES:
+        path = settings.BASE_DIR / "static" / "emoji" / f"{language}.json"
+        lines = [line for group in orjson.loads(path.read_bytes()) for line in group]
+        emoji[language] = [Emoji(*line.split("|", 2)[:2]) for line in lines]
+        for place, line in enumerate(lines):
+            terms |= {(term, where, place) for term, where in _terms(line)}
+    return _Table(emoji, sorted(terms))
+
+
+def _terms(line: str) -> Iterator[tuple[str, int]]:
+    _text, name, short_name, *keywords = line.split("|")
+    if short_name:
+        yield _term(short_name), SHORT_NAME
+    yield _term(name), NAME
+    for keyword in keywords:
+        yield _term(keyword), KEYWORD
+    for phrase in (name, *keywords):
+        for run in runs(phrase):  # the words of the others, and what Chinese ones end with
+            for start in range(len(run.text) if run.is_pairs else 1):
+                yield run.text[start:], INSIDE
+
+
+def _term(text: str) -> str:
+    """As terms are compared: what `runs` folds, without what stands between words."""
+    return "".join(run.text for run in runs(text)).replace("_", "")

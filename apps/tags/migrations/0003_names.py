@@ -1,0 +1,14 @@
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    """What staff read of a table; nothing in the database changes."""
+
+    dependencies = [("tags", "0002_past_tag_follows")]
+
+    operations = [
+        migrations.AlterModelOptions(
+            "tagday",
+            {"verbose_name": "day of a tag", "verbose_name_plural": "days of tags"},
+        ),
+    ]
