@@ -83,7 +83,7 @@ def visit(site, chromium, transactional_db, monkeypatch):
                 timezone_id=zone,
             )
             page = context.new_page()
-            complaints = _listen(page)
+            complaints = listen(page)
             page.set_default_timeout(10_000)
             yield page
             browser.close()
@@ -94,13 +94,13 @@ def visit(site, chromium, transactional_db, monkeypatch):
     return open_page
 
 
-def _listen(page: Page) -> list[str]:
-    """What the page complains of from now on: errors, warnings, refusals of the CSP."""
+def listen(page: Page) -> list[str]:
+    """What the page complains of from now on, and where: errors, warnings, refusals of the CSP."""
     complaints: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
-            complaints.append(message.text)
+            complaints.append(f"{message.text} ({message.location.get('url')})")
 
     page.on("console", note)
     page.on("pageerror", lambda error: complaints.append(str(error)))
