@@ -31,6 +31,7 @@ from apps.posts.models import Post
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.pictures import picture
+from tests.support.push_service import Device
 from tests.translation.libretranslate import Service
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -166,6 +167,7 @@ ENDPOINTS = [
     ("GET", "x/policies", True),
     *((method, f"x/policies/{whose}", True) for whose in ("site", "<int:account_id>") for method in ("GET", "PUT")),
     ("GET", "x/topology", True),
+    *((method, "push/subscription", True) for method in ("GET", "POST", "PUT", "DELETE")),
 ]  # fmt: skip
 LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "favourites", "notifications",
          "accounts/<int:account_id>/statuses",
@@ -209,6 +211,8 @@ def newest_post_id():
     return Post.objects.aggregate(newest=Max("pk"))["newest"] or 1
 
 
+SUBSCRIPTION = {"endpoint": "https://push.example/send/abc", "keys": Device().keys}
+BODIES = {"push/subscription": {"subscription": SUBSCRIPTION}}
 BODY.update(
     username="newcomer",
     email="new@example.org",
@@ -283,7 +287,7 @@ def call(client, method, address, number=0, *, slash="", **more):
     if method == "POST" and address.endswith("media"):
         file = SimpleUploadedFile("a.png", picture())
         return client.post(path, {"file": file}, format="multipart", **more)
-    data = BODY if method in {"POST", "PUT", "PATCH"} else None
+    data = BODIES.get(address, BODY) if method in {"POST", "PUT", "PATCH"} else None
     if data and address.endswith("filters/<int:filter_id>/statuses"):
         data = {"status_id": str(newest_post_id())}
     if data and "<int:number>" in address:
@@ -507,6 +511,10 @@ def asker_and_subject(method, address, alice, bob, api_of):
     number = told(address, bob, alice) or number
     if "filters/" in address:
         number, owners = part_of_a_filter(alice, address), True
+    if address == "push/subscription":
+        usual = api_of(bob)
+        usual.post("/api/v1/push/subscription", {"subscription": SUBSCRIPTION}, format="json")
+        return usual, number
     if address == "emails/confirmations":
         type(bob).objects.filter(pk=bob.pk).update(pending_email="new@example.org")
     usual = api_of(promoted(alice if owners else bob, address))

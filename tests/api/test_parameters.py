@@ -23,12 +23,15 @@ from apps.posts.actions.uploads import upload_picture
 from tests.api.test_endpoints import application_client, in_an_hour
 from tests.support.factories import PASSWORD, deliver, publish
 from tests.support.pictures import picture
+from tests.support.push_service import Device
 from tests.support.staff import make_staff
 from tests.support.videos import CAPTIONS
+from tests.translation.libretranslate import Service
 
 pytestmark = pytest.mark.django_db
 
 # What the document itself says has nothing to change.
+SUBSCRIPTION = {"endpoint": "https://push.example/send/abc", "keys": Device().keys}
 WITHOUT_EFFECT = {
     "resolve": "there are no other sites to ask",
     "local": "all posts are of this site",
@@ -153,7 +156,7 @@ def world(alice, bob, settings, tmp_path):
     deliver()
     words = [KeywordChange(keyword="tea")]
     one = create_filter(alice, FilterChange("Quiet", ["home"], keywords=words))
-    return {
+    ids = {
         "account_id": bob.pk,
         "status_id": mine.pk,
         "poll_id": asked.pk,
@@ -168,6 +171,19 @@ def world(alice, bob, settings, tmp_path):
         "group_key": f"ungrouped-{Notification.objects.filter(user=alice)[0].pk}",
         "notification_id": Notification.objects.filter(user=alice).values_list("pk", flat=True)[0],
     }
+    with Service().running() as service:
+        settings.TRANSLATE_URL = service.url
+        yield ids
+
+
+def _caller(api_of, alice, keeper, method, path):
+    """A program that may ask, and has a subscription to change."""
+    if (method, path) == ("post", "/api/v1/accounts"):
+        return application_client()
+    program = api_of(keeper if "x/policies" in path else alice)
+    if (method, path) == ("put", "/api/v1/push/subscription"):
+        program.post(path, {"subscription": SUBSCRIPTION}, format="json")
+    return program
 
 
 def _value(name, schema):
@@ -212,8 +228,7 @@ def test_every_field_of_a_body_is_read(alice, api_of, document, world, recorded)
         sent = {name.partition("[")[0] for name in body}
         assert sent >= names - WITHOUT_EFFECT.keys(), (method, path, names - sent)
         recorded.names.clear()
-        caller = application_client() if (method, path) == ("post", "/api/v1/accounts") else None
-        caller = caller or api_of(keeper if "x/policies" in path else alice)
+        caller = _caller(api_of, alice, keeper, method, path)
         form = any(hasattr(value, "read") for value in body.values())
         answer = getattr(caller, method)(
             path.format(**world), body, format="multipart" if form else "json"
@@ -233,8 +248,7 @@ def test_null_and_blank_say_nothing_where_a_field_may_be_left_out(alice, api_of,
     for method, path, names, required in _bodies(document):
         if path in BY_LIBRARY:
             continue
-        caller = application_client() if (method, path) == ("post", "/api/v1/accounts") else None
-        send = getattr(caller or api_of(keeper if "x/policies" in path else alice), method)
+        send = getattr(_caller(api_of, alice, keeper, method, path), method)
         sample = samples[method, path]
         for name, body in itertools.product(sorted(names - required), _saying_nothing(sample)):
             others = {key: value for key, value in body.items() if key.partition("[")[0] != name}
@@ -336,6 +350,11 @@ def _samples(world):
         ("post", "/api/v1/notifications/requests/accept"): {"id": []},
         ("post", "/api/v1/notifications/requests/dismiss"): {"id": []},
         ("post", "/api/v1/polls/{poll_id}/votes"): {"choices": [0]},
+        ("post", "/api/v1/push/subscription"): {
+            "subscription": SUBSCRIPTION,
+            "data": {"alerts": {"mention": True}}, "policy": "all",
+        },
+        ("put", "/api/v1/push/subscription"): {"data": {"alerts": {"poll": True}}, "policy": "followed"},
         ("post", "/api/v1/reports"): {
             "account_id": str(world["account_id"]), "status_ids": [], "comment": "", "category": "violation",
             "rule_ids": ["1"],
@@ -344,6 +363,7 @@ def _samples(world):
         ("post", "/api/v1/statuses"): status,
         ("put", "/api/v1/statuses/{status_id}"): edit,
         ("put", "/api/v1/statuses/{status_id}/interaction_policy"): {"quote_approval_policy": "nobody"},
+        ("post", "/api/v1/statuses/{status_id}/translate"): {"lang": "zh"},
         ("post", "/api/v2/filters"): new,
         ("put", "/api/v2/filters/{filter_id}"): new,
         ("post", "/api/v2/filters/{filter_id}/keywords"): words[0],
