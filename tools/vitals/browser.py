@@ -57,6 +57,7 @@ def window(
         java_script_enabled=scripts,
         color_scheme="light",
         reduced_motion="reduce",
+        service_workers="block",  # what one keeps for later is no weight of the page that is open
     )
     context.add_cookies([{"name": "lang", "value": language, "url": site}])
     context.set_default_timeout(WAIT_MS)
