@@ -345,7 +345,9 @@ def test_the_first_post_on_an_empty_home(reader, visit, in_dialog):
         form.get_by_label("What is happening?").fill("Hello.")
         form.get_by_role("button", name="Post", exact=True).click()
         expect(page.locator("#feed .content")).to_have_text("Hello.")
-        expect(page.locator("form.composer.inline").get_by_label("What is happening?")).to_have_value("")
+        expect(
+            page.locator("form.composer.inline").get_by_label("What is happening?")
+        ).to_have_value("")
 
 
 def test_what_is_begun_on_home_goes_on_in_the_dialog_and_back(reader, visit):
