@@ -82,7 +82,8 @@ document.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-emoji]");
   if (!button) return;
   const { open } = await import(button.dataset.emoji);
-  open(button, await import(words.suggesting)).catch(() => say(words.failed));
+  const failed = () => say(words.failed);
+  open(button, await import(words.suggesting), failed).catch(failed);
 });
 
 // --- composers: what they need comes with the first one ---------------------------------------------

@@ -3,13 +3,18 @@
 const COLUMNS = 8;
 const MOST_RECENT = 24;
 const KEY = "emoji";
+const WAIT = 150; // milliseconds without a key
 let panel = null;
 let grid, search, tabs, tone; // of the panel
 let field; // where it is put
 let put; // as if it had been typed
+let failed; // says that it did not work
+let timer = 0;
+let asked;
 let groups; // of lines: the character, its name, its short name, keywords
 
-export async function open(button, tools) {
+export async function open(button, tools, sayFailed) {
+  failed = sayFailed;
   panel ??= await make();
   const { form } = button;
   field = form.written ?? form.querySelector("textarea");
@@ -36,7 +41,10 @@ async function make() {
     keep({ tone: tone.value });
     find();
   });
-  search.addEventListener("input", find);
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(find, WAIT);
+  });
   panel.addEventListener("keydown", move);
   panel.addEventListener("click", ({ target }) => {
     if (tabs.includes(target)) {
@@ -47,15 +55,15 @@ async function make() {
   return panel;
 }
 
-async function text(address) {
-  const answer = await fetch(address);
+async function text(address, signal) {
+  const answer = await fetch(address, { signal });
   if (!answer.ok) throw new Error(address);
   return answer.text();
 }
 
-async function parsed(address) {
+async function parsed(address, signal) {
   const holder = document.createElement("template");
-  holder.innerHTML = await text(address);
+  holder.innerHTML = await text(address, signal);
   return holder.content;
 }
 
@@ -69,9 +77,13 @@ function choose(tab) {
 // The server knows them in all languages.
 async function find() {
   const wanted = search.value.trim();
+  asked?.abort();
   if (!wanted) return choose(tabs.find((tab) => tab.ariaSelected === "true"));
-  const found = await parsed(`/suggest?in=panel&q=:${encodeURIComponent(wanted)}`);
-  if (wanted !== search.value.trim()) return;
+  const { signal } = (asked = new AbortController());
+  const found = await parsed(`/suggest?in=panel&q=:${encodeURIComponent(wanted)}`, signal).catch(() => {
+    if (!signal.aborted) failed();
+  });
+  if (!found || wanted !== search.value.trim()) return;
   show([...found.querySelectorAll("li")].map((one) => `${one.dataset.text}|${one.lastElementChild.textContent}`));
 }
 

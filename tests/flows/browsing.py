@@ -52,12 +52,20 @@ def site(django_db_setup, tmp_path_factory, static_files):
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory):
     """The address of a Chromium, for all tests of a module: whoever connects shares no cookies with others."""
-    options = tmp_path_factory.mktemp("chromium") / "options.json"
-    options.write_text(json.dumps({"executablePath": PROGRAM, "args": ARGUMENTS}))
-    command = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
+    options = {"executablePath": PROGRAM, "args": ARGUMENTS}
+    with serve_browser("chromium", tmp_path_factory.mktemp("chromium"), options) as address:
+        yield address
+
+
+@contextmanager
+def serve_browser(name, directory, options, **environment):
+    """The address of a browser that others connect to; stopped by its own pid."""
+    file = directory / "options.json"
+    file.write_text(json.dumps(options))
+    command = [sys.executable, "-m", "playwright", "launch-server", "--browser", name]
     process = subprocess.Popen(
-        [*command, "--config", str(options)],
-        stdout=subprocess.PIPE, text=True, start_new_session=True,
+        [*command, "--config", str(file)],
+        stdout=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, **environment},
     )  # fmt: skip
     with process:
         assert process.stdout
@@ -68,13 +76,18 @@ def chromium(tmp_path_factory):
 @pytest.fixture
 def visit(site, chromium, transactional_db, monkeypatch):
     """`with visit(...) as page`: a browser of its own; afterwards it must have had nothing to complain about."""
+    return visits(site, "chromium", chromium, monkeypatch, listen, [NO_STREAM])
+
+
+def visits(site, name, server, monkeypatch, listening, noise):
+    """What the fixture `visit` is, with any browser of `serve_browser`; what has `noise` in it is no complaint."""
     # Playwright keeps an event loop running in this thread, and the tests still use the ORM in it
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
     @contextmanager
     def open_page(*, scripts=True, width=1280, tolerated="nothing", address=site, zone="UTC"):
         with sync_playwright() as playwright:
-            browser = playwright.chromium.connect(chromium)
+            browser = getattr(playwright, name).connect(server)
             context = browser.new_context(
                 base_url=address,
                 java_script_enabled=scripts,
@@ -83,12 +96,13 @@ def visit(site, chromium, transactional_db, monkeypatch):
                 timezone_id=zone,
             )
             page = context.new_page()
-            complaints = listen(page)
+            complaints = listening(page)
             page.set_default_timeout(10_000)
             yield page
             browser.close()
             connections.close_all()  # those of the event loop's own context
-        left = [text for text in complaints if tolerated not in text and NO_STREAM not in text]
+        known = (tolerated, *noise)
+        left = [text for text in complaints if not any(part in text for part in known)]
         assert left == [], left
 
     return open_page

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.flows.browsing import author, chromium, reader, site, visit  # noqa: F401 -- fixtures
+from tests.flows.firefox import firefox, visit_firefox  # noqa: F401 -- fixtures
 from tests.support.factories import PASSWORD
 from tests.support.processes import start_web, start_worker, stop
 from tests.support.streams import streaming_server

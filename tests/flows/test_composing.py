@@ -335,6 +335,21 @@ def test_a_post_is_written_in_a_dialog_over_the_feed(author, reader, visit):
         assert page.evaluate("window.here === true")
 
 
+@pytest.mark.parametrize("in_dialog", [True, False])
+def test_the_first_post_on_an_empty_home(reader, visit, in_dialog):
+    with visit() as page:
+        log_in(page, "reader")
+        if in_dialog:
+            page.keyboard.press("n")
+        form = page.locator("dialog .composer" if in_dialog else "form.composer.inline")
+        form.get_by_label("What is happening?").fill("Hello.")
+        form.get_by_role("button", name="Post", exact=True).click()
+        expect(page.locator("#feed .content")).to_have_text("Hello.")
+        expect(
+            page.locator("form.composer.inline").get_by_label("What is happening?")
+        ).to_have_value("")
+
+
 def test_what_is_begun_on_home_goes_on_in_the_dialog_and_back(reader, visit):
     publish(reader, "There before.")
     with visit(tolerated="422") as page:

@@ -173,7 +173,7 @@ def test_a_box_that_sends_on_enter(people, author, reader, visit):
         expect(box).to_have_value("tea 🎉")
         page.get_by_role("button", name="Emoji").click()
         page.get_by_role("searchbox", name="Search emoji").fill("teapot")
-        page.locator(CELLS).first.click()
+        page.locator(CELLS).get_by_text("🫖").click()
         expect(box).to_have_value("tea 🎉🫖")
         expect(box).to_be_focused()
         page.keyboard.press("Enter")
@@ -291,6 +291,29 @@ def test_the_panel_by_the_keyboard(people, visit):
         page.keyboard.press("Escape")  # clears the field
         page.keyboard.press("Escape")
         expect(page.locator(".emoji")).not_to_be_visible()
+
+
+def test_emoji_are_looked_for_once_somebody_has_typed(people, visit):
+    with visit() as page:
+        page.clock.install(time=0)
+        opened(page)
+        page.get_by_role("button", name="Emoji").click()
+        page.clock.pause_at(60_000)
+        asked = []
+        page.on("request", lambda request: "/suggest" in request.url and asked.append(request.url))
+        page.get_by_role("searchbox", name="Search emoji").press_sequentially("teapot")
+        page.clock.run_for(200)
+        expect(page.locator(CELLS)).to_have_text(["🫖"])
+        assert [url.rpartition("=")[2] for url in asked] == [":teapot"]
+
+
+def test_emoji_that_cannot_be_looked_for(people, visit):
+    with visit(tolerated="status of 429") as page:
+        opened(page)
+        page.route("**/suggest?*", lambda route: route.fulfill(status=429))
+        page.get_by_role("button", name="Emoji").click()
+        page.get_by_role("searchbox", name="Search emoji").fill("teapot")
+        expect(page.locator(".toast")).to_be_visible()
 
 
 def test_nothing_of_it_without_scripts(reader, visit):
