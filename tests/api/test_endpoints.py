@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from io import BytesIO
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -287,7 +288,7 @@ def call(client, method, address, number=0, *, slash="", **more):
     if method == "POST" and address.endswith("media"):
         file = SimpleUploadedFile("a.png", picture())
         return client.post(path, {"file": file}, format="multipart", **more)
-    data = BODIES.get(address, BODY) if method in {"POST", "PUT", "PATCH"} else None
+    data: Any = BODIES.get(address, BODY) if method in {"POST", "PUT", "PATCH"} else None
     if data and address.endswith("filters/<int:filter_id>/statuses"):
         data = {"status_id": str(newest_post_id())}
     if data and "<int:number>" in address:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from apps.accounts.actions import update_settings
 from apps.engagement.models import Bookmark, Like, Vote
@@ -284,10 +284,10 @@ def write_to_somebody(hand, world):
 # --- writing --------------------------------------------------------------------------------------
 
 HOME_BOX = "form.composer.inline"
-FILE = {"name": "wall.png", "mimeType": "image/png", "buffer": picture((600, 400))}
+FILE = FilePayload(name="wall.png", mimeType="image/png", buffer=picture((600, 400)))
 
 
-def said(text: str) -> Callable[[], Post | None]:
+def said(text: str) -> Callable[[], Any]:
     return lambda: Post.objects.filter(body=text, deleted_at=None).first()
 
 
