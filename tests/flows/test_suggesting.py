@@ -300,11 +300,11 @@ def test_emoji_are_looked_for_once_somebody_has_typed(people, visit):
         page.get_by_role("button", name="Emoji").click()
         page.clock.pause_at(60_000)
         asked = []
-        page.on("request", lambda request: "/suggest" in request.url and asked.append(request.url))
+        page.on("request", lambda request: asked.append(request.url))
         page.get_by_role("searchbox", name="Search emoji").press_sequentially("teapot")
         page.clock.run_for(200)
         expect(page.locator(CELLS)).to_have_text(["🫖"])
-        assert [url.rpartition("=")[2] for url in asked] == [":teapot"]
+        assert [url.rpartition("=")[2] for url in asked if "/suggest" in url] == [":teapot"]
 
 
 def test_emoji_that_cannot_be_looked_for(people, visit):
