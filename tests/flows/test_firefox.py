@@ -33,7 +33,9 @@ def write_by_key_with_a_poll(hand, world):
     hand.write(box.locator("[name=option_1]"), "Tea")
     hand.write(box.locator("[name=option_2]"), "Coffee")
     hand.press(box.locator(".end .btn:not(.ghost)"))
-    assert wait_until(said("Tea or coffee?"), "it is published").poll.options == ["Tea", "Coffee"]
+    asked = wait_until(said("Tea or coffee?"), "it is published")
+    assert asked
+    assert asked.poll.options == ["Tea", "Coffee"]
 
 
 def delete_and_undo(hand, world):

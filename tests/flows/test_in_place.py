@@ -90,7 +90,7 @@ def moments(visit):
 
 def _choose(card, label):
     card.get_by_role("button", name="More").click()
-    card.locator(".menu").get_by_text(label).click()
+    card.locator(".menu").get_by_text(label, exact=True).click()
     expect(card).to_be_hidden()
 
 
