@@ -83,7 +83,7 @@ def main(command_line: list[str]) -> int:
 
 def _run(options: argparse.Namespace, console: Console, site: str) -> int:
     began = time.monotonic()
-    scene = prepare(site, CAST)
+    scene = prepare(site, CAST, talks=not (options.landing or options.shots))
     if options.landing:
         with console.status("Taking the pictures of the landing page"):
             made = shoot_landing(scene, options.landing)

@@ -74,13 +74,16 @@ class Scene:
             context.close()
 
 
-def prepare(site: str, cast: Cast) -> Scene:
-    """Log the viewer in, and lay the stage. RuntimeError when the site refuses something."""
+def prepare(site: str, cast: Cast, *, talks: bool = True) -> Scene:
+    """Log the viewer in, and lay the stage. RuntimeError when the site refuses something.
+
+    Without `talks` there is no conversation, whose message would stand first on home.
+    """
     with chromium() as browser:
         context = window(browser, site)
         log_in(context.new_page(), cast.viewer, cast.password)
         _join(window(browser, site))
-        return Scene(site, cast, _lay(context, cast))
+        return Scene(site, cast, _lay(context, cast, talks=talks))
 
 
 def _join(context: BrowserContext) -> None:
@@ -90,7 +93,7 @@ def _join(context: BrowserContext) -> None:
         submit(context, "/join", form)
 
 
-def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
+def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
     """List, feed, filter, circle, conversation, a post for later, application; what is there already is taken."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
@@ -109,7 +112,7 @@ def _lay(context: BrowserContext, cast: Cast) -> dict[str, str]:
         "post": _richest_post(api, cast.author),
         "own_post": _richest_post(api, cast.viewer),
         "tag": cast.tag,
-        "conversation": _conversation(context, api, cast.author),
+        "conversation": _conversation(context, api, cast.author) if talks else "0",
         "list": _list(api, author["id"]),
         "feed": _first(api, "/api/x/feeds", {**FEED, "include_people[]": cast.author}),
         "filter": _first(api, "/api/v2/filters", FILTER),
