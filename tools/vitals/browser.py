@@ -21,6 +21,9 @@ ARGUMENTS = [
 ]  # fmt: skip
 WAIT_MS = 15_000
 
+# What a context says that keeps service workers away.
+BLOCKED = "Service Worker registration blocked by Playwright"
+
 
 def version() -> str:
     """What the browser calls itself; empty where there is none."""

@@ -9,6 +9,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Response
 from playwright.sync_api import Page as Tab
 
+from tools.vitals.browser import BLOCKED
 from tools.vitals.pages import Page
 
 NARROW = 320  # CSS pixels: WCAG 2.2, 1.4.10 Reflow
@@ -111,7 +112,8 @@ def look_at(tab: Tab, page: Page, address: str, *, language: str, sizes: Sizes) 
     loaded: list[Response] = []
 
     def hear(message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"} and str(page.status) not in message.text:
+        expected = str(page.status) in message.text or message.text == BLOCKED
+        if message.type in {"error", "warning"} and not expected:
             look.complaints.append(f"{message.text} ({message.location['url']})")
 
     heard: dict[str, Callable[[Any], None]] = {
