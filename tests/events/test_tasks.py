@@ -10,6 +10,7 @@ from django.utils import timezone
 from apps.accounts.email import sending
 from apps.accounts.models import Mail, MailKind
 from apps.accounts.queries import user_by_handle
+from apps.digest.models import DigestReader, Issue
 from apps.engagement.actions import like_post
 from apps.events.leases import LEASE, LeasedRow, State
 from apps.events.models import Event
@@ -22,11 +23,13 @@ from apps.posts.actions import transcoding
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Attachment, MediaState, Medium, Post, Transcode
+from apps.previews.models import Preview
 from apps.privacy.erasure import delete_account
 from apps.privacy.export import request_export
 from apps.privacy.models import Erasure, Export, Import, ImportKind
 from apps.privacy.moving.imports import request_import
 from apps.promotions.actions import start_campaign, state_trait
+from apps.push.models import Delivery
 from apps.ranking import rank_timeline
 from apps.ranking.algorithms import weights_of
 from apps.ranking.ordering import choose_algorithm
@@ -69,6 +72,9 @@ APPS = {
     "ranking",
     "notifications",
     "privacy",
+    "previews",
+    "push",
+    "digest",
 }
 CLOCKS = {
     "score",
@@ -245,7 +251,35 @@ def run_chunks(task):
         task(pk)
 
 
+def run_rows(model):
+    """With each row that waits, after what makes them."""
+
+    def run(task):
+        run_dispatch(celery_app.tasks["apps.events.tasks.dispatch"])
+        for pk in model.objects.values_list("pk", flat=True):
+            task(pk)
+
+    return run
+
+
+def run_weekly(task):
+    """The mails of the week, once however often they are made."""
+    DigestReader.objects.get_or_create(user=user_by_handle("bob"))
+    celery_app.tasks["apps.digest.tasks.make"]()
+    for pk in Issue.objects.values_list("pk", flat=True):
+        task(pk)
+
+
 TASKS = {
+    "apps.previews.tasks.fetch": run_rows(Preview),
+    "apps.previews.tasks.sweep": run_plain,
+    "apps.previews.tasks.purge": run_plain,
+    "apps.push.tasks.send": run_rows(Delivery),
+    "apps.push.tasks.sweep": run_plain,
+    "apps.push.tasks.purge": run_plain,
+    "apps.digest.tasks.make": run_plain,
+    "apps.digest.tasks.send": run_weekly,
+    "apps.digest.tasks.sweep": run_plain,
     "apps.events.tasks.dispatch": run_dispatch,
     "apps.events.tasks.sweep": run_plain,
     "apps.events.tasks.purge": run_plain,
