@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps import scopes
 from apps.accounts.signals import access_revoked
-from apps.events.leases import LeasedRow, State
+from apps.events.leases import SlowRow, State
 from apps.media.addresses import path_of
 from feedcache.ids import MAX_AUTHOR_ID
 
@@ -398,7 +398,7 @@ class MailKind(models.TextChoices):
     SECOND_FACTOR_RESET = "factor_reset", _("the second factor was reset")
 
 
-class Mail(LeasedRow):
+class Mail(SlowRow):
     """A mail to be sent. It contains no link and no token: the worker makes them when it sends the mail.
 
     `address` is the recipient of mails that do not go to the address of `user`; the worker looks up that account.
@@ -408,7 +408,6 @@ class Mail(LeasedRow):
     user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
     address = models.EmailField(blank=True)
     language = models.CharField(max_length=10, blank=True)
-    started_at = models.DateTimeField(null=True)  # while a worker talks to the mail server
     retry_after = timedelta(minutes=1)
 
     class Meta:

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from apps.events.leases import LeasedRow, State
+from apps.events.leases import SlowRow, State
 
 
 class DigestReader(models.Model):
@@ -22,14 +22,13 @@ class DigestReader(models.Model):
         return str(self.user_id)
 
 
-class Issue(LeasedRow):
+class Issue(SlowRow):
     """The mail of a week, which begins on the Monday `week`, to one member."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
     week = models.DateField()
-    started_at = models.DateTimeField(null=True)  # while a worker talks to the mail server
     retry_after = timedelta(minutes=1)
 
     class Meta:

@@ -21,7 +21,7 @@ from apps.addresses import absolute
 from apps.digest.actions import end_token
 from apps.digest.models import DigestReader, Issue
 from apps.events import leases
-from apps.events.leases import LEASE, State
+from apps.events.leases import State
 from apps.notifications.queries import Unread, unread
 from apps.timeline.history.catch_up import catch_up
 from apps.timeline.pipeline.items import FeedItem
@@ -63,15 +63,13 @@ def make_issues(today: date | None = None) -> int:
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
     """Send due mails, unless enough workers are sending; returns how many were claimed."""
-    under_way = Issue.objects.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
-    free = settings.EMAIL_CONCURRENCY - under_way.count()
-    return leases.run_due(Issue, _send, limit=min(limit, free), only=only) if free > 0 else 0
+    at_once = settings.EMAIL_CONCURRENCY
+    return leases.run_few(Issue, _send, at_once=at_once, limit=limit, only=only)
 
 
 def due() -> list[int]:
     """Some of the due mails: few at a time, for the mail server's sake."""
-    waiting = Issue.objects.filter(state=State.PENDING, due_at__lte=Now())
-    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
+    return leases.due_ids(Issue, limit=SWEEP_BATCH_SIZE)
 
 
 def purge() -> None:
@@ -101,18 +99,14 @@ def _may_be_mailed(user: User, item: FeedItem) -> bool:
 
 def _send(row: Issue) -> None:
     """Nothing to who has ended it meanwhile, has no confirmed address, or missed nothing."""
-    Issue.objects.filter(pk=row.pk).update(started_at=Now())
-    try:
-        readers = DigestReader.objects.select_related("user__counts")
-        reader = readers.filter(user=row.user_id).first()
-        if reader is None or not _may_get_mail(reader.user):
-            return
-        digest = digest_of(reader.user)
-        if not digest.is_empty:
-            with override(reader.user.interface_language or settings.LANGUAGE_CODE):
-                message_of(digest).send()
-    finally:
-        Issue.objects.filter(pk=row.pk).update(started_at=None)
+    readers = DigestReader.objects.select_related("user__counts")
+    reader = readers.filter(user=row.user_id).first()
+    if reader is None or not _may_get_mail(reader.user):
+        return
+    digest = digest_of(reader.user)
+    if not digest.is_empty:
+        with override(reader.user.interface_language or settings.LANGUAGE_CODE):
+            message_of(digest).send()
 
 
 def _may_get_mail(user: User) -> bool:

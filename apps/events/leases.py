@@ -84,6 +84,15 @@ class LeasedRow(models.Model):
         abstract = True
 
 
+class SlowRow(LeasedRow):
+    """A row whose work waits for a server that is not ours. `started_at` is set while a worker is at it."""
+
+    started_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+
 def claim(
     model: type[R],
     *,
@@ -155,6 +164,47 @@ def run(
                 (write or finish)(row, outcome)
     if done:
         _update(done, **_end())
+
+
+S = TypeVar("S", bound=SlowRow)
+
+
+def run_few(
+    model: type[S],
+    work: Callable[[S], Outcome | None],
+    *,
+    at_once: int,
+    limit: int,
+    only: list[int] | None = None,
+) -> int:
+    """As `run_due`, with up to `at_once` rows at a time in all workers together.
+
+    A server that hangs must not occupy the workers that deliver posts.
+    """
+    manager: Any = model._default_manager
+    under_way = manager.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
+    free = at_once - under_way.count()
+    if free <= 0:
+        return 0
+
+    def marked(row: S) -> Outcome | None:
+        manager.filter(pk=row.pk).update(started_at=Now())
+        try:
+            return work(row)
+        finally:
+            manager.filter(pk=row.pk).update(started_at=None)
+
+    return run_due(model, marked, limit=min(limit, free), only=only)
+
+
+def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
+    """Rows whose message was lost or which must be retried, those first that have been due longest.
+
+    For sweeps that enqueue: of work that takes too long to be done by the sweep itself.
+    """
+    manager: Any = model._default_manager
+    due = manager.filter(state=State.PENDING, due_at__lte=Now()).order_by("due_at")
+    return list(due.values_list("pk", flat=True)[:limit])
 
 
 def claimed_fields() -> dict[str, Any]:

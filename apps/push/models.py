@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from oauth2_provider.models import AccessToken as ProgramToken
 
 from apps.accounts.models import AccessToken, Login
-from apps.events.leases import LeasedRow, State
+from apps.events.leases import SlowRow, State
 
 ENDPOINT_MAX_CHARACTERS = 2000
 ZONE_MAX_CHARACTERS = 40
@@ -102,12 +102,11 @@ class Subscription(models.Model):
         return f"{self.user_id}: {self.pk}"
 
 
-class Delivery(LeasedRow):
+class Delivery(SlowRow):
     """A notification on its way to a device. The notification may be gone when its turn comes."""
 
     subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="+", db_index=False)
     notification_id = models.BigIntegerField()
-    started_at = models.DateTimeField(null=True)  # while a worker talks to the push service
     retry_after = timedelta(minutes=1)
 
     class Meta:

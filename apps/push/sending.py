@@ -24,7 +24,7 @@ from apps import sql
 from apps.accounts.models import AccessToken, Login
 from apps.events import leases
 from apps.events.actions import enqueue
-from apps.events.leases import LEASE, MAX_ATTEMPTS, State
+from apps.events.leases import MAX_ATTEMPTS, State
 from apps.http.public_addresses import NotPublic, PublicHTTPSConnection
 from apps.notifications.models import Notification
 from apps.notifications.queries import NotificationItem, notification_items
@@ -70,19 +70,13 @@ def queue(notification_ids: Sequence[int]) -> None:
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send due messages, unless enough workers are sending; returns how many were claimed.
-
-    Push services that hang must not occupy the workers that deliver posts.
-    """
-    under_way = Delivery.objects.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
-    free = settings.PUSH_CONCURRENCY - under_way.count()
-    return leases.run_due(Delivery, _send, limit=min(limit, free), only=only) if free > 0 else 0
+    """Send due messages, unless enough workers are sending; returns how many were claimed."""
+    at_once = settings.PUSH_CONCURRENCY
+    return leases.run_few(Delivery, _send, at_once=at_once, limit=limit, only=only)
 
 
 def due() -> list[int]:
-    """Due messages, whose task was lost or which must be retried."""
-    waiting = Delivery.objects.filter(state=State.PENDING, due_at__lte=Now())
-    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
+    return leases.due_ids(Delivery, limit=SWEEP_BATCH_SIZE)
 
 
 def purge() -> None:
@@ -98,20 +92,16 @@ def purge() -> None:
 
 def _send(row: Delivery) -> None:
     """Nothing is sent of what has been read, taken back or hidden meanwhile, nor in quiet hours."""
-    Delivery.objects.filter(pk=row.pk).update(started_at=Now())
-    try:
-        subscription = _living(row.subscription_id)
-        if subscription is None:
-            return
-        preferences = preferences_of(subscription.user)
-        item = _item(subscription, row.notification_id)
-        if item is None or is_quiet(preferences, timezone.now()):
-            return
-        policy = subscription.policy if subscription.login_id is None else preferences.policy
-        if wants_of(policy, subscription.user_id, item.actor.pk):
-            _tell(row, subscription, item, preferences)
-    finally:
-        Delivery.objects.filter(pk=row.pk).update(started_at=None)
+    subscription = _living(row.subscription_id)
+    if subscription is None:
+        return
+    preferences = preferences_of(subscription.user)
+    item = _item(subscription, row.notification_id)
+    if item is None or is_quiet(preferences, timezone.now()):
+        return
+    policy = subscription.policy if subscription.login_id is None else preferences.policy
+    if wants_of(policy, subscription.user_id, item.actor.pk):
+        _tell(row, subscription, item, preferences)
 
 
 def _living(subscription_id: int) -> Subscription | None:

@@ -29,7 +29,7 @@ from apps.accounts.models import Mail, MailKind, User
 from apps.errors import TooMany
 from apps.events import leases
 from apps.events.actions import enqueue
-from apps.events.leases import LEASE, State
+from apps.events.leases import State
 from apps.throttling import SITE, check_rate_limit
 
 logger = logging.getLogger(__name__)
@@ -49,19 +49,13 @@ def enqueue_mail(kind: MailKind, *, user: User | None = None, address: str = "")
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send due mails, unless enough workers are sending already; returns how many were claimed.
-
-    A mail server that hangs must not occupy the workers that deliver posts.
-    """
-    under_way = Mail.objects.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
-    free = settings.EMAIL_CONCURRENCY - under_way.count()
-    return leases.run_due(Mail, _send, limit=min(limit, free), only=only) if free > 0 else 0
+    """Send due mails, unless enough workers are sending already; returns how many were claimed."""
+    at_once = settings.EMAIL_CONCURRENCY
+    return leases.run_few(Mail, _send, at_once=at_once, limit=limit, only=only)
 
 
 def due() -> list[int]:
-    """The ids of due mails, whose message was lost or which must be retried."""
-    waiting = Mail.objects.filter(state=State.PENDING, due_at__lte=Now())
-    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:SWEEP_BATCH_SIZE])
+    return leases.due_ids(Mail, limit=SWEEP_BATCH_SIZE)
 
 
 def purge() -> None:
@@ -89,15 +83,11 @@ class _Message:
 
 
 def _send(row: Mail) -> None:
-    Mail.objects.filter(pk=row.pk).update(started_at=Now())
-    try:
-        message = _MESSAGES[MailKind(row.kind)](row)
-        if message is not None:
-            language = message.user.interface_language or row.language or settings.LANGUAGE_CODE
-            with override(language):
-                _deliver(message)
-    finally:
-        Mail.objects.filter(pk=row.pk).update(started_at=None)
+    message = _MESSAGES[MailKind(row.kind)](row)
+    if message is not None:
+        language = message.user.interface_language or row.language or settings.LANGUAGE_CODE
+        with override(language):
+            _deliver(message)
 
 
 def _deliver(message: _Message) -> None:

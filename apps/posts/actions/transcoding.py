@@ -39,8 +39,7 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 def sweep() -> None:
     """Enqueue uploads that are due. Those that failed at every attempt are marked; their rows stay for staff."""
-    due = Transcode.objects.filter(state=State.PENDING, due_at__lte=Now())
-    for row_id in due.order_by("due_at").values_list("pk", flat=True)[:SWEEP_LIMIT]:
+    for row_id in leases.due_ids(Transcode, limit=SWEEP_LIMIT):
         enqueue(TASK, row_id, expires=SWEEP_SECONDS)
     dead = Transcode.objects.filter(state=State.DEAD).values("attachment")
     waiting = Attachment.objects.filter(pk__in=dead, state=MediaState.PROCESSING)
