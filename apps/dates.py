@@ -1,13 +1,23 @@
 """Times as text, in the reader's language and zone."""
 
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import pgettext
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+@lru_cache(maxsize=64)
+def zone_named(name: str) -> ZoneInfo | None:
+    """None for what is no time zone."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def full_time(moment: datetime) -> str:

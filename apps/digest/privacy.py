@@ -21,7 +21,7 @@ ARCHIVE = Part(
 
 
 def digests(user: User, limit: int) -> int:
-    """The wish, and the mails that were sent or wait."""
-    wished = DigestReader.objects.filter(user=user).delete()[0]
+    """The subscription, and the mails that were sent or wait."""
+    readers = DigestReader.objects.filter(user=user).delete()[0]
     rows = Issue.objects.filter(user=user).values("pk")[:limit]
-    return wished + Issue.objects.filter(pk__in=rows).delete()[0]
+    return readers + Issue.objects.filter(pk__in=rows).delete()[0]

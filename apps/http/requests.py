@@ -43,6 +43,14 @@ class SeeOther(HttpResponseRedirect):
     status_code = 303
 
 
+def as_download(response: HttpResponseBase, name: str, content_type: str) -> HttpResponseBase:
+    """Let browsers save an answer as a file of this name, and nobody cache it."""
+    response.headers["Content-Type"] = content_type
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
+
+
 def viewer_of(request: HttpRequest | Request) -> User | None:
     """None for visitors, and where a request failed before its user was set."""
     user = getattr(request, "user", None)

@@ -1,11 +1,11 @@
 """Pages of staff in the time zone of their reader, which `static/js/staff.js` keeps in a cookie."""
 
 from collections.abc import Callable
-from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
+
+from apps.dates import zone_named
 
 STAFF_PAGES = "/admin/"
 COOKIE = "zone"
@@ -21,14 +21,5 @@ class StaffZoneMiddleware:
         name = request.COOKIES.get(COOKIE, "")
         if not name or not request.path_info.startswith(STAFF_PAGES):
             return self._get_response(request)
-        with timezone.override(_zone(name)):
+        with timezone.override(zone_named(name)):
             return self._get_response(request)
-
-
-@lru_cache(maxsize=64)
-def _zone(name: str) -> ZoneInfo | None:
-    """None for what is no zone."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None

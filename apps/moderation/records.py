@@ -47,14 +47,12 @@ def reported_posts(report: Report) -> list[ReportedPost]:
     revisions: dict[int, list[Revision]] = {}
     for revision in Revision.objects.filter(post__in=ids).order_by("version"):
         revisions.setdefault(revision.post_id, []).append(revision)
-    pictures = {}
-    for row in Attachment.objects.filter(post__in=ids).order_by("position"):
-        pictures[row.pk] = row
+    pictures = list(Attachment.objects.filter(post__in=ids).order_by("position"))
     former = Attachment.objects.filter(past_post_id__in=ids)
-    known = {**pictures, **{row.pk: row for row in former}}
+    known = {row.pk: row for row in (*pictures, *former)}
     found = []
     for post in posts:
-        shown = [row for row in pictures.values() if row.post_id == post.pk]
+        shown = [row for row in pictures if row.post_id == post.pk]
         since = post.edited_at or post.created_at
         now = Version(post.body, post.content_warning, shown, since)
         then = None

@@ -19,7 +19,7 @@ from apps.events.leases import State
 from apps.posts.cache import load_open
 from apps.previews.cache import forget
 from apps.previews.fetching import INTERNET, Network, Refused, Unreachable
-from apps.previews.making import page_at, picture_of
+from apps.previews.linked_page import page_at, picture_of
 from apps.previews.models import (
     HOST_CHARACTERS,
     REFUSAL_CHARACTERS,
@@ -136,8 +136,7 @@ def sweep() -> None:
     """Enqueue what is due: the work takes too long for a sweeper."""
     if not settings.LINK_PREVIEWS:
         return
-    due = Preview.objects.filter(state=State.PENDING, due_at__lte=Now())
-    for preview_id in due.order_by("due_at").values_list("pk", flat=True)[:SWEEP_LIMIT]:
+    for preview_id in leases.due_ids(Preview, limit=SWEEP_LIMIT):
         enqueue(TASK, preview_id, expires=SWEEP_SECONDS)
 
 

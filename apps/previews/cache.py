@@ -5,11 +5,11 @@ A change is announced to all processes; a message that is lost leaves them a min
 
 import logging
 from collections.abc import Collection
-from datetime import UTC, datetime
 from functools import partial
 
 import orjson
 
+from apps.api.entities.base import optional_timestamp
 from apps.media.addresses import path_of
 from apps.previews.models import Preview, key_of
 from apps.timeline.pipeline.items import LinkPreview
@@ -72,13 +72,6 @@ def _nothing_yet() -> None:
     """Loads nothing: a look into the cache."""
 
 
-def _moment(at: datetime | None) -> str:
-    """As the API writes it."""
-    return (
-        at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else ""
-    )
-
-
 def _shown(row: Preview) -> LinkPreview:
     return LinkPreview(
         url=row.url,
@@ -86,7 +79,7 @@ def _shown(row: Preview) -> LinkPreview:
         description=row.description,
         site_name=row.site_name,
         author_name=row.author_name,
-        published=_moment(row.published_at),
+        published=optional_timestamp(row.published_at) or "",
         image=path_of(row.picture) if row.picture else "",
         image_alt=row.picture_alt,
         width=row.width,

@@ -1,4 +1,4 @@
-"""Makes the preview of an address: fetches the page, reads it and re-encodes its picture."""
+"""The page that a post links to: fetched, its metadata read, and its picture re-encoded."""
 
 import codecs
 import re
@@ -67,7 +67,7 @@ def page_at(address: str, *, take_turn: Callable[[str], None], network: Network)
     """Refused, Unreachable, and what `take_turn` raises."""
     answer = fetch(address, PAGE_TYPES, max_bytes=PAGE_BYTES, take_turn=take_turn, network=network)
     try:
-        output = run_decoder("apps.previews.reading", text_of(answer).encode(), field="page")
+        output = run_decoder("apps.previews.metadata", text_of(answer).encode(), field="page")
     except Invalid:
         raise Refused("a page that cannot be read") from None
     page = _cleaned(answer.address, orjson.loads(output))

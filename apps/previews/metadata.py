@@ -1,6 +1,7 @@
-"""Reads what a page says of itself, as a program of its own (`apps.media.sandbox`): some pages keep a parser busy.
+"""Reads what a page says of itself: OpenGraph, the cards of Twitter, HTML.
 
-The input is HTML in UTF-8, the output a line of JSON with texts by name.
+A program of its own (`apps.media.sandbox`), because some pages keep a parser busy. The input is HTML
+in UTF-8, the output a line of JSON with texts by name.
 """
 
 import json

@@ -85,8 +85,6 @@ class ImportKind(models.TextChoices):
 class Import(LeasedRow):
     """A file that a user brought along, by its lines; `is_undone`: what these did is being undone, or has been."""
 
-    counts: dict[str, int]  # of its lines by outcome, where they were counted
-
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     kind = models.CharField(_("kind"), max_length=9, choices=ImportKind.choices)
     name = models.CharField(_("file"), max_length=100)
@@ -114,19 +112,6 @@ class Import(LeasedRow):
 
     def __str__(self) -> str:
         return f"import {self.pk} of {self.user_id}"
-
-    def has_something_to_undo(self) -> bool:
-        return not self.is_undone and (self.state == State.PENDING or self.counts[Outcome.DONE] > 0)
-
-    def total(self) -> int:
-        """The lines that are worked off, of an undone import those that had done something."""
-        waits = 0 if self.is_undone else self.counts[Outcome.WAITING]
-        return self.finished() + waits + (self.counts[Outcome.DONE] if self.is_undone else 0)
-
-    def finished(self) -> int:
-        if self.is_undone:
-            return self.counts[Outcome.UNDONE]
-        return sum(self.counts.values()) - self.counts[Outcome.WAITING]
 
 
 class Outcome(models.TextChoices):

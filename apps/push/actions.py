@@ -121,6 +121,6 @@ def unsubscribe(user: User, number: int) -> None:
         raise NotFound(_("There is no such device."))
 
 
-def choose(user: User, **wishes: Any) -> None:
-    """Fields of `Preferences`, from now on."""
-    Preferences.objects.update_or_create(user=user, defaults=wishes)
+def change_preferences(user: User, **fields: Any) -> None:
+    """What is left out stays."""
+    Preferences.objects.update_or_create(user=user, defaults=fields)

@@ -87,13 +87,13 @@ class PushSubscriptionInput(PushChangeInput):
     subscription = PushAddressInput()
 
 
-def _wishes(fields: dict[str, Any]) -> dict[str, Any]:
+def _changes(fields: dict[str, Any]) -> dict[str, Any]:
     data = fields.get("data", {})
-    wishes: dict[str, Any] = {"policy": data.get("policy") or fields.get("policy")}
+    changes: dict[str, Any] = {"policy": data.get("policy") or fields.get("policy")}
     if "alerts" in data:
         alerts = data["alerts"]
-        wishes["kinds"] = [kind for kind, told in TOLD.items() if alerts.get(told.type)]
-    return wishes
+        changes["kinds"] = [kind for kind, told in TOLD.items() if alerts.get(told.type)]
+    return changes
 
 
 @operation("The subscription of your token", PushSubscriptionJson, method="GET", tags=["push"])
@@ -123,14 +123,14 @@ def push_subscription(request: Request) -> Response:
     viewer, bearer = viewer_of(request), _bearer(request)
     if request.method == "POST":
         fields = validated(PushSubscriptionInput(data=request.data))
-        given, wishes = fields["subscription"], _wishes(fields)
+        given, changes = fields["subscription"], _changes(fields)
         made = subscribe_program(
             viewer,
             bearer,
             request.META["HTTP_AUTHORIZATION"].partition(" ")[2],
             Address(given["endpoint"], **given["keys"], is_standard=given["standard"]),
-            kinds=wishes.get("kinds", ()),
-            policy=wishes["policy"] or Policy.ALL,
+            kinds=changes.get("kinds", ()),
+            policy=changes["policy"] or Policy.ALL,
         )
         return Response(push_subscription_json(made))
     subscription = subscription_of(viewer, bearer)
@@ -138,8 +138,8 @@ def push_subscription(request: Request) -> Response:
         unsubscribe(viewer, subscription.pk)
         return Response({})
     if request.method == "PUT":
-        wishes = _wishes(validated(PushChangeInput(data=request.data)))
-        subscription = change_program(subscription, **wishes)
+        changes = _changes(validated(PushChangeInput(data=request.data)))
+        subscription = change_program(subscription, **changes)
     return Response(push_subscription_json(subscription))
 
 

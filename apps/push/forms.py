@@ -1,11 +1,11 @@
 """The form of what is told on devices, and when."""
 
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.dates import zone_named
 from apps.notifications.kinds import TOLD
 from apps.push.models import ZONE_MAX_CHARACTERS, Policy, Preferences, Texts
 
@@ -47,10 +47,8 @@ class PreferencesForm(forms.Form):
 
     def clean_time_zone(self) -> str:
         zone: str = self.cleaned_data["time_zone"]
-        try:
-            ZoneInfo(zone or "UTC")
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise forms.ValidationError(_("There is no such time zone.")) from None
+        if zone and zone_named(zone) is None:
+            raise forms.ValidationError(_("There is no such time zone."))
         return zone
 
     def clean(self) -> None:
@@ -58,11 +56,11 @@ class PreferencesForm(forms.Form):
         if (cleaned.get("quiet_from") is None) != (cleaned.get("quiet_until") is None):
             self.add_error("quiet_until", _("Quiet hours have a beginning and an end."))
 
-    def wishes(self) -> dict[str, Any]:
+    def preferences(self) -> dict[str, Any]:
         """Fields of `Preferences`."""
-        wishes = dict(self.cleaned_data)
-        kinds = wishes.pop("kinds")
-        return {**wishes, "silent_kinds": [str(kind) for kind in TOLD if kind not in kinds]}
+        fields = dict(self.cleaned_data)
+        kinds = fields.pop("kinds")
+        return {**fields, "silent_kinds": [str(kind) for kind in TOLD if kind not in kinds]}
 
 
 def initial_of(preferences: Preferences) -> dict[str, Any]:

@@ -19,7 +19,13 @@ from apps.http.requests import (
     login_required,
     require_get_or_post,
 )
-from apps.push.actions import Address, choose, subscribe_device, unsubscribe, unsubscribe_device
+from apps.push.actions import (
+    Address,
+    change_preferences,
+    subscribe_device,
+    unsubscribe,
+    unsubscribe_device,
+)
 from apps.push.forms import PreferencesForm, initial_of
 from apps.push.queries import preferences_of
 from apps.web.forms.accounts import render_settings
@@ -57,7 +63,7 @@ def preferences(request: AuthenticatedRequest) -> HttpResponseBase:
     initial = initial_of(preferences_of(request.user))
     form = PreferencesForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
-        choose(request.user, **form.wishes())
+        change_preferences(request.user, **form.preferences())
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
     return render_settings(request, "push/settings.html", "notifications", {"form": form}, form)

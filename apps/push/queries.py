@@ -1,7 +1,6 @@
 """Who is told, and whether it is a time to tell."""
 
-from datetime import datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import UTC, datetime, tzinfo
 
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
@@ -10,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.authentication.sessions import named_device
 from apps.accounts.models import AccessToken, User
+from apps.dates import zone_named
 from apps.errors import NotFound
 from apps.graph.queries import exact_relations
 from apps.oauth.queries import Bearer
@@ -75,12 +75,9 @@ def is_quiet(preferences: Preferences, moment: datetime) -> bool:
     return begin <= now < end if begin < end else now >= begin or now < end
 
 
-def zone_of(preferences: Preferences) -> ZoneInfo:
+def zone_of(preferences: Preferences) -> tzinfo:
     """UTC where a zone is not known any more."""
-    try:
-        return ZoneInfo(preferences.time_zone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
+    return (preferences.time_zone and zone_named(preferences.time_zone)) or UTC
 
 
 def wants_of(policy: str, user_id: int, actor_id: int) -> bool:

@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from apps.errors import Invalid, NotFound
-from apps.posts import saved
+from apps.posts import saved_drafts as drafts
 from apps.posts.actions.uploads import purge_unused_uploads, upload_picture
 from apps.posts.models import Attachment, SavedDraft
-from apps.posts.saved import delete_draft, save_draft, saved_draft, saved_drafts
+from apps.posts.saved_drafts import delete_draft, save_draft, saved_draft, saved_drafts
 from tests.support.factories import publish
 from tests.support.pictures import picture
 
@@ -65,11 +65,11 @@ def test_only_ones_own_waiting_pictures_are_held(alice, bob):
 
 
 def test_drafts_are_bounded_in_number_and_size(alice, monkeypatch):
-    monkeypatch.setattr(saved, "MAX_DRAFTS", 2)
+    monkeypatch.setattr(drafts, "MAX_DRAFTS", 2)
     rows = [save_draft(alice, {"body": str(number)}, []) for number in range(2)]
     with pytest.raises(Invalid, match="At most 2 drafts"):
         save_draft(alice, {"body": "3"}, [])
     save_draft(alice, {"body": "1 again"}, [], number=rows[1].pk)
     with pytest.raises(Invalid, match="too long"):
-        save_draft(alice, {"body": "x" * saved.MAX_BYTES}, [], number=rows[0].pk)
+        save_draft(alice, {"body": "x" * drafts.MAX_BYTES}, [], number=rows[0].pk)
     assert SavedDraft.objects.count() == 2

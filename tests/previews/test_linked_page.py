@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from apps.previews.fetching import Answer, Refused
-from apps.previews.making import page_at, picture_of, text_of
-from apps.previews.reading import facts
+from apps.previews.linked_page import page_at, picture_of, text_of
+from apps.previews.metadata import facts
 from tests.previews.sites import answer, redirect
 from tests.support.pictures import picture
 

@@ -22,7 +22,7 @@ from apps.posts.actions.edit import edit_post
 from apps.posts.actions.mute_thread import mute_thread
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
-from apps.posts.saved import save_draft
+from apps.posts.saved_drafts import save_draft
 from apps.search.models import StarterPack
 from apps.tags.actions import follow_tag, unfollow_tag
 from apps.timeline.home import home_timeline

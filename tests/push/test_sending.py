@@ -20,7 +20,7 @@ from apps.notifications.models import Notification
 from apps.notifications.queries import latest_notification_id
 from apps.oauth.queries import bearer_of
 from apps.push import sending, tasks
-from apps.push.actions import Address, choose, subscribe_program
+from apps.push.actions import Address, change_preferences, subscribe_program
 from apps.push.encryption import public_key
 from apps.push.models import Delivery, Policy, Subscription, Texts
 from tests.support.factories import deliver, make_user, publish, suspend
@@ -115,7 +115,7 @@ def test_words_of_posts_are_told_as_far_as_they_are_wanted(
     alice, dora, subscribed, pushed, texts, of_open, of_direct
 ):
     subscribed(alice)
-    choose(alice, texts=texts)
+    change_preferences(alice, texts=texts)
     publish(dora, "@alice open")
     publish(dora, "@alice secret", visibility="mentioned")
     assert [told["body"] for told in pushed()] == [of_open, of_direct]
@@ -129,7 +129,7 @@ def test_a_content_warning_stands_for_the_text(alice, dora, subscribed, pushed):
 
 def test_kinds_that_are_silent_are_not_sent(alice, dora, subscribed, pushed):
     subscribed(alice)
-    choose(alice, silent_kinds=["follow"])
+    change_preferences(alice, silent_kinds=["follow"])
     follow_user(dora, alice)
     publish(dora, "@alice hello")
     assert [told["notification_type"] for told in pushed()] == ["mention"]
@@ -143,7 +143,7 @@ def test_whose_doings_are_told(alice, bob, carol, dora, subscribed, pushed, poli
     follow_user(alice, carol)  # and bob follows her
     deliver()
     subscribed(alice)
-    choose(alice, policy=policy)
+    change_preferences(alice, policy=policy)
     for author in (bob, carol, dora):
         publish(author, "@alice hello")
     assert [told["url"].split("/")[1] for told in pushed()] == [f"@{name}" for name in told_of]
@@ -157,7 +157,7 @@ def test_quiet_hours_are_by_the_clock_of_the_member(
     alice, dora, subscribed, pushed, monkeypatch, zone, begin, end, is_told
 ):
     subscribed(alice)
-    choose(alice, quiet_from=begin, quiet_until=end, time_zone=zone)
+    change_preferences(alice, quiet_from=begin, quiet_until=end, time_zone=zone)
     publish(dora, "@alice hello")
     deliver()
     moment = timezone.now().replace(hour=16, minute=0)  # midnight in Shanghai

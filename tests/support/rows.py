@@ -25,7 +25,7 @@ from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
-from apps.posts.saved import save_draft
+from apps.posts.saved_drafts import save_draft
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
 from apps.tags.actions import follow_tag

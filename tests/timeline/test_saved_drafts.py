@@ -11,7 +11,7 @@ from apps.graph.models import Circle
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post, SavedDraft
-from apps.posts.saved import save_draft
+from apps.posts.saved_drafts import save_draft
 from apps.timeline import publishing
 from tests.support.factories import publish
 from tests.support.pictures import picture

@@ -5,6 +5,8 @@ goes on where the last one was. Nothing waits in memory, and a person's own limi
 """
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -35,6 +37,28 @@ LONGEST_PAUSE = timedelta(minutes=4)  # for a limit: below `leases.FARTHEST`
 ROWS_AT_ONCE = 1000
 PURGED = 100  # imports at once
 LISTED = 20  # imports on the page
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An import, with its lines counted by outcome."""
+
+    row: Import
+    counts: Mapping[str, int]
+
+    def has_something_to_undo(self) -> bool:
+        is_pending = self.row.state == State.PENDING
+        return not self.row.is_undone and (is_pending or self.counts[Outcome.DONE] > 0)
+
+    def total(self) -> int:
+        """The lines that are worked off, of an undone import those that had done something."""
+        is_undone = self.row.is_undone
+        return self.finished() + self.counts[Outcome.DONE if is_undone else Outcome.WAITING]
+
+    def finished(self) -> int:
+        if self.row.is_undone:
+            return self.counts[Outcome.UNDONE]
+        return sum(self.counts.values()) - self.counts[Outcome.WAITING]
 
 
 def request_import(user: User, kind: ImportKind, name: str, data: bytes) -> Import:
@@ -75,8 +99,8 @@ def undo_import(user: User, import_id: int) -> Import:
     return row
 
 
-def imports_of(user: User, import_id: int | None = None) -> list[Import]:
-    """The newest first, or one, each with its `counts` of lines by outcome."""
+def imports_of(user: User, import_id: int | None = None) -> list[Progress]:
+    """The newest first, or one."""
     rows = Import.objects.filter(user=user)
     if import_id is not None:
         rows = rows.filter(pk=import_id)
@@ -86,15 +110,13 @@ def imports_of(user: User, import_id: int | None = None) -> list[Import]:
         lines = ImportLine.objects.filter(job__in=counts).values_list("job", "outcome")
         for row_id, outcome, number in lines.annotate(Count("pk")):
             counts[row_id][outcome] = number
-    for row in found:
-        row.counts = counts[row.pk]
-    return found
+    return [Progress(row, counts[row.pk]) for row in found]
 
 
-def own_import(user: User, import_id: int) -> Import:
-    """One, with its `counts`. NotFound."""
-    for row in imports_of(user, import_id):
-        return row
+def own_import(user: User, import_id: int) -> Progress:
+    """NotFound."""
+    for progress in imports_of(user, import_id):
+        return progress
     raise _no_such_import()
 
 

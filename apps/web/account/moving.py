@@ -1,6 +1,7 @@
 """Settings pages: import lists from other sites, see which lines failed, undo an import; download one's own lists."""
 
 import csv
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
@@ -13,6 +14,7 @@ from apps.events.leases import State
 from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
+    as_download,
     login_required,
     require_get_or_post,
 )
@@ -24,6 +26,7 @@ from apps.privacy.moving.imports import own_import, refused_lines, request_impor
 from apps.web.account.personal_data import STOP_POLLING, imports_context, render_data
 from apps.web.forms.accounts import ImportForm, add_errors, render_settings
 
+CSV = "text/csv; charset=utf-8"
 SHOWN_LINES = 100  # on the page; the file has all lines
 
 
@@ -52,12 +55,13 @@ def imports(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 def report(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
     """The progress of an import, and the first lines that failed. An htmx request gets only the progress."""
-    row = own_import(request.user, import_id)
+    progress = own_import(request.user, import_id)
+    context: dict[str, Any] = {"progress": progress, "row": progress.row}
     if request.htmx:
-        status = 200 if row.state == State.PENDING else STOP_POLLING
-        return render(request, "privacy/_import.html", {"row": row}, status=status)
+        status = 200 if progress.row.state == State.PENDING else STOP_POLLING
+        return render(request, "privacy/_import.html", context, status=status)
     lines = refused_lines(request.user, import_id)
-    context = {"row": row, "lines": lines[:SHOWN_LINES], "is_cut": len(lines) > SHOWN_LINES}
+    context |= {"lines": lines[:SHOWN_LINES], "is_cut": len(lines) > SHOWN_LINES}
     return render_settings(request, "privacy/import.html", "export", context)
 
 
@@ -66,12 +70,12 @@ def report(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
 def report_file(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
     """All lines that failed, as a CSV file."""
     lines = refused_lines(request.user, import_id)
-    response = _file(f"import-{import_id}.csv")
+    response = HttpResponse()
     table = csv.writer(response)
     table.writerow([_("Line"), _("What it says"), _("Why it was not done")])
     for line in lines:
         table.writerow([line.number, escape_formula(str(line)), line.reason])
-    return response
+    return as_download(response, f"import-{import_id}.csv", CSV)
 
 
 @require_POST
@@ -84,22 +88,8 @@ def undo(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
 @login_required
 def list_file(request: AuthenticatedRequest, name: str) -> HttpResponseBase:
     """One's follows, blocks, mutes, lists or bookmarks, in a form that can be imported here and elsewhere."""
-    response = StreamingHttpResponse(file_lines(request.user, name))
-    _be_file(response, name)
-    return response
+    return as_download(StreamingHttpResponse(file_lines(request.user, name)), name, CSV)
 
 
 def _report_url(import_id: int) -> str:
     return reverse("import_report", args=[import_id])
-
-
-def _file(name: str) -> HttpResponse:
-    response = HttpResponse()
-    _be_file(response, name)
-    return response
-
-
-def _be_file(response: HttpResponseBase, name: str) -> None:
-    response.headers["Content-Type"] = "text/csv; charset=utf-8"
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    response.headers["Cache-Control"] = "private, no-store"

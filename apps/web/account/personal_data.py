@@ -47,8 +47,9 @@ def export(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def imports_context(user: User) -> dict[str, Any]:
-    rows = imports_of(user)
-    return {"imports": rows, "has_pending": any(row.state == State.PENDING for row in rows)}
+    imports = imports_of(user)
+    has_pending = any(progress.row.state == State.PENDING for progress in imports)
+    return {"imports": imports, "has_pending": has_pending}
 
 
 def render_data(

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.audit.own_page.archive import page_archive
 from apps.audit.own_page.check import check_page
-from apps.http.requests import AuthenticatedRequest, login_required
+from apps.http.requests import AuthenticatedRequest, as_download, login_required
 from apps.pagination import Cursor
 
 MAX_PAGES = 10  # checked automatically, one after the other; further ones by a link
@@ -30,10 +30,6 @@ def check(request: AuthenticatedRequest) -> HttpResponse:
 
 @require_safe
 @login_required
-def download(request: AuthenticatedRequest) -> HttpResponse:
+def download(request: AuthenticatedRequest) -> HttpResponseBase:
     body = page_archive(request.user, Cursor.from_query(request.GET, by_time=True))
-    headers = {
-        "Content-Disposition": 'attachment; filename="page.zip"',
-        "Cache-Control": "private, no-store",
-    }
-    return HttpResponse(body, content_type="application/zip", headers=headers)
+    return as_download(HttpResponse(body), "page.zip", "application/zip")

@@ -23,7 +23,7 @@ from apps.posts.actions.uploads import uploaded_picture, uploaded_pictures, with
 from apps.posts.content.text import RAW_MAX_CHARACTERS
 from apps.posts.models import Attachment, Post, ScheduledPost, Visibility
 from apps.posts.queries import mentions_of
-from apps.posts.saved import delete_draft, saved_draft
+from apps.posts.saved_drafts import delete_draft, saved_draft
 from apps.timeline import publishing
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import ReplyRow, visible_item

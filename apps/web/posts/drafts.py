@@ -19,7 +19,7 @@ from apps.http.requests import (
 from apps.posts.actions.uploads import uploaded_pictures
 from apps.posts.content.post import Picture
 from apps.posts.models import Post, SavedDraft
-from apps.posts.saved import delete_draft, save_draft, saved_drafts
+from apps.posts.saved_drafts import delete_draft, save_draft, saved_drafts
 from apps.timeline import publishing
 from apps.timeline.thread import visible_item
 from apps.web.forms.pictures import PictureForm, id_or_none, save_pictures
