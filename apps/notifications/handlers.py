@@ -158,12 +158,15 @@ def notify_whom_an_edit_mentions(payload: Payload) -> None:
 
 @handles("poll_ended")
 def notify_of_ended_poll(payload: Payload) -> None:
-    """Notify the voters and the author."""
+    """Notify the voters and the author, unless they have muted the thread or switched the kind off."""
     post = _post(payload["post_id"])
     if post is None:
         return
     _notify_many(_VOTERS, post, NotificationKind.POLL)
-    _create(post.author_id, NotificationKind.POLL, post.author_id, post.id)
+    author_id, kind = post.author_id, NotificationKind.POLL
+    is_unwanted = UnwantedKind.objects.filter(user=author_id, kind=kind).exists()
+    if not is_unwanted and not who_muted(post.thread_id, [author_id]):
+        _create(author_id, kind, author_id, post.id)
 
 
 @handles("follow_requested")

@@ -7,7 +7,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.audit.hooks import Cache, Compared, Section
+from apps.audit.hooks import AuditedCache, Compared, Section
 from apps.audit.models import Subject
 from apps.ranking.ordering import newest_scores
 from apps.ranking.rank_timeline import drop, is_consistent, online
@@ -37,4 +37,4 @@ def _compare(reader_ids: Collection[int]) -> Compared:
     return sum(is_right is not None for is_right in answers.values()), wrong
 
 
-CACHE = Cache("ranked", Subject.ACCOUNTS, _compare, drop)
+CACHE = AuditedCache("ranked", Subject.ACCOUNTS, _compare, drop)

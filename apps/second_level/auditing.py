@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from apps.audit.hooks import Cache, Compared
+from apps.audit.hooks import AuditedCache, Compared
 from apps.audit.models import Subject
 from apps.pagination import Cursor
 from apps.second_level import spans
@@ -27,7 +27,7 @@ def _compare(reader_ids: Collection[int]) -> Compared:
     return total, wrong
 
 
-CACHE = Cache(
+CACHE = AuditedCache(
     "second level",
     Subject.ACCOUNTS,
     _compare,

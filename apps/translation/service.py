@@ -88,7 +88,7 @@ def _ask(method: str, path: str, request: Mapping[str, Any] | None = None) -> An
     except (SourceUnavailable, *_FAILURES) as error:
         raise _unavailable(error) from error
     if status == BUSY:
-        raise TooMany(_("Too many requests."), retry_after=10)
+        raise TooMany(retry_after=10)
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError as error:

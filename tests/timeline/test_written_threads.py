@@ -59,7 +59,7 @@ def test_what_was_interrupted_says_so_and_keeps_the_rest(alice, page_of, monkeyp
 
     def limited(author, draft, **kwargs):
         if draft.body == "Two.":
-            raise TooMany("Too many requests.", retry_after=40)
+            raise TooMany(retry_after=40)
         return publish(author, draft, **kwargs)
 
     browser = page_of(alice)
@@ -68,7 +68,10 @@ def test_what_was_interrupted_says_so_and_keeps_the_rest(alice, page_of, monkeyp
         page = browser.post("/posts", form("Two.", "Three."))
     assert page.status_code == 429
     assert ERROR in page.text
-    assert "1 post is published, the rest is here: Too many requests." in page.text
+    assert (
+        "1 post is published, the rest is here: Too many requests. Try again in 40 seconds."
+        in page.text
+    )
     assert bodies() == ["One."]
     one = Post.objects.get()
     assert f'name="reply_to" value="{one.pk}"' in page.text

@@ -12,7 +12,7 @@ import numpy as np
 from apps.accounts.cache import CARDS, forget_cards, load_cards
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import users_by_id
-from apps.audit.hooks import CACHES, Cache, Compared
+from apps.audit.hooks import CACHES, AuditedCache, Compared
 from apps.audit.models import Subject
 from apps.posts.cache import CACHED_POSTS, GONE, RECENT, load_cached_posts, load_contents
 from apps.posts.content.post import decode
@@ -105,18 +105,18 @@ def _forget_weeks(author_id: int) -> None:
 
 
 _CACHES = (
-    Cache(
+    AuditedCache(
         "post",
         Subject.POSTS,
         _compare_posts,
         lambda post_id: CACHED_POSTS.delete_many([post_id]),
     ),
-    Cache("card", Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
-    Cache("outbox", Subject.ACCOUNTS, _compare_outboxes, _forget_outboxes),
-    Cache("week", Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
+    AuditedCache("card", Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
+    AuditedCache("outbox", Subject.ACCOUNTS, _compare_outboxes, _forget_outboxes),
+    AuditedCache("week", Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
 )
 
 
-def caches() -> dict[str, Cache]:
+def caches() -> dict[str, AuditedCache]:
     """All that are compared, by name; a suspect keeps the name."""
     return {cache.name: cache for cache in (*_CACHES, *CACHES)}

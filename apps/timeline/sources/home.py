@@ -71,7 +71,7 @@ def candidates(viewer: User, *, queued: QueuedRanges | None = None) -> Candidate
             return followed
         tagged = sql.followed_tag_ids(viewer.pk, cursor, count)
         ids = merge.first_ids([followed.ids, tagged], count, ascending=cursor.ascending)
-        return Found(ids, followed.contents, (*followed.ways, (Via.TAG, tagged)))
+        return Found(ids, followed.contents, (*followed.origins, (Via.TAG, tagged)))
 
     return found
 
@@ -92,13 +92,13 @@ def _cached_or_older(
     present = [part for part in ranges if part is not None]
     if len(present) < len(ranges):
         return _older(viewer.pk, cursor, count)
-    ways = [(Via.CACHE, part.ids) for part in present]
+    origins = [(Via.CACHE, part.ids) for part in present]
     if policies.pulls_all or policies.pulled:
         pulled = pulled_authors.ids_within_deadline(
             viewer.pk, policies, cursor, count, revision=viewer.counts.graph_revision
         )
         present.append(WindowRange(pulled, complete=True))
-        ways.append((Via.PULLED, pulled))
+        origins.append((Via.PULLED, pulled))
     merged = (
         merge_up(present, count=count)
         if cursor.ascending
@@ -107,9 +107,9 @@ def _cached_or_older(
     if merged is None:  # not all windows reach down to the start
         return _older(viewer.pk, cursor, count)
     if not merged.end:
-        return Found(merged.ids, ways=ways)
+        return Found(merged.ids, origins=origins)
     rest = _older(viewer.pk, cursor.beyond(merged.end), count - len(merged.ids))
-    return Found([*merged.ids, *rest.ids], rest.contents, [*ways, *rest.ways])
+    return Found([*merged.ids, *rest.ids], rest.contents, [*origins, *rest.origins])
 
 
 def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
