@@ -11,17 +11,15 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 
-from django.db import OperationalError, connection, models, transaction
+from django.db import connection, models, transaction
 
-from apps import shards
 from apps.events.actions import enqueue, record
 from feedcache.connections import RedisError
 from feedcache.read_through import Batch, QueueWrites
 from feedcache.structures.counters.buckets import Span
 from feedcache.structures.counters.maintenance import invalidate
-from feedcache.structures.counters.records import Row, Values
+from feedcache.structures.counters.records import Row
 from feedcache.structures.counters.service import CounterService
-from feedcache.structures.counters.store import Found
 
 logger = logging.getLogger(__name__)
 
@@ -37,12 +35,6 @@ class CountsTable:
     model: type[models.Model]
     columns: tuple[str, ...]
     rebuild: str
-    of_posts: bool = False  # counts of posts, whose rows may lie on other servers
-
-    def lock(self, ids: Collection[int]) -> None:
-        """Lock counts that a transaction changes later, before it reads rows of other servers (`apps.shards`)."""
-        if self.of_posts:
-            shards.lock(ids)
 
     def rows(self, ids: Collection[int]) -> dict[int, Row]:
         sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} = ANY(%s)"  # noqa: S608 -- names of ours
@@ -78,7 +70,6 @@ class CountsTable:
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> Row | None:
         """Add to counts, set other columns, and raise the revision. Returns the new row; None if there is no row."""
-        self.lock([id_])
         sets = [f"{name} = {name} + %s" for name in deltas] + [f"{name} = %s" for name in values]
         sql = (
             f"UPDATE {self.table} c SET {', '.join([*sets, 'revision = revision + 1'])}"  # noqa: S608 -- names of ours
@@ -89,14 +80,12 @@ class CountsTable:
 
     def locked(self, id_: int) -> Row | None:
         """The row of an id, locked until the transaction ends."""
-        self.lock([id_])
         sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} = %s FOR UPDATE"  # noqa: S608 -- names of ours
         rows = self._select(sql, [id_])
         return rows[0] if rows else None
 
     def revise(self, id_: int, revision: int) -> Row:
         """Set the revision of an existing row."""
-        self.lock([id_])
         sql = (
             f"UPDATE {self.table} c SET revision = %s WHERE c.{self.key} = %s RETURNING {self._row}"  # noqa: S608 -- names of ours
         )
@@ -117,7 +106,7 @@ class CountsTable:
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        # in the order of ids, like every write of several rows, to avoid deadlocks; shards are chosen by the array
+        # in the order of ids, like every write of several rows, to avoid deadlocks
         sql = f"""
             WITH v AS (SELECT * FROM unnest(%(ids)s::bigint[], %(values)s::bigint[]) AS v(id, value)),
             locked AS (
@@ -128,12 +117,10 @@ class CountsTable:
             UPDATE {self.table} c SET {field} = {value} FROM v JOIN locked ON locked.{self.key} = v.id
             WHERE c.{self.key} = v.id AND c.{self.key} = ANY(%(ids)s::bigint[])
         """  # noqa: S608 -- names of ours
-        with transaction.atomic():
-            self.lock(values)
-            with connection.cursor() as cursor:
-                cursor.execute(sql, {"ids": list(values), "values": list(values.values())})
-                changed: int = cursor.rowcount
-                return changed
+        with connection.cursor() as cursor:
+            cursor.execute(sql, {"ids": list(values), "values": list(values.values())})
+            changed: int = cursor.rowcount
+            return changed
 
     def _select(self, sql: str, args: list[Any]) -> list[Row]:
         with connection.cursor() as cursor:
@@ -170,21 +157,6 @@ class TableCounts(CounterService):
         row = self.source.change(id_, deltas, **values)
         if row is not None:
             put_after_commit(self, [row])
-
-    def complete(
-        self, ids: Collection[int], found: Mapping[int, Found] | None
-    ) -> dict[int, Values]:
-        """Like `CounterService.complete`; while a server of posts is away, zeros for its posts, which no page shows."""
-        try:
-            return super().complete(ids, found)
-        except OperationalError as error:
-            if not self.source.of_posts:
-                raise
-            return shards.partly(partial(self._of_reachable, ids), error)
-
-    def _of_reachable(self, ids: Collection[int]) -> dict[int, Values]:
-        rows = self.source.rows(shards.reachable_ids(ids))
-        return {id_: rows[id_].values if id_ in rows else self.store.schema.zeros for id_ in ids}
 
 
 def put_after_commit(service: CounterService, rows: Collection[Row]) -> None:

@@ -1,11 +1,8 @@
 """Checks of the delivery ledger, of the two rows of every follow, and of counts, a slice at a time (I1, I4, I11)."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from typing import Any
-
-from django.utils import timezone
 
 from apps.audit import repairs
 from apps.audit.models import AuditFinding, Kind, Subject
@@ -14,16 +11,14 @@ from apps.audit.repairs import AuditPass
 from apps.audit.rounds import Slice, next_slice
 from apps.engagement import reconcile
 from apps.engagement.reconcile import POSTS, USERS
-from apps.graph.models import Followee, Follower, PendingFollow
-from apps.posts.models import PendingPost, Post
+from apps.graph.models import Followee, Follower
+from apps.posts.models import Post
 from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT
 from apps.timeline.models import FanoutChunk
 
 # Per run: the next so many rows of a round; of deliveries and receipts as many of the newest, too.
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
-INTERRUPTED = 500
-INTERRUPTED_SECONDS = 60  # longer than a statement may take on any server
 STUCK_SECONDS = 90  # longer than a lease: its worker died, and no sweeper came
 
 # Posts of a slice and of the newest, and whether each lacks a job: nothing is left that could begin its delivery. Posts
@@ -35,7 +30,6 @@ WITH post AS (
 ), pending AS (
     SELECT (payload->>'post_id')::bigint AS id FROM events_event
     WHERE state = 'pending' AND name = 'post_published' AND subscriber = %(subscriber)s
-    UNION ALL SELECT post_id FROM posts_pendingpost
 )
 SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
@@ -92,7 +86,6 @@ _SIDES: tuple[tuple[Subject, type[Followee] | type[Follower], str], ...] = (
 
 def check_deliveries(audit_pass: AuditPass) -> None:
     """Deliveries that never began, lack a chunk, are stuck, dead or given up."""
-    _finish_posts(audit_pass)
     _check_unfinished(audit_pass)
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
@@ -175,34 +168,13 @@ def _resume(row: Row) -> None:
 
 
 def check_follows(audit_pass: AuditPass) -> None:
-    """A slice of the follows: each has a row in `Followee` and one in `Follower`. And all that were interrupted."""
-    _finish_follows(audit_pass)
+    """A slice of the follows: each has a row in `Followee` and one in `Follower`."""
     for subject, model, statement in _SIDES:
         with next_slice(subject, model, FOLLOWS) as part:
             audit_pass.run.follows += part.compared
             for row in rows(statement, {"after": part.after, "until": part.until}):
                 repair = partial(repairs.repair_follow, row["follower"], row["followee"])
                 audit_pass.found(Kind.MIRROR, repair, viewer_id=row["follower"], details=row)
-
-
-def _finish_posts(audit_pass: AuditPass) -> None:
-    """What the journal of posts on several servers still holds (`apps.posts.store`)."""
-    oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
-    for pending in PendingPost.objects.filter(created_at__lt=oldest).order_by("pk")[:INTERRUPTED]:
-        if repairs.finish_post(pending):
-            about = {"viewer_id": pending.author_id, "post_id": pending.post_id}
-            audit_pass.found(Kind.INTERRUPTED, lambda: None, **about)
-
-
-def _finish_follows(audit_pass: AuditPass) -> None:
-    """What the journal of follows on several servers still holds (`apps.graph.journal`)."""
-    oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
-    for pending in PendingFollow.objects.filter(created_at__lt=oldest).order_by("pk")[:INTERRUPTED]:
-        follow = {"follower": pending.follower_id, "followee": pending.followee_id}
-        if repairs.finish_follow(pending):
-            audit_pass.found(
-                Kind.MIRROR, lambda: None, viewer_id=follow["follower"], details=follow
-            )
 
 
 def check_counts(audit_pass: AuditPass) -> None:

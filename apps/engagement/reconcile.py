@@ -14,7 +14,6 @@ from functools import cached_property
 
 from django.db import connection, transaction
 
-from apps import shards
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable, put_after_commit
 from apps.engagement.marks import ROW_MARKS
@@ -179,15 +178,8 @@ def reconcile_batch(
     ids = [row.id for row in rows]
     wrong = subject.drifted(ids)
     if fix:
-        repaired = [
-            drift
-            for id_ in sorted({drift.id for drift in wrong})
-            for drift in _recount(subject, id_)
-        ]
-        report.repaired += len(repaired)
-        # other servers commit rows a moment before their counts are committed here
-        if shards.are_used():
-            wrong = repaired
+        for id_ in sorted({drift.id for drift in wrong}):
+            report.repaired += len(_recount(subject, id_))
     report.note(subject, wrong)
     _compare(subject, rows, report, fix=fix)
     return ids[-1]

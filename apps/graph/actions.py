@@ -35,7 +35,6 @@ from apps.graph.cache import (
     renew_graph_revisions,
 )
 from apps.graph.groups.actions import leave_circles_of_each_other
-from apps.graph.journal import journaled
 from apps.graph.models import (
     AccountNote,
     Block,
@@ -331,11 +330,10 @@ def _insert_edge(follower: User, followee: User, options: Options) -> list[Relat
     """
     edge = Followee(owner=follower, followee=followee, created_at=Now())
     options.put_into(edge)
-    with journaled(follower.pk, followee.pk):
-        edge.save()
-        mirror = Follower.objects.create(
-            owner=followee, follower=follower, notifies=options.notify, created_at=Now()
-        )
+    edge.save()
+    mirror = Follower.objects.create(
+        owner=followee, follower=follower, notifies=options.notify, created_at=Now()
+    )
     _count(follower, followee, +1)
     if options.languages:
         _count_choosy(follower.pk)
@@ -357,13 +355,12 @@ def _update_edge(edge: Followee, options: Options) -> list[RelationChange]:
     if before._replace(notify=options.notify) != options:  # what home shows
         _remember_follow(edge)
     options.put_into(edge)
-    with journaled(edge.owner_id, edge.followee_id):
-        _rows_of(edge).update(
-            shows_reposts=edge.shows_reposts, notifies=edge.notifies, languages=edge.languages
-        )
-        Follower.objects.filter(owner=edge.followee_id, follower=edge.owner_id).update(
-            notifies=options.notify
-        )
+    _rows_of(edge).update(
+        shows_reposts=edge.shows_reposts, notifies=edge.notifies, languages=edge.languages
+    )
+    Follower.objects.filter(owner=edge.followee_id, follower=edge.owner_id).update(
+        notifies=options.notify
+    )
     if before.languages != options.languages:
         _count_choosy(edge.owner_id)
     if before.reposts == options.reposts:
@@ -378,9 +375,8 @@ def _delete_edge(follower: User, followee: User) -> list[RelationChange]:
     edge = Followee.objects.filter(owner=follower, followee=followee).first()
     if edge is None:
         return []
-    with journaled(follower.pk, followee.pk):
-        _rows_of(edge).delete()
-        Follower.objects.filter(owner=followee, follower=follower).delete()
+    _rows_of(edge).delete()
+    Follower.objects.filter(owner=followee, follower=follower).delete()
     _remember_follow(edge)
     Endorsement.objects.filter(owner=follower, other=followee).delete()
     _count(follower, followee, -1)

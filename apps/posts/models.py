@@ -257,21 +257,6 @@ class Revision(models.Model):
         return f"{self.post_id} v{self.version}"
 
 
-class PendingPost(models.Model):
-    """A post that is being written on another server (`store`); a row that stays was interrupted.
-
-    Without foreign keys: it is committed while the author's counts are locked.
-    """
-
-    post_id = models.BigIntegerField()
-    author_id = models.BigIntegerField()
-    is_new = models.BooleanField()
-    created_at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return str(self.post_id)
-
-
 class ThreadMute(models.Model):
     """`user` gets no more notifications from a thread."""
 

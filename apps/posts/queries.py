@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeVar
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
-from apps import shards
 from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, load_cards
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
@@ -65,11 +64,6 @@ SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id,
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
 WHERE post.id = ANY({_WITH_SOURCES}) AND post.deleted_at IS NULL AND author.suspended_at IS NULL
 """  # noqa: S608 -- constants
-# For several servers: the shards follow from the keys in the query.
-_OF_NAMED = _VISIBILITY.replace(_WITH_SOURCES, "%(ids)s::bigint[]")
-_SOURCES = (
-    "SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[]) AND source_id IS NOT NULL"
-)
 
 Preloaded = dict[int, PostContent]  # by post id
 
@@ -149,19 +143,7 @@ def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostCo
 
 def _post_rows(ids: set[int], viewer_id: int | None) -> list[_PostRow]:
     possible = [pk for pk in ids if 0 < pk <= MAX_ID]  # larger ones overflow the column's type
-    if not shards.are_used():
-        return [
-            _PostRow(*row) for row in rows_of(_VISIBILITY, {"ids": possible, "viewer": viewer_id})
-        ]
-    return shards.or_partly(lambda: _rows_on_servers(possible, viewer_id))
-
-
-def _rows_on_servers(ids: list[int], viewer_id: int | None) -> list[_PostRow]:
-    shards.require_reachable(ids)
-    reachable = shards.reachable_ids(ids)
-    sources = [source_id for (source_id,) in rows_of(_SOURCES, {"ids": reachable})]
-    values = {"ids": [*reachable, *shards.reachable_ids(sources)], "viewer": viewer_id}
-    return [_PostRow(*row) for row in rows_of(_OF_NAMED, values)]
+    return [_PostRow(*row) for row in rows_of(_VISIBILITY, {"ids": possible, "viewer": viewer_id})]
 
 
 def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostContent]:

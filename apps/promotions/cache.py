@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from apps import shards
 from apps.posts.visibility import is_open
-from apps.sql import Row, rows_of
+from apps.sql import rows_of
 from feedcache.local_cache import CachedDecoder
 from feedcache.read_through import ReadThrough
 from feedcache.read_through.envelope import pack, unpack
@@ -190,17 +189,13 @@ def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
     """The newest open post of each account that is its own: no repost, no quote, no reply."""
     if not account_ids:
         return {}
-    return dict(shards.or_partly(lambda: _read_newest(account_ids)))
-
-
-def _read_newest(account_ids: Collection[int]) -> list[Row]:
     # what an account wrote itself: a third person's words do not stand under its label
     newest = f"""
         SELECT author_id, max(id) FROM posts_post
         WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND {is_open()}
-          AND kind = 'text' AND reply_to_id IS NULL {shards.reachable("id")}
+          AND kind = 'text' AND reply_to_id IS NULL
         GROUP BY author_id"""  # noqa: S608 -- constants
-    return rows_of(newest, {"accounts": list(account_ids)})
+    return dict(rows_of(newest, {"accounts": list(account_ids)}))
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from apps import shards
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.engagement.marks import ViewerFlags
@@ -41,19 +40,19 @@ CLOCK_SLACK_SECONDS = (
     900  # no clock is ever set back by more; it costs time only in threads of thousands
 )
 
-# The ancestors of a post, with their distance, and its possible descendants, which may be on every author's shard.
+# The ancestors of a post, with their distance, and its possible descendants.
 _THREAD = """
 WITH RECURSIVE above (id, reply_to_id, depth) AS (
     SELECT id, reply_to_id, 0 FROM posts_post WHERE id = %(post)s
     UNION ALL
     SELECT p.id, p.reply_to_id, depth + 1
     FROM above CROSS JOIN LATERAL (
-        SELECT id, reply_to_id FROM posts_post WHERE id = above.reply_to_id {reachable} LIMIT 1
+        SELECT id, reply_to_id FROM posts_post WHERE id = above.reply_to_id LIMIT 1
     ) p
     WHERE depth < %(ancestors)s
 ), younger AS (
     SELECT id, reply_to_id FROM posts_post
-    WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s {reachable}
+    WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s
     ORDER BY id LIMIT %(posts)s
 )
 SELECT id, reply_to_id, depth FROM above WHERE depth > 0
@@ -134,7 +133,6 @@ def thread(
     hydrated = hydrate_for(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     items = {item.id: item for item in hydrated.items}
     if post_id not in items:
-        shards.require_reachable([post_id])
         raise NotFound(_("This post isn't here."))
     descendants = [items[below_id] for below_id in below[:MAX_DESCENDANTS] if below_id in items]
     return Thread(
@@ -177,9 +175,7 @@ def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int 
         "ancestors": max_ancestors,
         "posts": MAX_THREAD,
     }
-    rows = shards.or_partly(
-        lambda: rows_of(_THREAD.format(reachable=shards.reachable("id")), values)
-    )
+    rows = rows_of(_THREAD, values)
     above = sorted(((depth, above_id) for above_id, _parent, depth in rows if depth), reverse=True)
     parents = {below_id: parent for below_id, parent, depth in rows if not depth}
     return [above_id for _depth, above_id in above], parents

@@ -7,11 +7,7 @@ Posts with a followed tag are read from PostgreSQL every time.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
-from django.db import OperationalError
-
-from apps import shards
 from apps.accounts.models import User
 from apps.pagination import Cursor
 from apps.posts.cache import load_open
@@ -77,15 +73,6 @@ def candidates(viewer: User, *, queued: QueuedRanges | None = None) -> Candidate
 
 
 def _of_followees(viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None) -> Found:
-    try:
-        return _cached_or_older(viewer, cursor, count, queued)
-    except OperationalError as error:  # never rebuild a home cache from a partial read
-        return Found(shards.partly(partial(sql.home_ids, viewer.pk, cursor, count), error))
-
-
-def _cached_or_older(
-    viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None
-) -> Found:
     ranges, policies = cached_ranges(viewer.pk, cursor, count, queued)
     if None in ranges and _rebuild_missing(viewer.pk, ranges):
         ranges, policies = cached_ranges(viewer.pk, cursor, count)

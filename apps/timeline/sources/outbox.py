@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 
-from apps import shards
 from apps.graph.queries import cached_followees
 from apps.pagination import Cursor
 from apps.posts.store import Changed
@@ -86,7 +85,7 @@ CROSS JOIN LATERAL (
         ) AS entries
     FROM (
         SELECT id, author_id, reply_to_id FROM posts_post
-        WHERE author_id = c.user_id AND deleted_at IS NULL AND {is_open()} {{led}}
+        WHERE author_id = c.user_id AND deleted_at IS NULL AND {is_open()}
         ORDER BY id DESC LIMIT %(count)s
     ) post
 ) newest
@@ -286,10 +285,9 @@ def _is_at(revisions: Revisions) -> Callable[[int, IdVector], bool]:
 def load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
     """The newest `length` open posts of authors, at the revisions of the same snapshot, from PostgreSQL."""
     values: dict[str, Any] = {"authors": author_ids, "count": length + 1, "reply": _REPLY}
-    statement = _LOAD.format(led=shards.of_authors("author_id", author_ids))
     return {
         author: _unpack(entries or b"", revision).trim(length)
-        for author, revision, entries in rows_of(statement, values)
+        for author, revision, entries in rows_of(_LOAD, values)
     }
 
 

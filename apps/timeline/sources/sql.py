@@ -15,7 +15,6 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F, Q, QuerySet
 from django.db.models.lookups import Exact
 
-from apps import shards
 from apps.graph.models import RepliesPolicy
 from apps.pagination import Cursor
 from apps.posts.models import OPEN, RESTRICTED, Attachment, Post, Visibility
@@ -62,10 +61,10 @@ class Slice(NamedTuple):
         return f"ORDER BY {column} {'ASC' if self.is_ascending else 'DESC'} LIMIT {self.limit}"
 
     def posts(self, condition: str, columns: str = "id") -> str:
-        """The SELECT of the first posts that match, without those on servers that are left out."""
+        """The SELECT of the first posts that match."""
         return f"""
     SELECT {columns} FROM posts_post
-    WHERE {condition} AND id < %(newest)s AND id > %(oldest)s {shards.reachable("id")} {self.first()}"""
+    WHERE {condition} AND id < %(newest)s AND id > %(oldest)s {self.first()}"""
 
     def scan(self, condition: str) -> str:
         """A lateral join: one bounded index scan of posts for each row of what stands before it."""
