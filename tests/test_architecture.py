@@ -202,9 +202,9 @@ TABLES_OF_OTHERS = {
         """,
     ),
     "graph": (
-        "handles of files are joined with accounts, relations have the revision they are of; posts are split too",
+        "handles of files are joined with accounts, relations have the revision they are of",
         """
-        accounts_user accounts_usercounts posts_post posts_postcounts posts_revision
+        accounts_user accounts_usercounts
         """,
     ),
     "notifications": (

@@ -17,7 +17,7 @@ from feedsite import __version__
 
 Name = tuple[str, str]  # of a migration: its app and its file
 MAX_NAMED = 2
-# What `manage shards` of 0.2.0 could put on several servers, and its journals of changes there.
+# What `manage shards` of 0.2.0 could put on several servers.
 COULD_BE_SPLIT = (
     "graph_followee",
     "graph_follower",
@@ -25,7 +25,6 @@ COULD_BE_SPLIT = (
     "posts_postcounts",
     "posts_revision",
 )
-JOURNALS = ("graph_pendingfollow", "posts_pendingpost")
 
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
@@ -50,8 +49,6 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
         raise CommandError(_unrecorded(tables))
     if split := _split_tables(connection):
         raise CommandError(_in_shards(split))
-    if journals := _journals(connection):
-        raise CommandError(_unfinished(journals))
 
 
 def _left_out() -> set[str]:
@@ -70,13 +67,6 @@ def _split_tables(connection: BaseDatabaseWrapper) -> set[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT oid::regclass::text FROM pg_class WHERE relkind = 'p'")
         return {name for (name,) in cursor.fetchall()} & set(COULD_BE_SPLIT)
-
-
-def _journals(connection: BaseDatabaseWrapper) -> set[str]:
-    """The journals of changes on several servers that hold some: the auditor of 0.2.0 finishes these."""
-    there = set(JOURNALS) & set(connection.introspection.table_names())
-    with connection.cursor() as cursor:
-        return {name for name in there if cursor.execute(f"SELECT FROM {name} LIMIT 1").rowcount}
 
 
 def _too_old(unknown: set[Name]) -> str:
@@ -108,13 +98,6 @@ def _in_shards(tables: set[str]) -> str:
         f"This database has follows or posts in shards, which feedsite {__version__} cannot read: {_some(tables)}"
         " were split by `manage shards`. Nothing in it was changed: with feedsite 0.2.0 bring all rows into one plain"
         ' database first (docs/deployment.md, "Out of shards").'
-    )
-
-
-def _unfinished(journals: set[str]) -> str:
-    return (
-        f"This database has changes that several servers have not finished: rows in {_some(journals)}. Nothing in it"
-        " was changed: run beat and a worker of feedsite 0.2.0 on it for two minutes first, whose auditor finishes them."
     )
 
 

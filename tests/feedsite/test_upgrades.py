@@ -206,16 +206,12 @@ SPLIT = """
 ALTER TABLE graph_follower RENAME TO graph_follower_old;
 CREATE TABLE graph_follower (LIKE graph_follower_old) PARTITION BY HASH (owner_id);
 """
-UNFINISHED = (
-    "CREATE TABLE posts_pendingpost (post_id bigint); INSERT INTO posts_pendingpost VALUES (1)"
-)
 OTHER_DATA = {
     RENAMED: TOO_OLD,
     LATER: "by a newer version .* has the migrations posts.0999_later",
     LOST: "the tables graph_accountnote and [0-9]+ others, but no record",
     "DROP TABLE django_migrations": "the tables accounts_accesstoken and [0-9]+ others, but no record",
     SPLIT: "in shards, .*: graph_follower were split by `manage shards`",
-    UNFINISHED: "not finished: rows in posts_pendingpost",
 }
 
 
