@@ -95,7 +95,7 @@ def _unrecorded(tables: set[str]) -> str:
 
 def _in_shards(tables: set[str]) -> str:
     return (
-        f"This database has follows or posts in shards, which feedsite {__version__} cannot read: {_some(tables)}"
+        f"This database has follows or posts in shards, which this version cannot read: {_some(tables)}"
         " were split by `manage shards`. Nothing in it was changed: with feedsite 0.2.0 bring all rows into one plain"
         ' database first (docs/deployment.md, "Out of shards").'
     )
