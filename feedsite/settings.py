@@ -782,7 +782,7 @@ SPECTACULAR_SETTINGS = {
         ],
         "PolicyEnum": ["push", "online", "pull", "auto", "site"],
         "PushPolicyEnum": ["all", "followed", "follower", "none"],
-        "MediaTypeEnum": ["image", "video", "audio"],
+        "MediaTypeEnum": ["image", "gifv", "video", "audio"],
         "NotificationTypeEnum": "apps.api.entities.notification.TYPE_NAMES",
         "TreatmentEnum": ["accept", "filter", "drop"],
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],

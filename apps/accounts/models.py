@@ -173,6 +173,13 @@ class User(AbstractBaseUser, PermissionsMixin):
     groups_reposts = models.BooleanField(
         _("sees reposts of one post as one"), default=True, db_default=True
     )
+    plays_loops = models.BooleanField(
+        _("plays short videos without sound"), default=True, db_default=True
+    )
+    # "notifications", "list-" and the id of a list, or nothing
+    second_column = models.CharField(
+        _("second column of home"), max_length=30, blank=True, default="", db_default=""
+    )
     hides_activity = models.BooleanField(
         _("is kept out of activity pages"), default=False, db_default=False
     )

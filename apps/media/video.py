@@ -41,6 +41,7 @@ STREAM = re.compile(
     re.MULTILINE,
 )
 DURATION = re.compile(r"^  Duration: (\d+):(\d\d):(\d\d\.\d+)", re.MULTILINE)
+LOOP_SECONDS = 30.0  # the longest that plays in a loop, when it has no sound
 MIN_SIDE = 16  # pixels; the encoder needs even numbers
 MAX_FRAME_RATE = 60
 SLACK_SECONDS = 1.0  # of containers that round their duration up
@@ -89,13 +90,17 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Transcoded:
-    """A file to serve, and for video the first picture that is shown. `poster` is None for sound."""
+    """A file to serve, and for video the first picture that is shown. `poster` is None for sound.
+
+    `loops`: it is a short video without a sound track, which pages play as they would an animated picture.
+    """
 
     path: Path
     seconds: float
     width: int
     height: int
     poster: ReencodedPicture | None
+    loops: bool
 
 
 def explained(reason: str) -> str:
@@ -208,7 +213,8 @@ def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
     if (made.video is None) == is_video or made.seconds <= 0:
         raise Unfit("unreadable")
     poster = _poster(out, made.seconds) if is_video else None
-    return Transcoded(out, made.seconds, made.width, made.height, poster)
+    loops = is_video and made.audio is None and made.seconds <= LOOP_SECONDS
+    return Transcoded(out, made.seconds, made.width, made.height, poster, loops)
 
 
 def _described(path: Path) -> Probe:

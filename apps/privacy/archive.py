@@ -355,7 +355,7 @@ def _account(user: User) -> Record:
         "is_locked",
         "post_visibility", "post_sensitive", "post_language", "interface_language", "theme", "text_size",
         "density", "loads_by_button", "hides_read", "hides_replies", "groups_reposts", "hides_activity", "keys",
-        "asks_for_alt",
+        "asks_for_alt", "plays_loops", "second_column",
     )  # fmt: skip
     fields = {name: getattr(user, name) for name in names}
     counts = {name: getattr(user.counts, name) for name in ("posts", "followers", "following")}

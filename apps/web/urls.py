@@ -30,6 +30,7 @@ from apps.web.timelines import (
     lists,
     public,
     search,
+    second_column,
     suggest,
     tags,
 )
@@ -91,6 +92,7 @@ urlpatterns: list[URLPattern] = [
     path("home/check", check.check, name="home_check"),
     path("home/page.zip", check.download, name="home_page_zip"),
     path("home/tour", home.end_tour, name="end_tour"),
+    path("home/beside", second_column.second_column, name="second_column"),
     path("public", public.public, name="public"),
     path("local", public.public),
     path("lists/<int:list_id>", lists.list_page, name="list"),

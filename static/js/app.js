@@ -258,6 +258,7 @@ document.addEventListener("htmx:load", (event) => {
   setClocks(added);
   actInPlace(added);
   fillMenus(added);
+  playLoops(added);
   compose(added.matches(".composer") ? added.parentElement : added);
   if (added.matches(".voting")) {
     added.tabIndex = -1; // the button that had the focus is gone
@@ -586,6 +587,12 @@ function fillMenus(root) {
 
 actInPlace(document);
 fillMenus(document);
+
+function playLoops(root) {
+  for (const box of root.querySelectorAll("[data-loop]")) import(box.dataset.loop).then(({ watch }) => watch(box));
+}
+
+playLoops(document);
 
 // Where the device can share, menus offer it below "Copy link".
 document.addEventListener("beforetoggle", ({ target }) => {

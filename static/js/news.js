@@ -13,8 +13,12 @@ export function listen({ bell, pill }) {
   let waiting;
   let wait = FIRST_WAIT;
 
-  const look = bundled(() => pill && htmx.trigger(pill, "look"));
+  const beside = document.querySelector(".beside");
+  const look = bundled(() => {
+    for (const one of [pill, beside]) if (one) htmx.trigger(one, "look");
+  });
   const ring = bundled(async () => {
+    if (beside) htmx.trigger(beside, "look");
     await showNewest();
     await count();
   });

@@ -300,6 +300,10 @@ class ReadingForm(forms.Form):
     hides_read = switch(_("Hide on my home page what I have read"))
     hides_replies = switch(_("On my home page, hide replies to people I do not follow"))
     groups_reposts = switch(_("On my home page, show reposts of the same post as one"))
+    plays_loops = switch(_("Play short videos without sound by themselves"))
+    second_column = forms.ChoiceField(
+        label=_("Beside my home page, on wide screens"), required=False, widget=forms.RadioSelect
+    )
 
 
 class EmailForm(forms.Form):
