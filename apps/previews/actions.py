@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from apps.events import leases
 from apps.events.actions import enqueue
+from apps.events.live import announce
 from apps.events.leases import State
 from apps.posts.cache import load_open
 from apps.previews.cache import forget
@@ -43,6 +44,7 @@ HOST_PAUSE = timedelta(seconds=2)
 HOST_KEPT = timedelta(days=1)
 CONCURRENCY = 2  # fetches at once
 SWEEP_LIMIT = 20
+TOLD_POSTS = 20  # the newest that name a page: who listens hardly has older ones on the screen
 SWEEP_SECONDS = 5.0  # its interval: a message that is not taken by then has a successor
 BATCH = 500
 
@@ -219,6 +221,10 @@ def _write(row: Preview, **values: Any) -> None:
     done = {"state": State.DONE, "finished_at": Now(), "last_error": ""}
     is_written = claimed.update(**{**NOTHING_SHOWN, **values, **done})
     _forget(row.address, row.picture if is_written else values.get("picture", ""))
+    if is_written and (row.title or values.get("title")):
+        posts = row.posts.order_by("-post_id").values_list("post_id", flat=True)
+        for post_id in posts[:TOLD_POSTS]:
+            announce("post_previewed", post_id=post_id)
 
 
 def _forget(address: str, picture: str) -> None:

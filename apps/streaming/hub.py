@@ -145,7 +145,7 @@ class Hub:
 
     async def _handle(self, name: str, ids: Mapping[str, Any]) -> None:
         try:
-            if name in {"post_published", "post_edited", "post_deleted"}:
+            if name in {"post_published", "post_edited", "post_previewed", "post_deleted"}:
                 self._deliver(
                     await self.run_in_thread(
                         self._events_of_post, name, ids["post_id"], self._listeners()
