@@ -124,7 +124,7 @@ class Composer {
 
   // Of the pictures.
   undescribed() {
-    return [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
+    return [...this.form.querySelectorAll(".uploads textarea")].filter((alt) => !alt.value.trim());
   }
 
   submitted(event) {
@@ -179,7 +179,7 @@ class Composer {
   }
 
   busy() {
-    return this.uploading > 0 || this.uploads.querySelector("[data-processing]") !== null;
+    return this.uploading > 0 || this.form.querySelector("[data-processing]") !== null;
   }
 
   // --- drafts: kept in this browser until the server has the post ---
@@ -194,7 +194,10 @@ class Composer {
     const fields = this.fields();
     const said = { ...stored(this.key), ...Object.fromEntries(fields.map((field) => [field.name, field.value])) }; // another composer may have more fields
     said.pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
-    if (this.longer) said.more = this.longer.more().map((area) => area.value);
+    if (this.longer) {
+      said.more = this.longer.more().map((area) => area.value);
+      said.media = this.longer.media();
+    }
     said.saved = this.saved();
     this.written = this.isWritten(said);
     store(this.key, this.written ? JSON.stringify(said) : null);
@@ -202,7 +205,7 @@ class Composer {
 
   isWritten(said) {
     const texts = KEPT.filter((name) => said[name] !== this.given[name]).map((name) => said[name]);
-    return [...texts, ...(said.more ?? [])].some((text) => text?.trim()) || said.pictures?.length > 0;
+    return [...texts, ...(said.more ?? []), ...(said.media ?? [])].some((text) => text?.trim()) || said.pictures?.length > 0;
   }
 
   // The server's number of the draft, which other devices of its author have too.
@@ -246,7 +249,7 @@ class Composer {
       field.value = said[field.name] ?? "";
       if (field.value && field !== this.area) field.closest("details").open = true;
     }
-    this.longer?.fill(said.more);
+    this.longer?.fill(said.more, said.media);
     if (said.pictures?.length) this.album().then((album) => album.fetch(said.pictures));
     const line = document.createElement("p");
     line.className = "restored";
@@ -270,46 +273,47 @@ class Composer {
 
   // --- pictures: chosen, pasted or dropped; what shows and sends them comes with the first one ---
 
-  album() {
+  album(area = this.area, box = this.uploads) {
     const details = this.form.querySelector(".add-pictures");
-    this.opened ??= import(details.dataset.uploads).then(({ Album }) => new Album(this));
-    return this.opened;
-  }
-
-  async add(files) {
-    (await this.album()).add(files);
+    box.album ??= import(details.dataset.uploads).then(({ Album }) => new Album(this, area, box));
+    return box.album;
   }
 
   takePictures() {
     const details = this.form.querySelector(".add-pictures");
     if (!details) return;
-    const picker = document.createElement("input");
-    picker.type = "file";
-    picker.multiple = true;
-    picker.hidden = true;
-    picker.accept = details.dataset.accept;
+    this.accept = details.dataset.accept;
     for (const field of details.querySelectorAll(".brought")) field.remove();
-    details.querySelector("summary").addEventListener("click", (event) => {
-      if (details.open) return; // closes it
+    this.receive(this.form, details.querySelector("summary"), this.area, this.uploads);
+  }
+
+  // What is chosen by a button, pasted into a text, or dropped on what is around it.
+  receive(around, button, area, box) {
+    const picker = document.createElement("input");
+    const add = async (files) => (await this.album(area, box)).add([...files]);
+    Object.assign(picker, { type: "file", multiple: true, hidden: true, accept: this.accept });
+    button.addEventListener("click", (event) => {
+      if (button.parentElement.open) return; // closes it
       event.preventDefault();
       picker.click();
     });
     picker.addEventListener("change", async () => {
-      await this.add([...picker.files]);
+      await add(picker.files);
       picker.value = "";
     });
-    details.after(picker);
-    this.area.addEventListener("paste", (event) => {
+    button.parentElement.before(picker);
+    area.addEventListener("paste", (event) => {
       if (!event.clipboardData.files.length) return;
       event.preventDefault();
-      this.add([...event.clipboardData.files]);
+      add(event.clipboardData.files);
     });
     for (const name of ["dragover", "dragleave", "drop"]) {
-      this.form.addEventListener(name, (event) => {
+      around.addEventListener(name, (event) => {
         if (!event.dataTransfer.types.includes("Files")) return;
         event.preventDefault();
-        this.form.classList.toggle("over", name === "dragover");
-        if (name === "drop") this.add([...event.dataTransfer.files]);
+        event.stopPropagation();
+        around.classList.toggle("over", name === "dragover");
+        if (name === "drop") add(event.dataTransfer.files);
       });
     }
   }
