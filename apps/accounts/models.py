@@ -63,10 +63,10 @@ class Density(models.TextChoices):
 
 
 class PostVisibility(models.TextChoices):
-    """The default visibility of new posts."""
+    """The default visibility of new posts, in the words of `Visibility`."""
 
-    PUBLIC = "public", _("Everybody")
-    UNLISTED = "unlisted", _("Everybody, but on no public page")
+    PUBLIC = "public", _("Public")
+    UNLISTED = "unlisted", _("Quiet public")
     FOLLOWERS = "followers", _("Followers")
 
 

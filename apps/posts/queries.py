@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Model, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, load_cards
@@ -44,6 +44,7 @@ from apps.posts.models import (
 from apps.posts.visibility import facts_about, may_see
 from apps.sql import rows_of
 from feedcache.ids import MAX_ID, author_of, authors_of
+from feedcache.local_cache import LocalCache
 from feedcache.read_through import Batch, Future
 from feedcache.structures.counters.service import queue_in_batch
 from feedcache.structures.newest_ids import NewestIds
@@ -421,3 +422,24 @@ def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
     """The users among these who muted a thread."""
     rows = ThreadMute.objects.filter(user__in=user_ids, thread_id=thread_id)
     return set(rows.values_list("user", flat=True))
+
+
+SIZE_SECONDS = 60.0  # for which the numbers of accounts and posts are cached
+MAX_COUNTED = 10_000  # rows; larger tables are estimated
+SIZES: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE_SECONDS)
+
+
+def site_size() -> dict[str, int]:
+    """How many `users` and `posts` the site has; estimates above `MAX_COUNTED`: counting millions takes seconds."""
+    return SIZES.get("size", lambda: {"users": _rows(User), "posts": _rows(Post)}) or {}
+
+
+def _rows(model: type[Model]) -> int:
+    found = rows_of(
+        "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%(table)s)",
+        {"table": model._meta.db_table},
+    )
+    estimate = int(found[0][0])
+    return (
+        estimate if estimate >= MAX_COUNTED else model._default_manager.all()[:MAX_COUNTED].count()
+    )

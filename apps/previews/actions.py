@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from apps.events import leases
 from apps.events.actions import enqueue
-from apps.events.live import announce
 from apps.events.leases import State
+from apps.events.live import announce
 from apps.posts.cache import load_open
 from apps.previews.cache import forget
 from apps.previews.fetching import INTERNET, Network, Refused, Unreachable

@@ -39,9 +39,14 @@ class PreferencesForm(forms.Form):
         label=_("Time zone of the quiet hours"),
         max_length=ZONE_MAX_CHARACTERS,
         required=False,
-        help_text=_("As in Europe/Berlin or Asia/Shanghai."),
+        help_text=_("Type a city to find it, as in Europe/Berlin or Asia/Shanghai."),
         widget=forms.TextInput(
-            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+            attrs={
+                "autocomplete": "off",
+                "autocapitalize": "none",
+                "spellcheck": "false",
+                "list": "zones",
+            }
         ),
     )
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.contrib import messages
@@ -30,6 +31,20 @@ from apps.push.forms import PreferencesForm, initial_of
 from apps.push.queries import preferences_of
 from apps.web.forms.accounts import render_settings
 
+REGIONS = (
+    "Africa",
+    "America",
+    "Antarctica",
+    "Arctic",
+    "Asia",
+    "Atlantic",
+    "Australia",
+    "Europe",
+    "Indian",
+    "Pacific",
+)
+# As people know them, with a region and a city.
+ZONES = sorted(zone for zone in available_timezones() if zone.partition("/")[0] in REGIONS)
 WORKER: Path = settings.BASE_DIR / "static" / "js" / "worker.js"
 # What a worker may do: ask this site. Pages have their own rules.
 WORKER_CSP = "default-src 'none'; connect-src 'self'; script-src 'self'"
@@ -59,14 +74,16 @@ def offline(request: HttpRequest) -> HttpResponse:
 @require_get_or_post
 @login_required
 def preferences(request: AuthenticatedRequest) -> HttpResponseBase:
-    """What is told on devices, and when."""
+    """What devices notify you of, and when."""
     initial = initial_of(preferences_of(request.user))
     form = PreferencesForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         change_preferences(request.user, **form.preferences())
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
-    return render_settings(request, "push/settings.html", "notifications", {"form": form}, form)
+    return render_settings(
+        request, "push/settings.html", "notifications", {"form": form, "zones": ZONES}, form
+    )
 
 
 @require_POST

@@ -31,8 +31,8 @@ _TOKENS = re.compile(
 # Of scripts, whose strings never span lines or hold what begins a comment (tests/feedsite/files/test_staticfiles.py):
 # the comments are a sixth of what would be sent, and names and spaces within lines are left to gzip.
 _COMMENTS = re.compile(r"^[ \t]*//.*\n|^[ \t]+|^\n|[ \t]+//[ \t].*$", re.MULTILINE)
-# Behind these no line end means anything; a line with what may be a comment is left alone.
-_LINE_ENDS = re.compile(r"^((?!.*//).*[;{,(\[])\n", re.MULTILINE)
+# Behind some signs and before others no line end means anything; a line with what may be a comment is left alone.
+_LINE_ENDS = re.compile(r"^((?!.*//).*)(?:(?<=[;{,(\[])\n|\n(?=[}.?:&|]))", re.MULTILINE)
 
 
 def minify_script(script: str) -> str:

@@ -246,19 +246,20 @@ function countSeen(label) {
   fetch("/promoted/seen", { method: "POST", body, keepalive: true }).catch(() => {});
 }
 
-function watchLabels(root) {
+// Those, and short videos that play by themselves.
+function watch(root) {
   for (const label of root.querySelectorAll("[data-promoted]")) labels.observe(label);
+  for (const box of root.querySelectorAll("[data-loop]")) import(box.dataset.loop).then((loops) => loops.watch(box));
 }
 
-watchLabels(document);
-document.addEventListener("htmx:load", (event) => watchLabels(event.target));
+watch(document);
 
 document.addEventListener("htmx:load", (event) => {
   const added = event.target;
+  watch(added);
   setClocks(added);
   actInPlace(added);
   fillMenus(added);
-  playLoops(added);
   compose(added.matches(".composer") ? added.parentElement : added);
   if (added.matches(".voting")) {
     added.tabIndex = -1; // the button that had the focus is gone
@@ -587,12 +588,6 @@ function fillMenus(root) {
 
 actInPlace(document);
 fillMenus(document);
-
-function playLoops(root) {
-  for (const box of root.querySelectorAll("[data-loop]")) import(box.dataset.loop).then(({ watch }) => watch(box));
-}
-
-playLoops(document);
 
 // Where the device can share, menus offer it below "Copy link".
 document.addEventListener("beforetoggle", ({ target }) => {

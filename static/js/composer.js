@@ -46,17 +46,18 @@ export async function setUp(form, { words, say }) {
 
 // A time is chosen on the author's clock; the server is told how far that is from its own.
 function clock(form, words) {
-  const { scheduled_at: moment, utc_offset: offset } = form.elements;
+  const { as_of, scheduled_at: moment = as_of, utc_offset: offset } = form.elements;
   if (!moment || !offset) return;
   form.querySelector(".zone").textContent = words.zone;
-  if (moment.value && !offset.value) moment.value = local(new Date(`${moment.value}Z`));
+  const digits = moment.value.length;
+  if (digits && !offset.value) moment.value = local(new Date(`${moment.value}Z`)).slice(0, digits);
   const tell = () => (offset.value = moment.value ? new Date(moment.value).getTimezoneOffset() : "");
   moment.addEventListener("change", tell);
   tell();
 }
 
 function local(date) {
-  return new Date(date - date.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+  return new Date(date - date.getTimezoneOffset() * 60000).toISOString();
 }
 
 class Composer {
@@ -74,6 +75,7 @@ class Composer {
     // what nobody wrote: of a form with an error, or of a saved draft, all is the author's
     const fresh = !form.matches(":has(.errorlist, [name=saved])");
     this.given = fresh ? Object.fromEntries(this.fields().map((field) => [field.name, field.defaultValue])) : {};
+    this.takePictures();
     this.restore();
     form.addEventListener("input", () => this.changed());
     form.addEventListener("keydown", (event) => this.pressed(event));
@@ -83,10 +85,10 @@ class Composer {
       clearTimeout(this.sending);
       if (detail.sends) this.send();
       detail.sent = this.sent;
+      detail.isKept = () => this.written && this.saved();
     });
     form.addEventListener("fetch", () => this.renew()); // another composer had the same draft
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
-    this.takePictures();
     if (this.uploads.children.length) this.album();
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
@@ -297,11 +299,11 @@ class Composer {
       event.preventDefault();
       picker.click();
     });
-    picker.addEventListener("change", async () => {
+    picker.onchange = async () => {
       await add(picker.files);
       picker.value = "";
-    });
-    button.parentElement.before(picker);
+    };
+    around.append(picker);
     area.addEventListener("paste", (event) => {
       if (!event.clipboardData.files.length) return;
       event.preventDefault();

@@ -18,6 +18,7 @@ export class Longer {
     this.options.forEach((option, place) => option.querySelector("button").addEventListener("click", () => this.unask(place)));
     this.offer();
     if (!this.rest) return;
+    this.rest.before(form.querySelector(".asked")); // of the first post
     this.add.type = "button";
     this.add.addEventListener("click", () => {
       const area = this.another("");
@@ -68,9 +69,9 @@ export class Longer {
   }
 
   equip(box) {
-    const [area, uploads] = box.querySelectorAll("textarea, .uploads");
-    for (const button of box.querySelectorAll(":scope > button")) button.hidden = false;
-    this.composer.receive(box, box.querySelector(".bring"), area, uploads);
+    const [area, bring, remove, uploads] = box.querySelectorAll("[name=more], .bring, .remove, .uploads");
+    bring.hidden = remove.hidden = false;
+    this.composer.receive(box, bring, area, uploads);
   }
 
   another(text, media = "") {
@@ -79,7 +80,7 @@ export class Longer {
     const area = box.querySelector("textarea");
     area.value = text;
     this.equip(box);
-    if (media) this.composer.album(area, box.lastElementChild).then((album) => album.fetch(media.trim().split(" ")));
+    if (media) this.composer.album(area, box.querySelector(".uploads")).then((album) => album.fetch(media.trim().split(" ")));
     return area;
   }
 

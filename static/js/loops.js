@@ -16,27 +16,25 @@ const onScreen = new IntersectionObserver(
 );
 
 function play(video) {
-  // refused by the browser: its own controls remain; gone from the screen meanwhile: nothing to do
-  video.play().catch(({ name }) => (video.controls ||= name === "NotAllowedError"));
+  // refused by the browser: its own controls are back; off the screen by then: nothing to do
+  video.play().catch(({ name }) => (video.controls = name === "NotAllowedError"));
 }
 
 export function watch(box) {
-  if (minds || box.children.length > 1) return;
-  const video = box.querySelector("video");
+  const [video, watched] = box.children;
+  if (minds || watched) return;
   const button = document.createElement("button");
-  const { pause, play: start } = box.dataset;
-  const hold = () => {
+  const { dataset } = box;
+  video.controls = false;
+  button.className = "alt";
+  box.addEventListener("click", () => {
     video.held = !video.paused;
     if (video.held) video.pause();
     else play(video);
-  };
-  video.controls = false;
-  button.type = "button";
-  button.className = "alt";
-  button.textContent = start;
-  for (const one of [button, video]) one.addEventListener("click", hold);
-  video.addEventListener("play", () => (button.textContent = pause));
-  video.addEventListener("pause", () => (button.textContent = start));
+  });
+  const tell = () => (button.textContent = video.paused ? dataset.play : dataset.pause);
+  video.onplay = video.onpause = tell;
+  tell();
   box.append(button);
   onScreen.observe(video);
 }

@@ -131,7 +131,9 @@ def test_each_post_of_a_thread_takes_its_own_pictures(reader, visit):
         page.evaluate(PASTE, [second.locator("textarea").first.element_handle(), encoded])
         page.evaluate(DROP, [second.element_handle(), encoded])
         expect(second.locator(".upload > img")).to_have_count(3)
-        second.get_by_role("button", name="Remove").first.click()  # the last in the box is that of the box
+        second.get_by_role(
+            "button", name="Remove"
+        ).first.click()  # the last in the box is that of the box
         expect(dialog.locator(".composer > div > .uploads .upload")).to_have_count(0)
         page.keyboard.press("Escape")
         wait_until(SavedDraft.objects.exists, "the draft is kept")
@@ -140,10 +142,15 @@ def test_each_post_of_a_thread_takes_its_own_pictures(reader, visit):
         expect(second.locator(".upload > img")).to_have_count(2)
         post = dialog.get_by_role("button", name="Post", exact=True)
         post.click()
-        expect(second.get_by_role("button", name="ALT").first).to_be_focused()  # asked for descriptions
+        expect(
+            second.get_by_role("button", name="ALT").first
+        ).to_be_focused()  # asked for descriptions
         dialog.get_by_role("button", name="Post anyway").click()
         expect(dialog).to_have_count(0)
-        assert {post.body: post.attachments.count() for post in Post.objects.all()} == {"One.": 0, "": 2}
+        assert {post.body: post.attachments.count() for post in Post.objects.all()} == {
+            "One.": 0,
+            "": 2,
+        }
 
 
 def _order(page):

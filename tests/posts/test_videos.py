@@ -87,7 +87,9 @@ def test_a_short_video_without_sound_is_a_loop(alice, page_of, api_of, monkeypat
     kinds = {}
     for post in (loop, heard, long):
         page = page_of(alice).get(f"/@alice/{post.pk}").text
-        kind = api_of(alice).get(f"/api/v1/statuses/{post.pk}").json()["media_attachments"][0]["type"]
+        kind = (
+            api_of(alice).get(f"/api/v1/statuses/{post.pk}").json()["media_attachments"][0]["type"]
+        )
         assert "data-loop=" in page if kind == "gifv" else "data-loop=" not in page
         assert "<video" in page
         assert " controls" in page  # for who has no scripts

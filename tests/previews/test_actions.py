@@ -62,7 +62,9 @@ def test_who_listens_is_told_when_there_is_something_new_to_see(
     posts = [publish(one, f"Look: {address(site)}") for one in (alice, carol, alice)]
     publish(alice, f"Nothing: {address(site, '/gone')}")
     assert fetched() == 2
-    newest = [("post_previewed", {"post_id": pk}) for pk in sorted(post.pk for post in posts)[:0:-1]]
+    newest = [
+        ("post_previewed", {"post_id": pk}) for pk in sorted(post.pk for post in posts)[:0:-1]
+    ]
     assert told == newest
     actions.fetch_again([Preview.objects.get(title="Tea at the river").pk])
     site.pages["/tea"] = answer("<p>No title, so nothing is shown any more.</p>")

@@ -122,7 +122,9 @@ def uploads(owner, number):
 
 
 def pictures_of(posts):
-    return [list(Attachment.objects.filter(post=post).values_list("pk", flat=True)) for post in posts]
+    return [
+        list(Attachment.objects.filter(post=post).values_list("pk", flat=True)) for post in posts
+    ]
 
 
 def test_each_post_of_a_thread_has_its_own_pictures(alice, page_of):
@@ -146,7 +148,12 @@ def test_descriptions_of_further_pictures_are_stored(alice, page_of):
 @pytest.mark.parametrize("wrong", ["somebody else's", "twice", "five", "gone"])
 def test_nothing_is_published_when_a_further_picture_cannot_be(wrong, alice, bob, page_of):
     one, *some = uploads(alice, 6)
-    media = {"somebody else's": uploads(bob, 1), "twice": some[:1], "five": some, "gone": [some[0] + 99]}
+    media = {
+        "somebody else's": uploads(bob, 1),
+        "twice": some[:1],
+        "five": some,
+        "gone": [some[0] + 99],
+    }
     more_media = [" ".join(map(str, media[wrong])), *media["twice"][wrong != "twice" :]]
     more = form("Two.", "Three.", media_ids=[one], more_media=more_media)
     page = page_of(alice).post("/posts", more)
@@ -187,6 +194,10 @@ def test_interrupted_the_rest_keeps_its_pictures(alice, page_of, monkeypatch):
         return publish(author, draft, **kwargs)
 
     monkeypatch.setattr(publishing, "publish", limited)
-    page = page_of(alice).post("/posts", form("Two.", "Three.", more_media=[str(two), str(three)])).text
+    page = (
+        page_of(alice)
+        .post("/posts", form("Two.", "Three.", more_media=[str(two), str(three)]))
+        .text
+    )
     assert f'name="media_ids" value="{two}"' in page
     assert f'name="more_media" value="{three} "' in page

@@ -14,6 +14,21 @@ class Migration(migrations.Migration):
                 db_default=True, default=True, verbose_name="plays short videos without sound"
             ),
         ),
+        migrations.AlterField(
+            model_name="user",
+            name="post_visibility",
+            field=models.CharField(
+                choices=[
+                    ("public", "Public"),
+                    ("unlisted", "Quiet public"),
+                    ("followers", "Followers"),
+                ],
+                db_default="public",
+                default="public",
+                max_length=9,
+                verbose_name="posts are for",
+            ),
+        ),
         migrations.AddField(
             model_name="user",
             name="second_column",

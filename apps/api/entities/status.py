@@ -95,7 +95,8 @@ class MediaAttachmentJson(TypedDict):
 
     id: str
     type: Annotated[
-        Literal["image", "gifv", "video", "audio"], "gifv: a short video without sound, shown as a loop."
+        Literal["image", "gifv", "video", "audio"],
+        "gifv: a short video without sound, shown as a loop.",
     ]
     url: Annotated[Uri | None, "Null while a video or sound is being prepared."]
     preview_url: Annotated[Uri | None, "Of a video its poster. Null for sound."]

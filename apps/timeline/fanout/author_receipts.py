@@ -89,7 +89,7 @@ def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorR
     NotAllowed for other readers.
     """
     if not as_staff and visible_item(viewer.pk, post_id).author.pk != viewer.pk:
-        raise NotAllowed(_("Only its author sees whom a post reached."))
+        raise NotAllowed(_("Only the author of a post sees its delivery."))
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         raise NotFound(_("This post isn't here."))

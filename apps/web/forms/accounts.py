@@ -29,7 +29,7 @@ from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
 from apps.privacy.models import ImportKind
-from apps.scopes import ALL, OFFERED
+from apps.scopes import OFFERED
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
@@ -353,7 +353,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
         choices=_token_scopes,
-        initial=ALL.split(),
+        initial=["read"],
         widget=forms.CheckboxSelectMultiple,
     )
 

@@ -203,7 +203,11 @@ class PictureFields:
 def save_pictures(owner: User, form: PictureForm) -> PictureFields:
     """Upload and describe the pictures of a form; an error does not stop the others."""
     rows = uploaded_pictures(owner, [change.id for change in form.changes])
-    fields = PictureFields(rows, behind=form.behind).describe(owner, form.changes).add_captions(owner, form.captions)
+    fields = (
+        PictureFields(rows, behind=form.behind)
+        .describe(owner, form.changes)
+        .add_captions(owner, form.captions)
+    )
     return fields.upload(owner, form.files)
 
 

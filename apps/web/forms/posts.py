@@ -153,7 +153,9 @@ class ComposeForm(EditForm, MomentForm):
     option_1, option_2, option_3, option_4 = (
         forms.CharField(
             required=False,
-            widget=forms.TextInput(attrs={"maxlength": POLL_OPTION_MAX_CHARACTERS, "dir": "auto", "data-suggest": True}),
+            widget=forms.TextInput(
+                attrs={"maxlength": POLL_OPTION_MAX_CHARACTERS, "dir": "auto", "data-suggest": True}
+            ),
         )
         for _number in range(POLL_OPTIONS[1])
     )

@@ -38,7 +38,11 @@ def second_column(request: AuthenticatedRequest) -> HttpResponse:
         return SeeOther(reverse("list", args=[list_id]) if list_id else reverse("notifications"))
     if not list_id:
         page = notifications_page(request.user, Cursor())
-        context = {"title": _("Notifications"), "rows": grouped(page.items), "url": reverse("notifications")}
+        context = {
+            "title": _("Notifications"),
+            "rows": grouped(page.items),
+            "url": reverse("notifications"),
+        }
     else:
         try:
             own = own_group(UserList, request.user, int(list_id))
