@@ -87,7 +87,7 @@ export class Album {
     const tile = event.target.closest(".upload");
     if (!tile || event.target !== tile) return;
     this.lifted = tile;
-    event.dataTransfer.setData("text/plain", "");
+    event.dataTransfer.setData("picture", "1"); // Firefox drags nothing that is empty
     event.dataTransfer.effectAllowed = "move";
   }
 

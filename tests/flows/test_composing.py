@@ -126,11 +126,11 @@ def test_each_post_of_a_thread_takes_its_own_pictures(reader, visit):
         with page.expect_file_chooser() as chooser:
             second.get_by_role("button", name="Add pictures").click()
         chooser.value.set_files([FILE])
-        expect(second.locator(".upload > img")).to_have_count(1)
+        expect(second.locator(".upload > img")).to_have_count(1, timeout=30_000)
         encoded = base64.b64encode(FILE["buffer"]).decode()
         page.evaluate(PASTE, [second.locator("textarea").first.element_handle(), encoded])
         page.evaluate(DROP, [second.element_handle(), encoded])
-        expect(second.locator(".upload > img")).to_have_count(3)
+        expect(second.locator(".upload > img")).to_have_count(3, timeout=30_000)
         second.get_by_role(
             "button", name="Remove"
         ).first.click()  # the last in the box is that of the box
@@ -139,7 +139,7 @@ def test_each_post_of_a_thread_takes_its_own_pictures(reader, visit):
         wait_until(SavedDraft.objects.exists, "the draft is kept")
         page.reload()
         page.keyboard.press("n")
-        expect(second.locator(".upload > img")).to_have_count(2)
+        expect(second.locator(".upload > img")).to_have_count(2, timeout=30_000)
         post = dialog.get_by_role("button", name="Post", exact=True)
         post.click()
         expect(
