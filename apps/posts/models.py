@@ -396,8 +396,9 @@ class Attachment(models.Model):
 
     An upload has no post until its owner publishes it; `scheduled` or `draft` is set while one of these needs it.
     `preview` is smaller and never animated; both files have random names. `moves`: it is animated, or a
-    video that plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. An attachment that an edit has removed has no
-    post, either, but a `past_post_id`: the history of that post shows it, and it is deleted with the post.
+    video that plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. An
+    attachment that an edit has removed has no post, either, but a `past_post_id`: the history of that post shows it,
+    and it is deleted with the post.
 
     The `preview` of a video is a frame, and `captions` a WebVTT file. Before a worker has transcoded it, there is no
     `file`; if that failed, `error` is the reason (`apps.media.video.explained`).

@@ -54,7 +54,7 @@ class StreamEvent:
 def events_of_post(
     post_id: int, event: str, listeners_by_stream: Listeners
 ) -> Iterator[StreamEvent]:
-    """A new post (`update`), or one that was edited or has a preview now (`status.update`), for every listener who may see it now."""
+    """A new post (`update`), an edited one, or one with a preview now (`status.update`), for all who may see it now."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
