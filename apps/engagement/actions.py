@@ -98,19 +98,20 @@ MARK_VERBS: dict[str, Callable[[User, int], None]] = {
 }
 
 
-def mark_post_read(user: User, post_id: int) -> None:
-    """Mark a post as read by a user; the first read counts, except the author's own.
+def mark_post_read(user: User, post_id: int) -> bool:
+    """Mark a post as read by a user; the first read counts, except the author's own. Returns whether this is it.
 
     Does nothing while Redis is down.
     """
     if author_of(post_id) == user.pk:
-        return
+        return False
     try:
-        new = mark_many(READS, [(user.pk, post_id)])
+        is_first = bool(mark_many(READS, [(user.pk, post_id)]))
     except RedisError:
-        return
-    if new:
+        return False
+    if is_first:
         count_reads([post_id])
+    return is_first
 
 
 def mark_recommended(user_id: int, post_ids: Collection[int]) -> None:

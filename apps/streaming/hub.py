@@ -7,6 +7,7 @@ never arrives before its post; the revocation of a token has a queue of its own,
 import asyncio
 import logging
 import random
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from apps.streaming.connections import Connection
 from apps.streaming.queries import StreamEvent
 from apps.streaming.streams import Stream
 from feedcache.connections import RedisError
+from feedcache.ids import author_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ THREADS = 4
 PAUSE_SECONDS = 0.5  # before Redis is asked again
 SUBSCRIBE_SECONDS = 1.0  # for a process that has just started
 RETRY_AFTER_SECONDS = 5
+PROGRESS_SECONDS = 0.25  # between two events about deliveries of an author
 MAX_WAITING = 10_000  # announcements in a queue; beyond that all clients are cut off and reconnect
 
 Announcement = tuple[str, Mapping[str, Any]]
@@ -43,6 +46,7 @@ class Hub:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="streaming")
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
         self._newest_notification: dict[int, int] = {}
+        self._next_progress: dict[int, float] = {}  # by author
         self._tasks: list[asyncio.Task[None]] = []
         self._is_subscribed = asyncio.Event()
         self._announcements: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
@@ -116,6 +120,7 @@ class Hub:
         if not own:
             self._by_listener.pop(connection.listener_id, None)
             self._newest_notification.pop(connection.listener_id, None)
+            self._next_progress.pop(connection.listener_id, None)
 
     async def _listen(self) -> None:
         while True:
@@ -157,10 +162,9 @@ class Hub:
                 is_new = name == "conversed"
                 await self._deliver_conversation(ids["user_id"], ids["post_id"], is_new=is_new)
             elif name == "marked":
-                if ids["user_id"] in self._by_listener:
-                    self._deliver(
-                        await self.run_in_thread(queries.events_of_markers, ids["user_id"])
-                    )
+                await self._deliver_markers(ids["user_id"])
+            elif name == "delivered":
+                self._deliver_progress(ids["post_id"])
             elif name == "tokens_ended":
                 await self._end_streams_of(list(self._by_listener.get(ids["user_id"], ())))
         except Exception:
@@ -200,6 +204,17 @@ class Hub:
         if any(not told.isdisjoint(connection.streams) for connection in own):
             find = partial(queries.events_of_conversation, is_new=is_new)
             self._deliver(await self.run_in_thread(find, listener_id, post_id))
+
+    async def _deliver_markers(self, listener_id: int) -> None:
+        if listener_id in self._by_listener:
+            self._deliver(await self.run_in_thread(queries.events_of_markers, listener_id))
+
+    def _deliver_progress(self, post_id: int) -> None:
+        """Tell an author of a delivery, but not of each of its chunks, of which there may be thousands a second."""
+        author_id, now = author_of(post_id), time.monotonic()
+        if author_id in self._by_listener and now >= self._next_progress.get(author_id, 0.0):
+            self._next_progress[author_id] = now + PROGRESS_SECONDS
+            self._deliver([queries.event_of_delivery(post_id)])
 
     def _deliver(self, events: Iterable[StreamEvent]) -> None:
         for item in events:

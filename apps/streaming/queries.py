@@ -32,6 +32,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.rulebook import HOME_RULES, LIST_RULES, NOT_MUTED, passed
 from apps.timeline.pipeline.word_filters import mark
 from apps.timeline.sources.sql import list_ids
+from feedcache.ids import author_of
 
 MAX_NOTIFICATIONS = 40  # of one announcement; the page has the rest
 USER = Stream("user")
@@ -119,6 +120,12 @@ def events_of_markers(listener_id: int) -> list[StreamEvent]:
         return []
     payload = _text(markers_json(read_markers(listener)))
     return [StreamEvent(listener_id, frozenset({USER}), "feedsite.markers", payload)]
+
+
+def event_of_delivery(post_id: int) -> StreamEvent:
+    """To the author of a post: its delivery has come further. Mastodon has no event for it."""
+    payload = _text({"id": str(post_id)})
+    return StreamEvent(author_of(post_id), frozenset({USER}), "feedsite.delivery", payload)
 
 
 def ended_tokens(tokens: Iterable[str]) -> set[str]:

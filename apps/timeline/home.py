@@ -49,9 +49,14 @@ def home_timeline(
 
 
 def assemble_home(
-    viewer: User, cursor: Cursor, *, exclude_read: bool, promoted: bool = True
+    viewer: User,
+    cursor: Cursor,
+    *,
+    exclude_read: bool,
+    promoted: bool = True,
+    pulls_all: bool = False,
 ) -> Assembled:
-    """A page of home, with the verdict about each candidate."""
+    """A page of home, with the verdict about each candidate. `pulls_all`: made of the authors' outboxes alone."""
     if cursor.max_id is None and lag.latest.waiting:  # a delivery is late somewhere
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
@@ -66,7 +71,7 @@ def assemble_home(
         hides_read=exclude_read,
     )
     return assemble(
-        candidates(viewer, queued=queued),
+        candidates(viewer, queued=queued, pulls_all=pulls_all),
         Reader(viewer, FilterContext.HOME),
         cursor=cursor,
         book=rulebook.HOME_RULES,

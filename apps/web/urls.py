@@ -17,7 +17,7 @@ from apps.web.account import (
     switching,
     welcome,
 )
-from apps.web.audit import as_of, check, explain
+from apps.web.audit import as_of, check, explain, journey
 from apps.web.discovery import oembed, sitemaps, well_known
 from apps.web.hooks import PAGES
 from apps.web.notifications import conversations, messages, notifications
@@ -320,6 +320,7 @@ urlpatterns: list[URLPattern] = [
     path("explain/@<str:handle>", explain.home_of, name="explain_of"),
     path("explain/@<str:handle>/as-of", as_of.as_of_another, name="explain_of_as_of"),
     path("explain/<post:post_id>", explain.post, name="explain_post"),
+    path("explain/<post:post_id>/journey", journey.journey, name="journey"),
     # privacy
     path("settings/export", personal_data.export, name="settings_export"),
     path(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from feedcache import stats
-from feedcache.memcached_node import Kind
+from feedcache.memcached_node import Item, Kind
 from feedcache.memcached_tiers import ABSENT, Items, Read, TieredCache, make, tiers
 from feedcache.single_flight import load_once
 
@@ -84,6 +84,16 @@ class ReadThrough(Generic[K, V]):
                 values[names[name]] = self.decode(data)
         return values
 
+    def layers_with(self, key: K) -> list[tuple[str, bool]]:
+        """Each layer of Memcached in the order of reads, and whether it has a value of this key. Copies nothing."""
+        cache = tiers()
+        name = self._name(key, cache).encode()
+        return [
+            (layer.name, _is_value(layer.read([name]).items.get(name)))
+            for layer in (*cache.groups, cache.main, cache.backup)
+            if layer.slots
+        ]
+
     def prepare(self, key: K) -> Callable[[V], None]:
         """Call this in the transaction of a new value; call the function that it returns after the commit.
 
@@ -132,6 +142,10 @@ class ReadThrough(Generic[K, V]):
 
     def _name(self, key: K, cache: TieredCache) -> str:
         return next(iter(self.names([key], cache)))
+
+
+def _is_value(item: Item | None) -> bool:
+    return item is not None and item.kind == Kind.VALUE
 
 
 def name_of_pair(pair: tuple[object, object]) -> str:

@@ -102,6 +102,7 @@ export function listen({ bell, pill }) {
       document.dispatchEvent(new CustomEvent("conversed", { detail: JSON.parse(data).id }));
       ring();
     });
+    source.addEventListener("feedsite.delivery", () => document.dispatchEvent(new Event("delivered")));
     source.onopen = () => {
       wait = FIRST_WAIT;
       heard(true);

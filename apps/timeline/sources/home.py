@@ -6,7 +6,7 @@ id. Below the higher one of these two ids, and when Redis does not answer, candi
 Posts with a followed tag are read from PostgreSQL every time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apps.accounts.models import User
 from apps.pagination import Cursor
@@ -58,11 +58,16 @@ def _query_under(
     )
 
 
-def candidates(viewer: User, *, queued: QueuedRanges | None = None) -> Candidates:
-    """Posts of the viewer's followees, circles and followed tags, of the viewer, and of virtual followees."""
+def candidates(
+    viewer: User, *, queued: QueuedRanges | None = None, pulls_all: bool = False
+) -> Candidates:
+    """Posts of the viewer's followees, circles and followed tags, of the viewer, and of virtual followees.
+
+    `pulls_all`: read the open ones from the outboxes of their authors, as if the policy of the site were to pull.
+    """
 
     def found(cursor: Cursor, count: int) -> Found:
-        followed = _of_followees(viewer, cursor, count, queued)
+        followed = _of_followees(viewer, cursor, count, queued, pulls_all=pulls_all)
         if not viewer.counts.followed_tags:
             return followed
         tagged = sql.followed_tag_ids(viewer.pk, cursor, count)
@@ -72,10 +77,12 @@ def candidates(viewer: User, *, queued: QueuedRanges | None = None) -> Candidate
     return found
 
 
-def _of_followees(viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None) -> Found:
-    ranges, policies = cached_ranges(viewer.pk, cursor, count, queued)
+def _of_followees(
+    viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None, *, pulls_all: bool
+) -> Found:
+    ranges, policies = cached_ranges(viewer.pk, cursor, count, queued, pulls_all=pulls_all)
     if None in ranges and _rebuild_missing(viewer.pk, ranges):
-        ranges, policies = cached_ranges(viewer.pk, cursor, count)
+        ranges, policies = cached_ranges(viewer.pk, cursor, count, pulls_all=pulls_all)
     present = [part for part in ranges if part is not None]
     if len(present) < len(ranges):
         return _older(viewer.pk, cursor, count)
@@ -112,10 +119,13 @@ def cached_ranges(
     cursor: Cursor,
     count: int,
     queued: QueuedRanges | None = None,
+    *,
+    pulls_all: bool = False,
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
     """The cursor's range in the home window and in the inbox (None if missing), and the policies at that moment.
 
-    While all authors are pulled, the range in the home window is empty, because windows miss pushes.
+    While all authors are pulled, the range in the home window is empty, because windows miss pushes. `pulls_all`: as
+    if they were.
     """
     read = read_windows_up if cursor.ascending else read_windows
     if queued and (queued.cursor, queued.count) == (cursor, count):
@@ -128,6 +138,8 @@ def cached_ranges(
             break
         policies = policy.load()  # the windows must be at least as new as the policies
         windows = read(_query_under(policies, reader_id, cursor, count))
+    if pulls_all:
+        policies = replace(policies, pulls_all=True)
     if windows.answered and policies.pulls_all:
         return [WindowRange([], complete=True), *windows.parts[1:]], policies
     return windows.parts, policies
