@@ -81,8 +81,7 @@ def test_a_page_keeps_to_its_budget(
     assert len(gzip.compress(answer.content)) <= budget.answered
 
 
-# Who asks, the limit, what stands and the ids, the posts; and for the ids of pulled authors whom the reader follows, and
-# their outboxes.
+# Trips: as home; and whom of the pulled authors the reader follows, and their outboxes.
 PULLED = Budget(0, 6, 6_000, 4_000)
 
 

@@ -1,4 +1,4 @@
-"""Pages with pulled authors believe short vectors without the row of their author (decision 0172): no SQL, and right."""
+"""Pages with pulled authors believe short vectors without their author's row (decision 0172): no SQL, and right."""
 
 import random
 from contextlib import suppress
@@ -9,11 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.pagination import Cursor
+from apps.posts.actions.drafts import Draft
 from apps.timeline import publishing
 from apps.timeline.sources import outbox
 from apps.timeline.sources.outbox import SHORT_OUTBOXES
 from feedcache import memcached_tiers
+from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import tiers, use_topology
+from feedcache.read_through import ReadThrough
 from feedcache.structures import id_vector
 from feedcache.topology import Node, Topology
 from tests.feedcache.pools import started
@@ -25,6 +28,7 @@ from tests.support.memory import flush, told
 from tests.support.threads import together
 from tests.support.waiting import wait_until
 from tests.timeline.outboxes import truth, write
+from tools.bench.site import trips
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("memcached")]
 
@@ -64,7 +68,7 @@ def layers():
 
 
 def publish(author):
-    return publishing.publish(author, publishing.Draft(body="Hello.")).post
+    return publishing.publish(author, Draft(body="Hello.")).post
 
 
 def page(*authors, count=PAGE):
@@ -110,7 +114,7 @@ def leave_in(wanted, author):
     assert tiers().ping()
     for layer in layers():
         item = memcached_tiers.make(
-            memcached_tiers.Kind.VALUE, outbox.load(200, [author.pk])[author.pk].encode(), 60
+            Kind.VALUE, outbox.load(200, [author.pk])[author.pk].encode(), 60
         )
         if layer in wanted:
             layer.write(b"set", {name_of(author): item}, ttl_seconds=60)
@@ -131,11 +135,25 @@ def test_a_warm_page_asks_no_sql_also_after_publications_edits_and_deletions(ali
         assert page(alice, bob) == newest(alice, bob)
 
 
-def test_the_long_vector_is_at_the_revision_of_the_short_one(alice):
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_the_long_vector_is_at_the_revision_of_the_short_one(alice, monkeypatch, is_lost):
+    """Nobody waits for what is appended to it."""
     assert page(alice, count=250) == truth([alice.pk])
-    publish(alice)
-    assert queries(lambda: page(alice, count=220)) == 0
-    assert page(alice, count=220) == truth([alice.pk])[:220]
+    if is_lost:
+        monkeypatch.setattr(ReadThrough, "append_if_cached", lambda *_args: None)
+    publishing.delete(page(alice, count=230)[-1], by=alice)
+    assert queries(lambda: page(alice, count=220)) == is_lost
+    assert page(alice, count=250) == truth([alice.pk])
+
+
+def test_a_publication_waits_for_memcached_once_whatever_was_cached(alice):
+    publish(alice)  # the first of a day is news for the author's card
+    for act in (flush, lambda: page(alice)):
+        act()
+        assert tiers().ping()
+        with trips.counted() as found:
+            publish(alice)
+        assert found.by_server[trips.MEMCACHED] == 1
 
 
 @pytest.mark.parametrize("cached", ["nowhere", "in Main", "in Backup", "unknown everywhere"])
@@ -232,7 +250,7 @@ def test_a_writer_who_died_before_the_caches_is_completed_by_its_event(alice, re
 def test_a_repeated_request_of_a_writer_who_died_acknowledges_what_pages_show(alice, relays):
     pages(alice)
     new = publish_alone(alice, idempotency_key="k")
-    publishing.publish(alice, publishing.Draft(body="Hello."), idempotency_key="k")
+    publishing.publish(alice, Draft(body="Hello."), idempotency_key="k")
     assert pages(alice) == newest(alice)
     assert new.pk == page(alice)[0]
 
@@ -240,7 +258,7 @@ def test_a_repeated_request_of_a_writer_who_died_acknowledges_what_pages_show(al
 def test_what_is_too_large_to_grow_is_begun_anew(alice, relays):
     """Copies that nobody reads grow with every change; Memcached refuses items of a megabyte."""
     main, *_others = layers()
-    item = memcached_tiers.make(memcached_tiers.Kind.VALUE, bytes(1024 * 1024 - 200), 60)
+    item = memcached_tiers.make(Kind.VALUE, bytes(1024 * 1024 - 200), 60)
     main.write(b"set", {name_of(alice): item}, ttl_seconds=60)
     for _number in range(12):
         publish(alice)
@@ -259,44 +277,72 @@ def test_more_changes_than_a_vector_takes_are_one_query(alice):
     assert page(alice) == newest(alice)
 
 
+class History:
+    """What authors do, and what happens to the caches meanwhile."""
+
+    def __init__(self, seed, relays):
+        self.chance, self.relays = random.Random(seed), relays
+        self.authors = [make_user() for _ in range(3)]
+        write(self.authors[0], 230)
+        self.acts = [self.publish] * 10 + [self.delete] * 3 + [self.edit] * 2
+        self.acts += [self.die, self.repair, self.cut_or_join, self.cut_or_join]
+        self.cut = None
+
+    def step(self):
+        self.chance.choice(self.acts)()
+        if self.chance.random() < 0.4:
+            lose(self.chance.choice(layers()), self.author())
+
+    def author(self):
+        return self.chance.choice(self.authors)
+
+    def own(self):
+        """An author, and a post of theirs."""
+        author = self.author()
+        return author, self.chance.choice(newest(author) or [publish(author).pk])
+
+    def publish(self):
+        publish(self.author())
+
+    def delete(self):
+        author, post_id = self.own()
+        publishing.delete(post_id, by=author)
+
+    def edit(self):
+        author, post_id = self.own()
+        publishing.edit(author, post_id, body=f"{self.chance.random()}")
+
+    def die(self):
+        """A writer dies before the caches; its event follows."""
+        publish_alone(self.author())
+        deliver()
+
+    def repair(self):
+        outbox.repair(self.author().pk)
+
+    def cut_or_join(self):
+        if self.cut:
+            self.cut.join()
+            self.cut = None
+        else:
+            self.cut = self.relays[self.chance.choice(LABELS)]
+            self.cut.cut()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_random_histories_with_evictions_faults_and_deaths(relays, monkeypatch, seed):
-    chance = random.Random(seed)
-    authors = [make_user() for _ in range(3)]
-    write(authors[0], 230)
-    load, cut = outbox.load, None
+    history, load = History(seed, relays), outbox.load
 
     def late(length, author_ids):
         loaded = load(length, author_ids)
-        if chance.random() < 0.5:  # somebody publishes while a reader has old rows
-            publish(chance.choice(authors))
+        if history.chance.random() < 0.5:  # somebody publishes while a reader has old rows
+            history.publish()
         return loaded
 
     for _step in range(60):
-        author = chance.choice(authors)
-        mine = truth([author.pk])[:20]
-        fate = chance.random()
-        if fate < 0.5 or not mine:
-            publish(author)
-        elif fate < 0.65:
-            publishing.delete(chance.choice(mine), by=author)
-        elif fate < 0.75:
-            publishing.edit(author, chance.choice(mine), body=f"{fate}")
-        elif fate < 0.8:
-            publish_alone(author)  # dies before the caches; its event follows
-            deliver()
-        elif fate < 0.85:
-            outbox.repair(author.pk)
-        elif cut:
-            relays[cut].join()
-            cut = None
-        else:
-            cut = chance.choice(LABELS)
-            relays[cut].cut()
-        if chance.random() < 0.4:
-            lose(chance.choice(layers()), chance.choice(authors))
-        some = chance.sample(authors, 2)
+        history.step()
+        some = history.chance.sample(history.authors, 2)
         with monkeypatch.context() as patch:
             patch.setattr(outbox, "load", late)
             page(*some)

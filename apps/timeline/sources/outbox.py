@@ -4,13 +4,14 @@ Two vectors in the Memcached tiers hold the newest 200 and 2,000 ids of each aut
 then the long ones of the authors whose short vector does not reach far enough, then PostgreSQL. When most vectors are
 missing at once, as after a restart of Memcached, the replicas on the reader's shard answer instead, if there are any.
 
-Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction. Whoever
-has read that row refuses vectors of another revision: profiles, rebuilds of home caches, long vectors.
+Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction. Readers
+who know that row refuse vectors of another revision: profiles, and rebuilds of home caches.
 
-Pages with pulled authors read no such row. A short vector is as current as the row (decision 0172), like the content of
-a post (`apps.posts.cache`): after the commit and before it is acknowledged, each change is appended to every copy, or to
-a vector of unknown ids where there was none, so that no reader who loaded the old ids can store them. If a writer dies
-in between, its event repairs the vectors (`repair`). Restricted posts never enter.
+Pages with pulled authors read no such row (decision 0172). A short vector is as current as the row, like the content of
+a post (`apps.posts.cache`): after the commit and before it is acknowledged, each change is appended to every copy, or
+to a vector of unknown ids where there was none, so that no reader who loaded the old ids can store them. If a writer
+dies in between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short one.
+Restricted posts never enter.
 """
 
 import logging
@@ -145,7 +146,10 @@ def ask_short(batch: Batch, author_id: int, revision: int) -> Future[Vectors]:
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return partial(_vectors, SHORT_OUTBOXES, revisions)
     return batch.get_many(
-        SHORT_OUTBOXES, revisions, partial(load, SHORT_OUTBOXES.length), accept=_accepting(revisions)
+        SHORT_OUTBOXES,
+        revisions,
+        partial(load, SHORT_OUTBOXES.length),
+        accept=_accepting(revisions),
     )
 
 

@@ -162,7 +162,9 @@ def test_a_false_value_is_found_at_the_third_look_named_and_repaired(
 def test_a_value_behind_its_revision_is_no_mistake(posts, alice):
     for vectors in (SHORT_OUTBOXES, LONG_OUTBOXES):
         outbox._vectors(vectors, outbox.revisions_of([alice.pk]))
-    SHORT_OUTBOXES.append(alice.pk, id_vector.forgotten(), start=b"")  # of which pages believe every one
+    SHORT_OUTBOXES.append(
+        alice.pk, id_vector.forgotten(), start=b""
+    )  # of which pages believe every one
     UserCounts.objects.filter(pk=alice.pk).update(outbox_revision=10_000)
     for name in ("outbox", "week"):
         number, wrong = compared(name, alice.pk)

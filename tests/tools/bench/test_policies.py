@@ -63,7 +63,12 @@ def test_the_work_of_each_policy_is_counted(monkeypatch, settings, tmp_path):
 
 def test_a_reader_of_many_sees_the_same_page_both_ways(monkeypatch, settings, tmp_path):
     settings.MERGED_AUTHORS_SECONDS = settings.MERGED_AUTHORS_SECONDS  # ends with the test
-    for name, value in (("FOLLOWEES", (3, 6)), ("POSTS_EACH", 4), ("ROUNDS", 1), ("COLD_ROUNDS", 1)):
+    for name, value in (
+        ("FOLLOWEES", (3, 6)),
+        ("POSTS_EACH", 4),
+        ("ROUNDS", 1),
+        ("COLD_ROUNDS", 1),
+    ):
         monkeypatch.setattr(readers, name, value)
     lines = {line.what: line.figures for line in readers.run("readers", tmp_path)}
     push, pull = (lines[f"{way}, 6 followees: a page, warm"] for way in ("push", "pull"))
