@@ -215,7 +215,7 @@ def cached_followees(reader_id: int) -> Members | None:
 
 
 def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[int]:
-    """Whom a reader follows: from Redis if it has them at `revision`, else from PostgreSQL. `revision`: see `relations`."""
+    """Whom a reader follows: from Redis if it has them at `revision` (see `relations`), else from PostgreSQL."""
     if revision is None:
         revision = load_graph_revisions([reader_id]).get(reader_id, 0)
     cached = cached_followees(reader_id)

@@ -1,6 +1,7 @@
 """Pages with pulled authors believe short vectors without their author's row (decision 0172): no SQL, and right."""
 
 import random
+import re
 from contextlib import suppress
 from itertools import combinations, permutations, product
 
@@ -8,9 +9,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.accounts.queries import user_by_id
 from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft
 from apps.timeline import publishing
+from apps.timeline.fanout import switch
+from apps.timeline.home import home_timeline
+from apps.timeline.models import Policy
 from apps.timeline.sources import outbox
 from apps.timeline.sources.outbox import SHORT_OUTBOXES
 from feedcache import memcached_tiers
@@ -27,7 +32,7 @@ from tests.support.faults import dead_memcached, dead_redis
 from tests.support.memory import flush, told
 from tests.support.threads import together
 from tests.support.waiting import wait_until
-from tests.timeline.outboxes import truth, write
+from tests.timeline.outboxes import crowd, follow_all, truth, write
 from tools.bench.site import trips
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("memcached")]
@@ -275,6 +280,20 @@ def test_more_changes_than_a_vector_takes_are_one_query(alice):
     assert queries(lambda: page(alice)) == 1
     assert queries(lambda: page(alice)) == 0
     assert page(alice) == newest(alice)
+
+
+def test_where_the_site_pulls_a_reader_of_more_than_a_thousand_gets_a_page(alice):
+    reader, authors = make_user(), [alice, *crowd(1_001)]
+    follow_all(reader, authors)
+    switch.set_site_policy(Policy.PULL, by="a test")
+    viewer = user_by_id(reader.pk)
+    for _warm in range(2):
+        home_timeline(viewer, Cursor())
+    with CaptureQueriesContext(connection) as captured:
+        items = home_timeline(viewer, Cursor()).items
+    assert [item.id for item in items] == newest(alice)
+    asked = "".join(query["sql"] for query in captured)  # whether likes are known is another matter
+    assert not re.search("usercounts|followee|posts_post", asked)
 
 
 class History:

@@ -4,8 +4,8 @@ Two vectors in the Memcached tiers hold the newest 200 and 2,000 ids of each aut
 then the long ones of the authors whose short vector does not reach far enough, then PostgreSQL. When most vectors are
 missing at once, as after a restart of Memcached, the replicas on the reader's shard answer instead, if there are any.
 
-Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction. Readers
-who know that row refuse vectors of another revision: profiles, and rebuilds of home caches.
+Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction. Who
+has read that row refuses vectors of another revision: profiles, and rebuilds of home caches.
 
 Pages with pulled authors read no such row (decision 0172). A short vector is as current as the row, like the content of
 a post (`apps.posts.cache`): after the commit and before it is acknowledged, each change is appended to every copy, or
