@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from feedcache import stats
 from feedcache.memcached_node import Item, Kind
@@ -131,6 +131,22 @@ class ReadThrough(Generic[K, V]):
         self.delete_many(keys)
         return tiers().announce_missed()
 
+    def append(self, key: K, data: bytes, *, start: bytes) -> bool:
+        """After a commit: append bytes to the cached value, or to `start` where there is none; it may be repeated.
+
+        Returns whether all processes will read them. Readers must refuse a value that lies in a lower layer and is
+        behind one that they have met above.
+        """
+        cache = tiers()
+        name, ttl_seconds = self._name(key, cache), self.jittered_ttl()
+        cache.append_everywhere({name: data}, start, ttl_seconds=ttl_seconds)
+        return cache.announce_missed()
+
+    def append_if_cached(self, key: K, data: bytes) -> None:
+        """Append bytes to the cached value without waiting. For values that notice repeated and lost appends."""
+        cache = tiers()
+        cache.append_many({self._name(key, cache): data})
+
     def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
         """Keys by their names in Memcached."""
         epoch = cache.topology.epochs.get(self.family or self.name, 0)
@@ -151,15 +167,6 @@ def _is_value(item: Item | None) -> bool:
 def name_of_pair(pair: tuple[object, object]) -> str:
     """A `key_of` for an id with a revision or an epoch."""
     return f"{pair[0]}.{pair[1]}"
-
-
-def append_to_each(kinds: Sequence[ReadThrough[K, Any]], key: K, data: bytes) -> None:
-    """Append bytes to the cached values of a key in several kinds, without waiting.
-
-    It is for values that notice repeated and lost appends, such as `id_vector`.
-    """
-    cache = tiers()
-    cache.append_many({name: data for kind in kinds for name in kind.names([key], cache)})
 
 
 @dataclass
