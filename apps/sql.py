@@ -68,14 +68,15 @@ class TimeLimit:
             raise
 
 
-def rows_of_each(sql: str, params: Mapping[str, Any]) -> list[list[Row]]:
-    """The rows of each of several queries, with semicolons between them: one round trip."""
+def rows_of_each(sql: str, params: Mapping[str, Any] | Sequence[Any]) -> list[list[Row]]:
+    """The rows of each of several statements, with semicolons between them: one round trip."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
-        results = [cursor.fetchall()]
-        while cursor.nextset():
-            results.append(cursor.fetchall())
-        return results
+        results = []
+        while True:
+            results.append(cursor.fetchall() if cursor.description else [])
+            if not cursor.nextset():
+                return results
 
 
 def lock_each(model: type[M], keys: Collection[int]) -> dict[int, M]:
@@ -89,12 +90,8 @@ def lock_each(model: type[M], keys: Collection[int]) -> dict[int, M]:
     ordered = sorted(set(keys))
     if not ordered:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute("; ".join([lock] * len(ordered)), ordered)
-        rows = cursor.fetchall()
-        while cursor.nextset():
-            rows += cursor.fetchall()
-    found = map(columns.instance, rows)
+    rows = rows_of_each("; ".join([lock] * len(ordered)), ordered)
+    found = [columns.instance(row) for [row] in filter(None, rows)]
     return {int(row.pk): row for row in found}
 
 

@@ -44,7 +44,7 @@ def _empty(test_case):
 def _tables_with_rows():
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     queries = [
-        f"SELECT '{name}', pg_total_relation_size('{name}') WHERE EXISTS (SELECT FROM {_quoted(name)})"
+        f"SELECT '{name}' AS name, pg_total_relation_size('{name}') WHERE EXISTS (SELECT FROM {_quoted(name)})"
         for name in sorted(set(names) - MADE_BY_MIGRATIONS)
     ]
     # Citus takes no union of tables that lie apart

@@ -23,7 +23,7 @@ def fields(null):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('posts', '0010_saved_drafts'),
+        ('posts', '0011_delete_pending_post'),
     ]
 
     operations = [
