@@ -55,9 +55,7 @@ ORDER BY c.followers DESC, c.user_id LIMIT %(limit)s
 """  # noqa: S608 -- constants
 
 _NEWEST_OF_TAGS = """
-SELECT u.post_id FROM (
-    SELECT tag_id FROM tags_tagfollow WHERE user_id = %(viewer)s ORDER BY id DESC LIMIT %(tags)s
-) f CROSS JOIN LATERAL (
+SELECT u.post_id FROM unnest(%(tags)s::bigint[]) f(tag_id) CROSS JOIN LATERAL (
     SELECT post_id FROM tags_taguse WHERE tag_id = f.tag_id AND is_public ORDER BY post_id DESC LIMIT %(posts)s
 ) u
 """
@@ -229,7 +227,9 @@ def _writers_of_followed_tags(viewer: User) -> set[int]:
     """Authors of the newest public posts with tags that the viewer follows."""
     if not viewer.counts.followed_tags:
         return set()
-    parameters = {"viewer": viewer.pk, "tags": MAX_TAGS, "posts": POSTS_OF_TAG}
+    follows = TagFollow.objects.filter(user=viewer).order_by("-pk")
+    tags = list(follows.values_list("tag", flat=True)[:MAX_TAGS])
+    parameters = {"tags": tags, "posts": POSTS_OF_TAG}
     return {author_of(post_id) for (post_id,) in rows_of(_NEWEST_OF_TAGS, parameters)}
 
 

@@ -38,7 +38,6 @@ DISTRIBUTED = {
     **{mark.table: "user_id" for mark in ROW_MARKS},
     "engagement_vote": "user_id",
     "tags_tagfollow": "user_id",
-    "tags_taguse": "tag_id",
     "notifications_notification": "user_id",
     "notifications_conversation": "user_id",
     "notifications_unwantedkind": "user_id",
@@ -46,7 +45,6 @@ DISTRIBUTED = {
     "notifications_notificationpermission": "user_id",
     "notifications_readmarker": "user_id",
     "search_postentry": "author_id",
-    "search_personentry": "user_id",
     "search_dismissal": "owner_id",
     "timeline_timelineentry": "reader_id",
     "timeline_timelinespan": "reader_id",
@@ -61,6 +59,7 @@ REFERENCE = (
     "graph_circlemember",
     "graph_userlist",
     "graph_listmember",
+    "search_personentry",
     "tags_tag",
 )
 GROUP = next(iter(DISTRIBUTED))
