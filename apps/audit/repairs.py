@@ -94,7 +94,7 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
     else:
         mirrors.create(owner_id=followee_id, follower_id=follower_id, notifies=edge.notifies)
         differed = True
-    both.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
+    UserCounts.objects.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
     return differed
 
 

@@ -275,12 +275,20 @@ def note_about(owner: User, other: User, text: str) -> None:
 
 def _request(follower: User, followee: User, changes: dict[str, Any], limit: str) -> None:
     request = FollowRequest.objects.filter(requester=follower, owner=followee).first()
+    is_new = request is None
     if request is None:
         check_rate_limit(limit, str(follower.pk))
         request = FollowRequest(requester=follower, owner=followee)
         record("follow_requested", requester_id=follower.pk, owner_id=followee.pk)
     Options.of(request)._replace(**changes).put_into(request)
-    request.save()
+    if is_new:
+        request.save()
+    else:
+        FollowRequest.objects.filter(owner=followee, pk=request.pk).update(
+            shows_reposts=request.shows_reposts,
+            notifies=request.notifies,
+            languages=request.languages,
+        )
     viewer_changed(follower.pk)
 
 

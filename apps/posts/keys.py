@@ -5,8 +5,7 @@ distributed site (`manage distribute`), and the primary key of any other. `=`, `
 of the ORM do so by themselves, wherever the field is one of these; hand-written SQL names the author itself.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -15,10 +14,15 @@ from django.db.models.fields.related_lookups import RelatedExact, RelatedIn
 from django.db.models.lookups import Exact, In
 from django.db.models.sql.compiler import SQLCompiler
 
-from feedcache.ids import AUTHOR_BITS, SEQUENCE_BITS, author_of
+from feedcache.ids import author_of
 
-# The author of an id, in SQL.
-AUTHOR_OF = f"(({{}} >> {SEQUENCE_BITS}) & {(1 << AUTHOR_BITS) - 1})"
+if TYPE_CHECKING:  # Django's own classes take no parameters
+    Number = models.BigIntegerField[int, int]
+    ForeignKey = models.ForeignKey[Any, Any]
+    OneToOneField = models.OneToOneField[Any, Any]
+else:
+    Number, ForeignKey = models.BigIntegerField, models.ForeignKey
+    OneToOneField = models.OneToOneField
 
 
 class _ByAuthor:
@@ -27,9 +31,8 @@ class _ByAuthor:
     lhs: Any
     rhs: Any
 
-    def as_sql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
-    ) -> tuple[str, Sequence[Any]]:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
+        """The condition and its values."""
         sql, params = super().as_sql(compiler, connection)  # type: ignore[misc]  # of the lookup
         author = _author_column(self.lhs, compiler)
         if author and isinstance(self.rhs, Col):
@@ -52,29 +55,29 @@ def _author_column(column: Any, compiler: SQLCompiler) -> str:
     return f"{compiler.quote_name_unless_alias(column.alias)}.{quote(name)}"
 
 
-class _Exact(_ByAuthor, Exact):
+class _Exact(_ByAuthor, Exact):  # type: ignore[misc]  # Django's stubs differ among themselves
     pass
 
 
-class _In(_ByAuthor, In):
+class _In(_ByAuthor, In):  # type: ignore[misc]  # Django's stubs differ among themselves
     pass
 
 
-class _RelatedExact(_ByAuthor, RelatedExact):
+class _RelatedExact(_ByAuthor, RelatedExact):  # type: ignore[misc]  # Django's stubs differ among themselves
     pass
 
 
-class _RelatedIn(_ByAuthor, RelatedIn):
+class _RelatedIn(_ByAuthor, RelatedIn):  # type: ignore[misc]  # Django's stubs differ among themselves
     pass
 
 
-class PostId(models.BigIntegerField):
+class PostId(Number):
     """The primary key of posts."""
 
     author_column = "author_id"
 
 
-class _OfPost(models.ForeignKey):
+class _OfPost(ForeignKey):
     author_column = "author_id"
 
     def get_extra_restriction(self, alias: str, related_alias: str) -> Any:
@@ -93,17 +96,17 @@ class PostKey(_OfPost):
     """A foreign key to a post, of rows that lie beside it: their model has the author too (`AuthorOfPost`)."""
 
 
-class OnePostKey(_OfPost, models.OneToOneField):
+class OnePostKey(_OfPost, OneToOneField):
     """The same for one row of each post."""
 
 
-for lookup in (_Exact, _In):
-    PostId.register_lookup(lookup)
-for lookup in (_RelatedExact, _RelatedIn):
-    _OfPost.register_lookup(lookup)
+PostId.register_lookup(_Exact)
+PostId.register_lookup(_In)
+_OfPost.register_lookup(_RelatedExact)
+_OfPost.register_lookup(_RelatedIn)
 
 
-class AuthorOfPost(models.BigIntegerField):
+class AuthorOfPost(Number):
     """The author of the post that a row hangs on, set by itself when a row is written.
 
     A row that has an owner is the owner's: an upload waits for a post of theirs.

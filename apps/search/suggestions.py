@@ -20,6 +20,7 @@ from apps.graph.queries import ExactRelations, exact_relations
 from apps.posts.models import Post
 from apps.search.models import Dismissal, StarterPack
 from apps.sql import rows_of
+from apps.tags.models import TagFollow
 from feedcache.connections import RedisError, configuration
 from feedcache.ids import author_of
 from feedcache.local_cache import LocalCache

@@ -52,7 +52,9 @@ def _directories() -> Iterator[Path]:
         yield Path(given)
         return
     found = [path for start in DISTRIBUTIONS for path in Path("/").glob(f"{start[1:]}*/**/bin")]
-    for path in sorted(found, key=lambda path: [int(n) for n in re.findall(r"\d+", str(path))][::-1]):
+    for path in sorted(
+        found, key=lambda path: [int(n) for n in re.findall(r"\d+", str(path))][::-1]
+    ):
         if (path / "postgres").exists() and (path / "pg_config").exists():
             yield path
 
@@ -105,7 +107,9 @@ class Cluster:
 
     def __init__(self, directory: Path, *, workers: int = WORKERS) -> None:
         self.coordinator = Node(directory / "coordinator", "coordinator")
-        self.workers = [Node(directory / f"worker{n}", f"worker {n}") for n in range(1, workers + 1)]
+        self.workers = [
+            Node(directory / f"worker{n}", f"worker {n}") for n in range(1, workers + 1)
+        ]
 
     @property
     def nodes(self) -> list[Node]:
@@ -126,7 +130,9 @@ class Cluster:
         for worker in self.workers:
             create(worker.url, name)
         with psycopg.connect(url, autocommit=True) as session:
-            session.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [self.coordinator.port])
+            session.execute(
+                "SELECT citus_set_coordinator_host('127.0.0.1', %s)", [self.coordinator.port]
+            )
             for worker in self.workers:
                 session.execute("SELECT citus_add_node('127.0.0.1', %s)", [worker.port])
         return url

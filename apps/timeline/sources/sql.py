@@ -100,9 +100,7 @@ def _run(query: Query, cursor: Cursor, count: int, **values: Any) -> list[int]:
 
 
 # The authors whose posts are on a reader's home, as arrays.
-_FOLLOWEES = (
-    "%(reader)s::bigint || ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
-)
+_FOLLOWEES = "%(reader)s::bigint || ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
 
 
 def _virtual_followees() -> str:
@@ -142,7 +140,9 @@ def _first_of_authors(page: Slice, authors: str, kinds: str) -> str:
         end, beyond, until = "%(newest)s", "max(post_id) + 1", "<"
     else:
         end, beyond, until = "%(oldest)s", "min(post_id) - 1", ">"
-    more = page.scan("ARRAY(SELECT user_id FROM head)", f"{kinds} AND id {until} (SELECT id FROM tail)")
+    more = page.scan(
+        "ARRAY(SELECT user_id FROM head)", f"{kinds} AND id {until} (SELECT id FROM tail)"
+    )
     return f"""(
 WITH head AS (
     SELECT author.user_id, post.id AS post_id {page.scan(authors, kinds, limit=1)} {page.first("post_id")}
@@ -154,7 +154,9 @@ SELECT post.id {more})"""
 
 def _of_circles(page: Slice) -> str:
     """Posts for the reader's circles, by any author: people in a shared circle need not follow each other."""
-    condition = f"circle_id = ANY(ARRAY({CIRCLES})) AND author_id <> %(reader)s AND deleted_at IS NULL"
+    condition = (
+        f"circle_id = ANY(ARRAY({CIRCLES})) AND author_id <> %(reader)s AND deleted_at IS NULL"
+    )
     return f"({page.posts(condition)})"
 
 

@@ -140,7 +140,9 @@ def move(table: str) -> None:
             _rows(statement)
         if key := DISTRIBUTED.get(table):
             group = "default" if table == GROUP else GROUP
-            _rows(f"SELECT create_distributed_table('{table}', '{key}', colocate_with := '{group}')")
+            _rows(
+                f"SELECT create_distributed_table('{table}', '{key}', colocate_with := '{group}')"
+            )
         else:
             _rows(f"SELECT create_reference_table('{table}')")
     # the copy on the coordinator, which nothing reads any more
@@ -192,7 +194,9 @@ tables, the same command goes on. Examples:
     def _check(self, tables: list[str]) -> None:
         for table in tables:
             key = DISTRIBUTED.get(table)
-            self.stdout.write(f"{table}: distribute by {key}" if key else f"{table}: copy to every server")
+            self.stdout.write(
+                f"{table}: distribute by {key}" if key else f"{table}: copy to every server"
+            )
         if tables:
             raise CommandError(f"{len(tables)} tables are to be moved.", returncode=1)
         self.stdout.write("All tables are where they belong.")
