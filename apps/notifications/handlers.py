@@ -24,7 +24,7 @@ from apps.posts.visibility import Audience, delivered_to
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# Recipients are asked for by whom they watch, repost or vote for; then those who want to know, each on their own server.
+# For recipients whom another statement has found; whether they want it is asked of the rows of each.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
 SELECT c.user_id, %(kind)s, %(author)s, %(post)s, now() FROM accounts_usercounts c
@@ -41,7 +41,7 @@ _CREATE = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at, is_held_back)
 VALUES (%(user)s, %(kind)s, %(actor)s, %(post)s, now(), %(is_held_back)s) ON CONFLICT DO NOTHING RETURNING id
 """
-# Each selects (id, user_id) in ascending order of id. Without mentioned followers, who get a notification of the mention.
+# Each selects (id, user_id). Without mentioned followers, who get a notification of the mention.
 _WATCHERS = """
 SELECT id, follower_id AS user_id FROM graph_follower f
 WHERE owner_id = %(author)s AND notifies AND id > %(after)s

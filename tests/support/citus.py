@@ -7,11 +7,14 @@ is there already, with an empty database; else one is started on loopback, and t
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from django.db import connection, connections
 
+from feedsite.environment import Environment
 from runner.checkout import MANAGE, ROOT
 from tools.scale import NotToBeHad
 from tools.scale.citus import Cluster, cluster
@@ -45,6 +48,30 @@ def manage(url: str, *words: str) -> str:
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout + result.stderr
+
+
+@contextmanager
+def connected(url: str) -> Iterator[None]:
+    """Everything of this process goes to that database for a while."""
+    usual = connection.settings_dict
+    given = Environment.db_url_config(url)
+    _leave()
+    connection.settings_dict = {
+        **usual,
+        **given,
+        "ENGINE": usual["ENGINE"],
+        "OPTIONS": usual["OPTIONS"],
+    }
+    try:
+        yield
+    finally:
+        _leave()
+        connection.settings_dict = usual
+
+
+def _leave() -> None:
+    connection.close()
+    connections["default"].close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
 
 
 def start_or_refuse(undo: ExitStack, directory: Path) -> str:

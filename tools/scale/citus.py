@@ -1,7 +1,7 @@
 """A cluster of Citus on loopback: a coordinator and workers, from server programs that have the extension.
 
-Its programs are those of CITUS_PROGRAMS, the directory of `postgres` and `initdb`, or those of a distribution. Citus has
-packages of its own (https://docs.citusdata.com); nothing of it comes with the site.
+Its programs are those of CITUS_PROGRAMS, the directory of `postgres` and `initdb`, or those of a distribution. Citus
+has packages of its own (https://docs.citusdata.com); nothing of it comes with the site.
 """
 
 import os

@@ -28,8 +28,9 @@ _MESSAGES = """
 SELECT id FROM posts_post p
 WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
   AND id > %(floor)s AND id < %(below)s
-  AND (author_id = %(viewer)s OR EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.author_id = p.author_id
-      AND m.user_id = %(viewer)s))
+  AND (author_id = %(viewer)s OR EXISTS (
+      SELECT FROM posts_mention m
+      WHERE m.post_id = p.id AND m.author_id = p.author_id AND m.user_id = %(viewer)s))
 ORDER BY id {order} LIMIT %(limit)s
 """
 MAX_SEARCHED = 200  # of a viewer's newest conversations, for the one with certain people

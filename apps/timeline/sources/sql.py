@@ -119,7 +119,7 @@ def open_home(page: Slice) -> str:
 
 
 def _home(page: Slice, kinds: str, *more: str) -> str:
-    """Followees with these kinds of posts; authors whom the reader follows virtually take part with their open posts."""
+    """Of followees these kinds of posts; of authors whom the reader follows virtually the open ones."""
     parts = [_first_of_authors(page, _FOLLOWEES, kinds)]
     if virtual_follows.VIRTUAL_FOLLOWS:
         parts.append(_first_of_authors(page, _virtual_followees(), is_open()))

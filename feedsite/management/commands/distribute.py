@@ -8,15 +8,13 @@ with these are copied to every server, and the ledgers of the site's own work st
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 
 from apps.engagement.marks import ROW_MARKS
 from feedsite.management.commands.migrate import connected_for_migrations, exclusive_lock
 
-# The column by which each table is distributed: always the number of an account, but for tags. The first one is the
-# group that the others join, and is asked whether the site is distributed at all.
+# The column by which each table is distributed, always the number of an account. All are in the group of the first.
 DISTRIBUTED = {
     "accounts_usercounts": "user_id",
     "graph_followee": "owner_id",
@@ -50,7 +48,6 @@ DISTRIBUTED = {
     "timeline_timelinespan": "reader_id",
     "timeline_postreplica": "author_id",
     "ranking_rankingchoice": "user_id",
-    "promotions_virtualfollow": "user_id",
 }
 # Copied to every server: small beside what people do, and joined with it.
 REFERENCE = (
@@ -65,7 +62,8 @@ REFERENCE = (
 GROUP = next(iter(DISTRIBUTED))
 
 _PLACES = """
-SELECT logicalrelid::text, partmethod FROM pg_dist_partition WHERE partmethod = 'h' OR partmethod = 'n' AND repmodel = 't'
+SELECT logicalrelid::text, partmethod FROM pg_dist_partition
+WHERE partmethod = 'h' OR partmethod = 'n' AND repmodel = 't'
 """
 # Foreign keys with one of these tables at either end, of parents of partitions only.
 _REFERENCES = """
@@ -84,14 +82,6 @@ LEFT JOIN pg_constraint con ON con.conindid = i.indexrelid AND con.contype IN ('
 WHERE i.indrelid = %(table)s::regclass AND i.indisunique
 """
 Report = Callable[[str], None]
-
-
-def is_distributed() -> bool:
-    """Whether this site's tables lie on several servers."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass('pg_dist_partition') IS NOT NULL")
-        [found] = cursor.fetchone()
-    return bool(found) and GROUP in _places()
 
 
 def _places() -> dict[str, str]:
@@ -160,7 +150,8 @@ def _require_citus() -> None:
         cursor.execute("SELECT count(*) FROM citus_get_active_worker_nodes()")
         if cursor.fetchone() == (0,):
             raise CommandError(
-                "The coordinator knows no workers: SELECT citus_set_coordinator_host(...) and citus_add_node(...) first."
+                "The coordinator knows no workers: SELECT citus_set_coordinator_host(...) and"
+                " citus_add_node(...) first (docs/scaling.md)."
             )
 
 
@@ -205,8 +196,3 @@ tables, the same command goes on. Examples:
     def _rows_in(table: str) -> int:
         [(count,)] = _rows(f"SELECT count(*) FROM {table}")  # noqa: S608 -- a name of ours
         return int(count)
-
-
-def installed_tables() -> set[str]:
-    """All tables of models, those of optional apps that are left out included."""
-    return {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
