@@ -17,7 +17,7 @@ from apps.graph.cache import RELATIONS, load_sets
 from apps.graph.models import Followee, Follower
 from apps.posts.models import Post
 from apps.posts.visibility import ADDRESSED
-from apps.sql import database_time
+from apps.sql import database_time, lock_each
 from apps.timeline.fanout import dispatch, split
 from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME, INBOX
@@ -81,9 +81,9 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
 
     The counts are left to the reconciliation, which compares them with both tables all the time.
     """
-    both = UserCounts.objects.filter(pk__in=(follower_id, followee_id)).order_by("pk")
     edges = Followee.objects.filter(owner=follower_id, followee=followee_id)
-    if len(both.select_for_update()) < len((follower_id, followee_id)):  # an account is gone
+    both = follower_id, followee_id
+    if len(lock_each(UserCounts, both)) < len(both):  # an account is gone
         edges.delete()
     edge = edges.first()
     mirrors = Follower.objects.filter(owner=followee_id, follower=follower_id)
@@ -94,7 +94,7 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
     else:
         mirrors.create(owner_id=followee_id, follower_id=follower_id, notifies=edge.notifies)
         differed = True
-    both.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
+    UserCounts.objects.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
     return differed
 
 

@@ -14,7 +14,7 @@ from apps.posts.models import Counts, Poll, Post, PostCounts
 
 # Counts of posts that are about a post, and columns that count nothing.
 COUNTS_OF_POSTS = {"replies", "quotes"}
-NO_COUNTS = {"post", "revision"}
+NO_COUNTS = {"post", "author_id", "revision"}
 FLAGS_OF_POSTS = {"own", "muted"}
 # Tables of a user and a post that are no marks.
 NO_MARKS = {

@@ -14,7 +14,8 @@ from apps.engagement.cache import RECOMMENDED
 from apps.engagement.marks import ON_PAGES, ROW_MARKS
 from apps.engagement.models import Bookmark, Like
 from apps.pagination import Cursor, Page, page_of_rows
-from apps.sql import rows_of
+from apps.sql import rows_of, rows_of_each
+from feedcache.ids import authors_of
 from feedcache.read_through import Batch, Future
 from feedcache.structures.bloom import Answer, Marks, check_many, queue_many
 
@@ -27,9 +28,9 @@ _ENGAGED = " UNION ALL ".join(
 )
 
 _POLLS = """
-SELECT post_id, votes, voters,
-       ARRAY(SELECT choice FROM engagement_vote WHERE poll_id = p.post_id AND user_id = %(viewer)s ORDER BY choice)
-FROM posts_poll p WHERE post_id = ANY(%(posts)s)
+SELECT post_id, votes, voters FROM posts_poll WHERE post_id = ANY(%(posts)s) AND author_id = ANY(%(authors)s);
+SELECT poll_id, array_agg(choice ORDER BY choice) FROM engagement_vote
+WHERE poll_id = ANY(%(posts)s) AND user_id = %(viewer)s GROUP BY poll_id
 """
 
 
@@ -95,14 +96,16 @@ class PollResult:
 
 
 def poll_results(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, PollResult]:
-    """The results of the polls of posts; at most one query."""
+    """The results of the polls of posts; at most one round trip."""
     if not post_ids:
         return {}
+    authors = list(authors_of(post_ids))
+    values = {"viewer": viewer_id, "posts": list(post_ids), "authors": authors}
+    polls, votes = rows_of_each(_POLLS, values)
+    own: dict[int, list[int]] = dict(votes)
     return {
-        post_id: PollResult(tuple(votes), voters, tuple(own))
-        for post_id, votes, voters, own in rows_of(
-            _POLLS, {"viewer": viewer_id, "posts": list(post_ids)}
-        )
+        post_id: PollResult(tuple(of_options), voters, tuple(own.get(post_id, ())))
+        for post_id, of_options, voters in polls
     }
 
 

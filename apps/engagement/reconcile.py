@@ -20,6 +20,7 @@ from apps.engagement.marks import ROW_MARKS
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import Poll
 from apps.posts.visibility import is_open
+from apps.sql import rows_of_each
 from feedcache.ids import EPOCH, first_id_at
 from feedcache.structures.counters import maintenance
 from feedcache.structures.counters.records import Row, revision_after
@@ -31,12 +32,8 @@ BATCH_SIZE = 500  # ids
 DAY = 24 * 3600
 POLLS_PER_STATEMENT = 200
 _COUNT_VOTES = """
-SELECT p.post_id,
-       ARRAY(SELECT count(v.id) FROM generate_series(0, cardinality(p.options) - 1) AS option
-             LEFT JOIN engagement_vote v ON v.poll_id = p.post_id AND v.choice = option
-             GROUP BY option ORDER BY option),
-       (SELECT count(DISTINCT v.user_id) FROM engagement_vote v WHERE v.poll_id = p.post_id)
-FROM posts_poll p WHERE p.post_id = ANY(%s)
+SELECT poll_id, choice, count(*) FROM engagement_vote WHERE poll_id = ANY(%(polls)s) GROUP BY poll_id, choice;
+SELECT poll_id, count(DISTINCT user_id) FROM engagement_vote WHERE poll_id = ANY(%(polls)s) GROUP BY poll_id
 """
 _PollCounts = tuple[list[int], int]
 
@@ -285,6 +282,13 @@ def _wrong(polls: Sequence[Poll]) -> list[int]:
 def _votes_of(polls: Sequence[Poll]) -> dict[int, _PollCounts]:
     if not polls:
         return {}
-    with connection.cursor() as sql:
-        sql.execute(_COUNT_VOTES, [[poll.pk for poll in polls]])
-        return {post_id: (votes, voters) for post_id, votes, voters in sql.fetchall()}
+    chosen, people = rows_of_each(_COUNT_VOTES, {"polls": [poll.pk for poll in polls]})
+    votes = {(post_id, option): number for post_id, option, number in chosen}
+    voters: dict[int, int] = dict(people)
+    return {
+        poll.pk: (
+            [votes.get((poll.pk, option), 0) for option in range(len(poll.options))],
+            voters.get(poll.pk, 0),
+        )
+        for poll in polls
+    }

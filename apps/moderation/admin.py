@@ -144,7 +144,7 @@ class ReportAdmin(SearchedByAccount):
 
     def _reported(self, report: Report, number: str) -> int:
         """The id of one of its posts."""
-        ids = {str(row.post_id): row.post_id for row in report.posts.all()}
+        ids = {str(row.post_id): int(row.post_id) for row in report.posts.all()}
         if number not in ids:
             raise NotFound(_("There is no such post."))
         return ids[number]

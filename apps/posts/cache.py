@@ -39,7 +39,7 @@ from apps.posts.models import OPEN, Attachment, Counts, Kind, Poll, Post, PostCo
 from apps.posts.visibility import is_open
 from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.connections import RedisError
-from feedcache.ids import author_of, possible_ids, second_of
+from feedcache.ids import author_of, authors_of, possible_ids, second_of
 from feedcache.local_cache import CachedDecoder, HotKeys, LocalCache
 from feedcache.memcached_tiers import tiers
 from feedcache.read_through import Batch, QueueWrites, ReadThrough, write_together
@@ -156,15 +156,18 @@ _IS_OPEN = f"{_EXISTS} AND {is_open()}"
 # Both are sent together. The posts are read first, so a concurrent edit may combine the old version with newer parts,
 # but then it replaces the entry.
 _READ_POSTS = f"""
-SELECT {_POST.of("posts_post")} FROM posts_post WHERE id = ANY(%(ids)s) {{condition}};
-SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment WHERE post_id = ANY(%(ids)s)
+SELECT {_POST.of("posts_post")} FROM posts_post
+    WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s) {{condition}};
+SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment
+    WHERE post_id = ANY(%(ids)s) AND author_id = ANY(%(authors)s)
     ORDER BY post_id, position;
 SELECT post_id, handle, user_id FROM posts_mention JOIN accounts_user ON accounts_user.id = user_id
-    WHERE post_id = ANY(%(ids)s) ORDER BY posts_mention.id
+    WHERE post_id = ANY(%(ids)s) AND author_id = ANY(%(authors)s) ORDER BY posts_mention.id
 """  # noqa: S608 -- constants
-_READ_SOURCES = (
-    "SELECT id, visibility, source_id, reply_to_id FROM posts_post WHERE id = ANY(%(ids)s)"
-)
+_READ_SOURCES = """
+SELECT id, visibility, source_id, reply_to_id FROM posts_post
+WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s)
+"""
 
 
 class _Source(NamedTuple):
@@ -181,7 +184,9 @@ def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Po
     ids = possible_ids(post_ids)
     if not ids:
         return []
-    rows, attached, named = rows_of_each(_READ_POSTS.format(condition=condition), {"ids": ids})
+    rows, attached, named = rows_of_each(
+        _READ_POSTS.format(condition=condition), {"ids": ids, "authors": list(authors_of(ids))}
+    )
     posts = [_POST.instance(row) for row in rows]
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in map(_ATTACHMENT.instance, attached):
@@ -204,7 +209,7 @@ def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
     ids = {post.source_id for post in posts if post.source_id is not None}
     if not ids:
         return {}
-    rows = rows_of(_READ_SOURCES, {"ids": list(ids)})
+    rows = rows_of(_READ_SOURCES, {"ids": list(ids), "authors": list(authors_of(ids))})
     return {source.id: source for source in starmap(_Source, rows)}
 
 

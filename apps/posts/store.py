@@ -17,7 +17,7 @@ from apps.events.actions import RECORD, recording
 from apps.posts.cache import POST_COUNTS
 from apps.posts.content.post import PostContent
 from apps.posts.models import OPEN, Counts, Kind, Post, Revision
-from apps.sql import Columns, rows_of
+from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.ids import next_post_id, second_of
 from feedcache.structures.counters.records import Row
 
@@ -26,21 +26,23 @@ _LOCK = f"""
 SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
 FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
 """  # noqa: S608 -- constants
-# Writes all rows of a publication in one statement, and so in one round trip: the post, its counts, its mentions, the
-# counts of its author, and its events. The foreign keys are checked at the commit.
+# All rows of a publication, in one round trip: the post, its counts, its events, the counts of its author, and its
+# mentions. The foreign keys are checked at the commit.
 _INSERT = f"""
-WITH post AS ({_POST.insertion()}),
-post_counts AS (
-    INSERT INTO posts_postcounts (post_id, {", ".join(Counts._fields)}) VALUES (%(id)s{", 0" * len(Counts._fields)})
-),
-mentions AS (INSERT INTO posts_mention (post_id, user_id) SELECT %(id)s, unnest(%(mentioned)s::bigint[])),
-event AS ({RECORD})
+{_POST.insertion()};
+INSERT INTO posts_postcounts (post_id, author_id, {", ".join(Counts._fields)})
+    VALUES (%(id)s, %(author_id)s{", 0" * len(Counts._fields)});
+{RECORD};
 UPDATE accounts_usercounts SET
     posts = posts + %(counted)s, last_post_id = %(id)s, last_open_post_id = %(last_open_post_id)s,
     wrote_restricted = %(wrote_restricted)s, outbox_revision = %(outbox_revision)s, revision = revision + 1
 WHERE user_id = %(author_id)s
-RETURNING user_id, revision, followers, following, posts, ARRAY(SELECT id FROM event)
+RETURNING user_id, revision, followers, following, posts
 """  # noqa: S608 -- constants
+_MENTION = """;
+INSERT INTO posts_mention (post_id, author_id, user_id)
+    SELECT %(id)s, %(author_id)s, unnest(%(mentioned)s::bigint[])
+"""
 
 
 class Written(NamedTuple):
@@ -97,8 +99,12 @@ def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -
         "wrote_restricted": counts.wrote_restricted or not is_open,
         "outbox_revision": next_revision(post, counts) or counts.outbox_revision,
     }
-    [(author_id, revision, *numbers, event_ids)] = rows_of(_INSERT, values)
+    statements = _INSERT + _MENTION if mentioned else _INSERT
+    _post, _counts, events, [(author_id, revision, *numbers)], *_mentions = rows_of_each(
+        statements, values
+    )
     _count_links(post, +1)
+    event_ids = [event_id for (event_id,) in events]
     return Written(Row(author_id, tuple(numbers), revision), event_ids)
 
 

@@ -18,7 +18,7 @@ from apps.graph.cache import forget_graph_revisions
 from apps.promotions.cache import forget_readers
 from apps.promotions.models import SegmentMembership, VirtualFollow
 from apps.promotions.segments import active_segments, matches
-from apps.sql import rows_of
+from apps.sql import lock_each, rows_of
 
 BATCH_SIZE = 500  # people whose counts rows are locked together
 _LOCK = (7_239_502, 1)  # two numbers: another space than that of the locks with one
@@ -46,16 +46,15 @@ Pair = tuple[int, int]  # user id, account id
 
 def lock_people(user_ids: Collection[int]) -> list[int]:
     """Lock accounts for changes of their segments; those that exist, in order."""
-    rows = UserCounts.objects.select_for_update().filter(pk__in=user_ids).order_by("pk")
-    locked = list(rows.values_list("pk", flat=True))
+    locked = list(lock_each(UserCounts, user_ids))
     _lock_campaigns(shared=True)
     return locked
 
 
 def lock_next(after: int) -> list[int]:
     """Lock the next batch of accounts after an id."""
-    rows = UserCounts.objects.select_for_update().filter(pk__gt=after).order_by("pk")
-    locked = list(rows.values_list("pk", flat=True)[:BATCH_SIZE])
+    rows = UserCounts.objects.filter(pk__gt=after).order_by("pk")
+    locked = list(lock_each(UserCounts, rows.values_list("pk", flat=True)[:BATCH_SIZE]))
     _lock_campaigns(shared=True)
     return locked
 

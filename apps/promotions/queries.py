@@ -56,17 +56,17 @@ JOIN promotions_campaign c ON c.account_id = f.account_id AND c.is_live
 JOIN promotions_campaign_segments cs ON cs.campaign_id = c.id
 JOIN promotions_segment s ON s.id = cs.segment_id AND s.is_active
 JOIN promotions_segmentmembership m ON m.segment_id = s.id AND m.user_id = f.user_id
-WHERE f.user_id = %(reader)s AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) AND NOT (
+WHERE f.user_id = %(reader)s AND EXISTS (SELECT 1 FROM promotions_promotionswitch WHERE is_on) AND NOT (
     EXISTS (SELECT FROM promotions_campaigncount t
             WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions)
     OR EXISTS (SELECT FROM promotions_readerimpressions seen WHERE seen.user_id = f.user_id
                AND seen.campaign_id = c.id AND seen.day = %(today)s AND seen.number >= c.frequency_cap)
     OR EXISTS (SELECT FROM accounts_user u WHERE u.id = f.account_id AND u.suspended_at IS NOT NULL)
     OR EXISTS (SELECT FROM promotions_optout o WHERE o.user_id = f.user_id)
-    OR EXISTS (SELECT FROM graph_followee e WHERE e.owner_id = f.user_id AND e.followee_id = f.account_id)
-    OR EXISTS (SELECT FROM graph_mute e WHERE e.owner_id = f.user_id AND e.muted_id = f.account_id)
-    OR EXISTS (SELECT FROM graph_block e WHERE e.owner_id = f.user_id AND e.blocked_id = f.account_id)
-    OR EXISTS (SELECT FROM graph_block e WHERE e.owner_id = f.account_id AND e.blocked_id = f.user_id)
+    OR f.account_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)
+    OR f.account_id IN (SELECT muted_id FROM graph_mute WHERE owner_id = %(reader)s)
+    OR f.account_id IN (SELECT blocked_id FROM graph_block WHERE owner_id = %(reader)s)
+    OR f.account_id IN (SELECT owner_id FROM graph_block WHERE blocked_id = %(reader)s)
 )
 ORDER BY f.account_id, c.id, s.id
 """  # noqa: S608 -- constants

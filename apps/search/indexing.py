@@ -12,17 +12,24 @@ from apps.posts.models import Kind, Post, Visibility
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
 from apps.search.words import tsvector
 from apps.tags.actions import add_tags
+from feedcache.ids import authors_of
 
 BATCH = 1_000
 OVERLAP = 1_000  # account ids
 VERSION = 2  # of the entries; a new version reindexes all posts and people
 
-_PUT_POSTS = """
+# Two statements, because the key of a distributed table has the author too. The new entries come first: who inserts the
+# same one waits here, and then finds it in the second statement.
+_ENTRIES = """unnest(
+    %(ids)s::bigint[], %(authors)s::bigint[], %(are_public)s::boolean[], %(words)s::text[]
+) AS t(id, author_id, is_public, words)"""
+_PUT_POSTS = f"""
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
-SELECT id, author_id, is_public, words::tsvector
-FROM unnest(%s::bigint[], %s::bigint[], %s::boolean[], %s::text[]) AS t(id, author_id, is_public, words)
-ON CONFLICT (post_id) DO UPDATE SET is_public = excluded.is_public, words = excluded.words
-"""
+SELECT id, author_id, is_public, words::tsvector FROM {_ENTRIES} ON CONFLICT DO NOTHING;
+UPDATE search_postentry e SET is_public = t.is_public, words = t.words::tsvector FROM {_ENTRIES}
+WHERE e.post_id = t.id AND e.author_id = t.author_id
+    AND (e.is_public <> t.is_public OR e.words <> t.words::tsvector)
+"""  # noqa: S608 -- constants
 _PUT_PEOPLE = """
 INSERT INTO search_personentry (user_id, words)
 SELECT id, words::tsvector FROM unnest(%s::bigint[], %s::text[]) AS t(id, words)
@@ -36,15 +43,15 @@ def index_posts(post_ids: Collection[int]) -> None:
     found = list(rows.only("author_id", "visibility", "body", "content_warning"))
     deleted = set(post_ids) - {post.pk for post in found}
     if deleted:
-        PostEntry.objects.filter(pk__in=deleted).delete()
+        PostEntry.objects.filter(pk__in=deleted, author_id__in=authors_of(deleted)).delete()
     if not found:
         return
-    columns = (
-        [post.pk for post in found],
-        [post.author_id for post in found],
-        [post.visibility == Visibility.PUBLIC for post in found],
-        [tsvector(f"{post.content_warning} {post.body}") for post in found],
-    )
+    columns = {
+        "ids": [post.pk for post in found],
+        "authors": [post.author_id for post in found],
+        "are_public": [post.visibility == Visibility.PUBLIC for post in found],
+        "words": [tsvector(f"{post.content_warning} {post.body}") for post in found],
+    }
     with connection.cursor() as sql:
         sql.execute(_PUT_POSTS, columns)
 

@@ -20,6 +20,7 @@ from apps.graph.queries import ExactRelations, exact_relations
 from apps.posts.models import Post
 from apps.search.models import Dismissal, StarterPack
 from apps.sql import rows_of
+from apps.tags.models import TagFollow
 from feedcache.connections import RedisError, configuration
 from feedcache.ids import author_of
 from feedcache.local_cache import LocalCache
@@ -55,9 +56,7 @@ ORDER BY c.followers DESC, c.user_id LIMIT %(limit)s
 """  # noqa: S608 -- constants
 
 _NEWEST_OF_TAGS = """
-SELECT u.post_id FROM (
-    SELECT tag_id FROM tags_tagfollow WHERE user_id = %(viewer)s ORDER BY id DESC LIMIT %(tags)s
-) f CROSS JOIN LATERAL (
+SELECT u.post_id FROM unnest(%(tags)s::bigint[]) f(tag_id) CROSS JOIN LATERAL (
     SELECT post_id FROM tags_taguse WHERE tag_id = f.tag_id AND is_public ORDER BY post_id DESC LIMIT %(posts)s
 ) u
 """
@@ -229,7 +228,9 @@ def _writers_of_followed_tags(viewer: User) -> set[int]:
     """Authors of the newest public posts with tags that the viewer follows."""
     if not viewer.counts.followed_tags:
         return set()
-    parameters = {"viewer": viewer.pk, "tags": MAX_TAGS, "posts": POSTS_OF_TAG}
+    follows = TagFollow.objects.filter(user=viewer).order_by("-pk")
+    tags = list(follows.values_list("tag", flat=True)[:MAX_TAGS])
+    parameters = {"tags": tags, "posts": POSTS_OF_TAG}
     return {author_of(post_id) for (post_id,) in rows_of(_NEWEST_OF_TAGS, parameters)}
 
 

@@ -25,7 +25,7 @@ SELECT id, score FROM (
     SELECT p.id, weight.score,
            row_number() OVER (PARTITION BY p.author_id ORDER BY weight.score DESC, p.id DESC) AS place
     FROM posts_post p
-    JOIN posts_postcounts c ON c.post_id = p.id AND c.post_id >= %(first)s
+    JOIN posts_postcounts c ON c.post_id = p.id AND c.author_id = p.author_id AND c.post_id >= %(first)s
     CROSS JOIN LATERAL (
         SELECT (c.likes + 2 * c.reposts + c.replies)
                / power(2 + extract(epoch FROM now() - p.created_at) / 3600, 1.2) AS score
