@@ -46,7 +46,7 @@ class CountsTable:
         return {row.id: row for row in self._select(sql, args)}
 
     def rows_in(self, spans: Sequence[Span]) -> list[Row]:
-        """The rows in spans of ids that were ever counted."""
+        """The rows within spans of ids, without those that were never counted."""
         sql = (
             f"SELECT {self._row} FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])"  # noqa: S608 -- names of ours
             f" AS s(low, high, mask, value) JOIN {self.table} c"
@@ -56,7 +56,7 @@ class CountsTable:
         return self._select(sql, [list(part) for part in zip(*spans, strict=True)])
 
     def rows_after(self, id_: int, *, limit: int) -> list[Row]:
-        """The next rows above an id that were ever counted."""
+        """The next rows above an id, without those that were never counted."""
         sql = (
             f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} > %s AND ({self._counted})"  # noqa: S608 -- names of ours
             f" ORDER BY c.{self.key} LIMIT %s"
@@ -95,7 +95,7 @@ class CountsTable:
         return self._select(sql, [revision, *self._one(id_)])[0]
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a count, never lower it; returns how many rows changed. The revision stays."""
+        """Raise a count, never lower it; returns the number of changed rows. The revision stays."""
         return self._update(field, "%s", f"c.{field} < %s", values)
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
@@ -103,7 +103,7 @@ class CountsTable:
         self._update(field, f"greatest(c.{field} + %s, 0)", "%s IS NOT NULL", deltas)
 
     def lost(self) -> None:
-        """Enqueue the rebuild, every 5 seconds at most; beat runs it as well."""
+        """Enqueue the rebuild, at most every 5 seconds; beat runs it as well."""
         if monotonic() - _enqueued_at.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
             _enqueued_at[self.rebuild] = monotonic()
             enqueue(self.rebuild)
@@ -166,7 +166,7 @@ class TableCounts(CounterService):
     source: CountsTable
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> None:
-        """Add to counts of a row and set other columns of it, in the caller's transaction."""
+        """Add to the counts of a row and set other columns, in the caller's transaction."""
         row = self.source.change(id_, deltas, **values)
         if row is not None:
             put_after_commit(self, [row])
@@ -187,7 +187,7 @@ def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
 
 
 def put_writes(service: CounterService, row: Row) -> QueueWrites:
-    """`put_or_record` of one row, as writes to send with others."""
+    """`put_or_record` for one row, as writes to send together with others."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         queued = [batch.commands(client, [call]) for client, call in service.put_calls(row)]
@@ -205,7 +205,7 @@ def put_writes(service: CounterService, row: Row) -> QueueWrites:
 
 
 def _record_missed(service: CounterService, rows: Collection[Row], error: RedisError) -> None:
-    logger.warning("counts of %s are put later: %s", service.name, error)
+    logger.warning("could not put counts of %s, an event will: %s", service.name, error)
     with transaction.atomic():
         record("counts_missed", kind=service.name, ids=[row.id for row in rows])
 
@@ -219,7 +219,7 @@ def _invalidate(service: CounterService) -> None:
     try:
         invalidate(service.store)
     except RedisError as error:
-        logger.warning("counts of %s are left to the reconciliation: %s", service.name, error)
+        logger.warning("counts of %s stay until the next reconciliation: %s", service.name, error)
     else:
         service.source.lost()
 

@@ -1,8 +1,7 @@
-"""Reads of engagement.
+"""Reads what viewers did with posts.
 
-The existence filters answer most of them: a viewer who marked nothing on a page costs no query.
-Every "perhaps" of a mark that has rows is confirmed by its row, so that no like appears that was not given, and
-a like that was taken back disappears at once.
+The existence filters answer most of it: a viewer who marked nothing on a page costs no query. For marks with rows,
+every "perhaps" is confirmed by the row, so that no false like appears and a removed like disappears at once.
 """
 
 from collections import defaultdict
@@ -36,7 +35,7 @@ WHERE poll_id = ANY(%(posts)s) AND user_id = %(viewer)s GROUP BY poll_id
 
 @dataclass(frozen=True, slots=True)
 class Engaged:
-    """What a viewer did with posts: the flags that are set, by post. Of what was read one in a hundred is wrong."""
+    """What a viewer did with posts: the flags that are set, by post. `read` is wrong for about 1 % of unread posts."""
 
     flags: defaultdict[int, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
 
@@ -45,7 +44,7 @@ class Engaged:
             self.flags[post_id][flag] = value
 
     def posts(self, flag: str) -> set[int]:
-        """Those with a flag."""
+        """The ids of posts with a flag."""
         return {post_id for post_id, flags in self.flags.items() if flag in flags}
 
 
@@ -59,19 +58,19 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
 def ask_existence(
     batch: Batch, viewer_id: int | None, post_ids: Collection[int]
 ) -> Future[Existence]:
-    """Queue what the existence filters know of a viewer and posts; `confirmed` turns it into facts."""
+    """Queue the questions to the existence filters about a viewer and posts; `confirmed` checks their answers."""
     if viewer_id is None or not post_ids:
         return dict
     return queue_many(batch, viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids), stage="flags")
 
 
 def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> set[int]:
-    """The posts that were recommended to a viewer before (one in a hundred is wrong); one round trip to Redis."""
+    """The posts that were recommended to a viewer before, and one in a hundred that were not; one round trip."""
     return check_many(viewer_id, {RECOMMENDED: post_ids})[RECOMMENDED].perhaps
 
 
 def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
-    """What a viewer did, by the filters' answers of one or more batches, in at most one query."""
+    """What a viewer did, by the filters' answers from one or more batches, in at most one query."""
     result = Engaged()
     doubtful: dict[str, list[int]] = {mark.flag: [] for mark in ROW_MARKS}
     for answer in filter(None, answers):
@@ -96,7 +95,7 @@ class PollResult:
 
 
 def poll_results(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, PollResult]:
-    """The results of the polls of posts; at most one round trip."""
+    """The poll results of posts, in at most one round trip."""
     if not post_ids:
         return {}
     authors = list(authors_of(post_ids))

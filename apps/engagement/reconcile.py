@@ -1,8 +1,8 @@
-"""Finds counts that drifted, in PostgreSQL from the rows they count and in Redis from PostgreSQL, and repairs them.
+"""Finds and repairs counts that drifted: in PostgreSQL from the rows they count, and in Redis from PostgreSQL.
 
-One statement compares the counts of a slice with the rows, so both are of one moment, beside all writers. Works in
-batches of some hundred ids, beside all writers: a difference is checked again under the lock of its row, and a repair
-is a change with a revision of its own, so that it never overwrites anything newer.
+It works in batches of some hundred ids, while others write. One statement compares the counts of a batch with the rows,
+so both are of the same moment. A difference is checked again while its row is locked, and a repair is a change with a
+new revision, so that it never overwrites anything newer.
 """
 
 import logging
@@ -55,7 +55,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Subject:
-    """The counts of one kind of id. `truth`: SQL per field for the (id, n) of `ids` that have any."""
+    """The counts for one kind of id. `truth` has for each field the SQL that counts rows: (id, n) for `ids`."""
 
     service: CounterService
     table: CountsTable
@@ -93,8 +93,8 @@ class Subject:
         )
 
 
-# Only open posts count: public numbers must not reveal restricted posts. Replies are found by the
-# index of threads, because a reply shares the thread of what it answers.
+# Only open posts count, because public numbers must not reveal restricted posts. Replies are found by the index of
+# threads, because a reply is in the same thread as the post it answers.
 POSTS = Subject(
     POST_COUNTS,
     POST_COUNTS_TABLE,
@@ -144,7 +144,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """The differences of a scan."""
+    """The differences that a scan found."""
 
     compared: int = 0
     repaired: int = 0
@@ -167,7 +167,7 @@ class Report:
 def reconcile_batch(
     subject: Subject, after: int, report: Report, *, fix: bool, limit: int = BATCH_SIZE
 ) -> int | None:
-    """Compare the next ids above `after`; returns the last of them, None at the end."""
+    """Compare the next ids above `after`; returns the last of them, or None at the end."""
     rows = subject.table.all_rows_after(after, limit=limit)
     if not rows:
         return None
@@ -190,7 +190,7 @@ def start_id(subject: Subject, days: float | None) -> int:
 
 
 def reconcile_next(*, days: float, seconds: float) -> Report:
-    """Continue the last scan for `seconds` per subject, and repair what differs."""
+    """Continue the last scan for `seconds` per subject, and repair wrong counts."""
     report = Report()
     for subject in SUBJECTS:
         store, deadline = subject.service.store, time.monotonic() + seconds
@@ -217,7 +217,7 @@ def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) ->
 
 @transaction.atomic
 def _recount(subject: Subject, id_: int) -> list[Drift]:
-    """Set counts to their rows, under the lock of all writers; returns those that were wrong."""
+    """Set counts to the numbers of their rows, under the lock that all writers take; returns the wrong ones."""
     if subject.table.locked(id_) is None:
         return []
     drifts = subject.drifted([id_])
@@ -230,7 +230,7 @@ def _recount(subject: Subject, id_: int) -> list[Drift]:
 
 @transaction.atomic
 def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
-    """Put a row with a revision that beats the record in Redis."""
+    """Write a row to Redis with a revision above that of the record there."""
     row = subject.table.locked(id_)
     if row is None:
         return
@@ -239,7 +239,7 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare running polls, first to end first, for `seconds`; returns how many it repaired."""
+    """Compare running polls for `seconds`, those that end first at the beginning; returns the number repaired."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:
@@ -252,12 +252,12 @@ def recount_running_polls(*, seconds: float) -> int:
 @transaction.atomic
 def recount_poll(post_id: int) -> bool:
     """Set the counts of a poll to its votes; returns whether they were wrong."""
-    polls = list(Poll.objects.select_for_update().filter(pk=post_id))  # voters wait for it
+    polls = list(Poll.objects.select_for_update().filter(pk=post_id))  # voters wait for this lock
     if not _wrong(polls):
         return False
     [poll] = polls
     votes, voters = _votes_of(polls)[post_id]
-    text = "the poll %d counted %s of %d, and is %s of %d"
+    text = "poll %d had the counts %s of %d voters, but its votes are %s of %d"
     logger.warning(text, post_id, poll.votes, poll.voters, votes, voters)
     poll.votes, poll.voters = votes, voters
     poll.save(update_fields=["votes", "voters"])
@@ -273,7 +273,7 @@ def _running(after: tuple[datetime, int] | None) -> list[Poll]:
 
 
 def _wrong(polls: Sequence[Poll]) -> list[int]:
-    """The polls whose counts differ; polls without options belong to deleted posts."""
+    """The polls whose counts are wrong. Polls without options belong to deleted posts, and are skipped."""
     voted = _votes_of([poll for poll in polls if poll.options])
     by_id = {poll.pk: poll for poll in polls}
     return [key for key, counts in voted.items() if counts != (by_id[key].votes, by_id[key].voters)]

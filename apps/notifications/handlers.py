@@ -62,7 +62,9 @@ _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
 _FOR_FOLLOWERS = (*delivered_to(Audience.FOLLOWERS), *_FOR_FRIENDS)
 # The marks of which authors are told. A mark without a kind of notification is an error when the process starts.
 _TOLD_MARKS = {
-    mark.kind: (mark.model, NotificationKind(mark.kind)) for mark in ROW_MARKS if mark.is_told
+    mark.kind: (mark.model, NotificationKind(mark.kind))
+    for mark in ROW_MARKS
+    if mark.notifies_author
 }
 BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 

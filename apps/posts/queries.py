@@ -42,7 +42,7 @@ from apps.posts.models import (
     ThreadMute,
 )
 from apps.posts.visibility import facts_about, may_see
-from apps.sql import rows_of_each
+from apps.sql import rows_of, rows_of_each
 from feedcache.ids import MAX_ID, author_of, authors_of
 from feedcache.local_cache import LocalCache
 from feedcache.read_through import Batch, Future

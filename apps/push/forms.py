@@ -1,4 +1,4 @@
-"""The form of what is told on devices, and when."""
+"""The form for notifications on devices."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from apps.push.models import ZONE_MAX_CHARACTERS, Policy, Preferences, Texts
 
 
 class PreferencesForm(forms.Form):
-    """A form without any checked box is valid, too: nothing is told on devices."""
+    """Preferences for notifications on devices. The form is valid without a checked box: then none are sent."""
 
     kinds = forms.MultipleChoiceField(
         label=_("Tell my devices when"),

@@ -1,4 +1,4 @@
-"""Keeps the search index up to date. Everything here may run twice, late, and in any order."""
+"""Keeps the search index up to date. Everything here may run twice, late, or in any order."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -15,8 +15,8 @@ from apps.tags.actions import add_tags
 from feedcache.ids import authors_of
 
 BATCH = 1_000
-OVERLAP = 1_000  # account ids
-VERSION = 2  # of the entries; a new version reindexes all posts and people
+OVERLAP = 1_000  # account ids that are checked again
+VERSION = 2  # of the index entries; another version reindexes all posts and people
 
 # Two statements, because the key of a distributed table has the author too. The new entries come first: who inserts the
 # same one waits here, and then finds it in the second statement.
@@ -67,7 +67,7 @@ def index_people(users: Sequence[User]) -> None:
 
 
 def index_new_people() -> int:
-    """Index the next batch of new accounts; returns how many, 0 when all are indexed.
+    """Index the next batch of new accounts; returns their number, 0 when all are indexed.
 
     Transactions do not commit in the order of their ids, so the last `OVERLAP` ids are checked again.
     """
@@ -87,13 +87,13 @@ def next_post_ids(after: int) -> list[int]:
 
 
 def next_user_ids(after: int) -> list[int]:
-    """The same of accounts."""
+    """The ids of the next accounts above an id."""
     rows = User.objects.filter(pk__gt=after).order_by("pk")
     return list(rows.values_list("pk", flat=True)[:BATCH])
 
 
 def tag_and_index(post_ids: Collection[int]) -> None:
-    """Tag and index posts that may be older than tags and index."""
+    """Tag and index posts that may be older than the tags and the index."""
     has_sign = Q(body__contains="#") | Q(body__contains="＃")
     rows = Post.objects.filter(has_sign, pk__in=post_ids, deleted_at=None)
     posts = rows.exclude(kind=Kind.REPOST).only("visibility", "body")
@@ -116,9 +116,9 @@ _SCANS: dict[str, tuple[Callable[[int], list[int]], Callable[[Collection[int]], 
 
 @transaction.atomic
 def index_older(kind: IndexWalk.Kind) -> int:
-    """Index the next batch of a scan of all posts or all people; returns how many.
+    """Index the next batch in a scan of all posts or all people; returns their number.
 
-    0 when it is complete in this version, or another worker holds it.
+    Returns 0 once the scan is complete in this version, or while another worker has locked it.
     """
     next_ids, index = _SCANS[kind]
     IndexWalk.objects.get_or_create(kind=kind)

@@ -1,4 +1,4 @@
-"""Trending posts: public posts that are liked and reposted most now; and recommended ones, each once for a reader."""
+"""Trending posts: the public posts with most likes and reposts now. Some are recommended, once to each reader."""
 
 import time
 
@@ -47,7 +47,7 @@ def rank_posts() -> None:
 
 
 def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
-    """Trending posts that a viewer may see, has not muted, and hides on public pages by no filter."""
+    """Trending posts that a viewer may see, and has neither muted nor hidden by a filter for public pages."""
     rows = TrendingPost.objects.order_by("-score", "-post_id")
     ids = list(rows.values_list("post_id", flat=True)[:MAX_TRENDING])
     found = hydrate(viewer.pk if viewer else None, ids)
@@ -56,10 +56,10 @@ def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[
 
 
 def recommended_posts(viewer: User, *, limit: int) -> list[FeedItem]:
-    """Trending posts of people whom a viewer does not follow, which the viewer has neither read nor liked.
+    """Trending posts that a viewer has neither read nor liked, by people whom the viewer does not follow.
 
-    Each is recommended once: what is returned is marked. One in a hundred is left out by mistake; while Redis is down
-    nothing is marked.
+    Each is recommended once, because returned posts are marked in a Bloom filter. It leaves out one post in a hundred
+    by mistake; while Redis is down nothing is marked.
     """
     new = [
         item

@@ -7,7 +7,7 @@ from apps.second_level import older, spans
 
 @shared_task
 def fill(reader_id: int, below: int | None = None) -> None:
-    """Store the next ids below `below` for a reader who pages down; without it the newest, for one who has returned."""
+    """Store the next ids below `below` for a reader who pages down, or the newest ids for a reader who has returned."""
     older.fill(reader_id, below)
 
 

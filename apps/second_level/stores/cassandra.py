@@ -80,7 +80,7 @@ CREATE TABLE IF NOT EXISTS {}.following_timeline (
 _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"  # microseconds
 
 T = TypeVar("T")
-Statements = list[tuple[Any, Any]]  # prepared, and its values
+Statements = list[tuple[Any, Any]]  # a prepared statement and its values
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Address:
             raise ValueError("the address names no nodes, or nodes with different ports")
         keyspace = parts.path.strip("/")
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,47}", keyspace):
-            raise ValueError(f"{keyspace!r} is not a valid name of a keyspace")
+            raise ValueError(f"{keyspace!r} is not a valid keyspace name")
         options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         address = cls(
             nodes=[host for host, _colon, _port in places],
@@ -255,9 +255,9 @@ class CassandraStore:
         def work(connected: Connected) -> None:
             ids = [row.article_id for row in connected.session.execute(connected.all, (reader_id,))]
             theirs = [post_id for post_id in ids if post_id and author_of(post_id) == author_id]
-            gone = [_removal(connected, reader_id, post_id, now) for post_id in theirs]
+            removals = [_removal(connected, reader_id, post_id, now) for post_id in theirs]
             connected.run_in_partition(
-                [*gone, (connected.set_stamp, (reader_id, now, now, _ttl()))]
+                [*removals, (connected.set_stamp, (reader_id, now, now, _ttl()))]
             )
 
         self._call(work, WRITE_SECONDS)
@@ -347,7 +347,7 @@ def create_tables(address: Address, *, replication: int | None = None) -> int:
 
 
 def has_tables(address: Address) -> bool:
-    """Whether the site can use this keyspace. One of ERRORS when no node answers."""
+    """Whether the keyspace has the table that the site needs. Raises one of ERRORS if no node answers."""
     cluster = address.cluster()
     try:
         cluster.connect()
@@ -367,7 +367,7 @@ def _removal(connected: Connected, reader_id: int, post_id: int, now: int) -> tu
 
 
 def _published(post_id: int) -> int:
-    """In milliseconds, as an id has it: rows in the order of their times are in the order of their ids."""
+    """The time within a post id, in milliseconds; so rows sorted by this column are sorted by id."""
     return second_of(post_id) * 1000
 
 
