@@ -249,7 +249,7 @@ class Composer {
     const before = this.fields().map((field) => [field, field.value]);
     for (const field of this.fields()) {
       field.value = said[field.name] ?? "";
-      if (field.value && field !== this.area) field.closest("details").open = true;
+      if (field.value && field !== this.area) (field.closest("details") ?? this.form.querySelector(".poll-field")).open = true;
     }
     this.longer?.fill(said.more, said.media);
     if (said.pictures?.length) this.album().then((album) => album.fetch(said.pictures));

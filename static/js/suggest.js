@@ -135,12 +135,12 @@ function caret(box) {
   const { font, padding, direction } = getComputedStyle(box);
   const copy = document.createElement("div");
   copy.className = "copied";
-  Object.assign(copy.style, { font, padding, direction, width: `${area.width}px` });
+  Object.assign(copy.style, { font, padding, direction, width: `${area.width}px`, left: `${area.x}px`, top: `${area.y - box.scrollTop}px` });
   copy.append(box.value.slice(0, box.selectionStart - wordOf(box).length), document.createElement("i"));
   box.after(copy);
-  const { x, y, height } = copy.lastChild.getBoundingClientRect();
+  const found = copy.lastChild.getBoundingClientRect();
   copy.remove();
-  return new DOMRect(area.x + x, area.y + y - box.scrollTop, 0, height);
+  return found;
 }
 
 // Below something, or above it where the keyboard of a phone or the end of the window is.

@@ -57,7 +57,7 @@ def _choose(page, *files):
     with page.expect_file_chooser() as chooser:
         page.locator(".add-pictures summary").click()
     chooser.value.set_files(files)
-    expect(page.locator(".upload > img")).to_have_count(len(files))
+    expect(page.locator(".upload > img")).to_have_count(len(files), timeout=30_000)
 
 
 def _describe(page, place, text):
