@@ -131,9 +131,7 @@ def test_each_post_of_a_thread_takes_its_own_pictures(reader, visit):
         page.evaluate(PASTE, [second.locator("textarea").first.element_handle(), encoded])
         page.evaluate(DROP, [second.element_handle(), encoded])
         expect(second.locator(".upload > img")).to_have_count(3, timeout=30_000)
-        second.get_by_role(
-            "button", name="Remove"
-        ).first.click()  # the last in the box is that of the box
+        second.locator("[name=take_out]").first.click()
         expect(dialog.locator(".composer > div > .uploads .upload")).to_have_count(0)
         page.keyboard.press("Escape")
         wait_until(SavedDraft.objects.exists, "the draft is kept")
@@ -142,9 +140,8 @@ def test_each_post_of_a_thread_takes_its_own_pictures(reader, visit):
         expect(second.locator(".upload > img")).to_have_count(2, timeout=30_000)
         post = dialog.get_by_role("button", name="Post", exact=True)
         post.click()
-        expect(
-            second.get_by_role("button", name="ALT").first
-        ).to_be_focused()  # asked for descriptions
+        # asked for descriptions
+        expect(second.get_by_role("button", name="ALT").first).to_be_focused()
         dialog.get_by_role("button", name="Post anyway").click()
         expect(dialog).to_have_count(0)
         assert {post.body: post.attachments.count() for post in Post.objects.all()} == {
