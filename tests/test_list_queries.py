@@ -215,7 +215,7 @@ OTHERS = {
     "api/x/topology", "audit", "conversations/<int:number>",
     "conversations/<int:number>/leave",
     "explain/<post:post_id>", "explain/<post:post_id>/journey",
-    "explain/@<str:handle>", "explain/@<str:handle>/as-of", "home/check", "home/new",
+    "explain/@<str:handle>", "explain/@<str:handle>/as-of", "home/beside", "home/check", "home/new",
     "home/page.zip", "notifications/unread", "p/<short:post_id>",
 }  # fmt: skip
 

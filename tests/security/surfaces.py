@@ -78,7 +78,7 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
         "ranked?limit=40", "recommended", "audit/mine", "explain/home?limit=40", "ranking/algorithm",
         "policies", "policies/{author_id}")),
     ("page of a timeline", "/", (
-        "", "home", "home/new?after=1", "home/as-of?as_of={now}", "home/check?page=1", "home/catch-up",
+        "", "home", "home/new?after=1", "home/beside", "home/as-of?as_of={now}", "home/check?page=1", "home/catch-up",
         "home/catch-up?by=reactions", "public", "local",
         "lists/{list}", "tags/river", "@vauthor",
         "@vauthor/with_replies",
