@@ -225,7 +225,9 @@ def test_two_publications_at_once_and_readers_beside_them(alice, relays):
 def test_a_node_that_was_cut_off_comes_back_with_old_vectors_and_is_not_believed(
     alice, relays, label
 ):
-    publish(alice)  # the first of a day changes the author's card, too: one more write that the node would miss
+    publish(
+        alice
+    )  # the first of a day changes the author's card, too: one more write that the node would miss
     before = pages(alice)
     relays[label].cut()
     post = publish(alice)

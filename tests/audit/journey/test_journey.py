@@ -38,6 +38,18 @@ def told(journey):
     return receipt.expected, receipt.reached, receipt.dormant, receipt.pending, receipt.failed
 
 
+def seen(viewer, post):
+    return journey_of(viewer, post.pk)
+
+
+def job_of(post):
+    return FanoutJob.objects.get(pk=post.pk)
+
+
+def drawn(journey, *, after=None):
+    return picture_of(journey, after=after)
+
+
 def test_its_numbers_are_those_of_the_ledger_at_any_moment(alice, settings):
     settings.FANOUT_CHUNK_SIZE = 7
     for number in range(150):
@@ -47,7 +59,7 @@ def test_its_numbers_are_those_of_the_ledger_at_any_moment(alice, settings):
             home_timeline(reader, Cursor())
     deliver()
     post = delivered(alice)
-    journey = journey_of(alice, post.pk)
+    journey = seen(alice, post)
     assert told(journey) == ledger_of(post) == (150, 100, 50, 0, 0)
     assert sum(chunk.delivered for chunk in journey.chunks) == 100
     assert sum(reached for _second, reached in journey.per_second) == 100
@@ -64,7 +76,7 @@ def test_its_numbers_are_those_of_the_ledger_at_any_moment(alice, settings):
     FanoutChunk.objects.filter(pk__in=ids[:3]).update(**undone, attempts=0, number=0)
     FanoutChunk.objects.filter(pk=ids[3]).update(**undone, attempts=1)
     FanoutChunk.objects.filter(pk=ids[4]).update(**undone | {"state": State.DEAD})
-    journey = journey_of(alice, post.pk)
+    journey = seen(alice, post)
     expected, delivered_, dormant, pending, lost = ledger_of(post)
     assert told(journey) == (expected, delivered_, dormant, pending - 7, lost + 7)  # the dead one
     assert [chunk.stage for chunk in journey.chunks[:6]] == [
@@ -75,12 +87,12 @@ def test_its_numbers_are_those_of_the_ledger_at_any_moment(alice, settings):
 
 def test_its_times_are_those_of_the_rows(alice, readers):
     post = publish(alice)
-    assert journey_of(alice, post.pk).job is None
-    assert journey_of(alice, post.pk).committed is not None  # its event waits
+    assert seen(alice, post).job is None
+    assert seen(alice, post).committed is not None  # its event waits
     deliver()
-    journey = journey_of(alice, post.pk)
+    journey = seen(alice, post)
     event = Event.objects.get(subscriber=DELIVERY, payload__post_id=post.pk)
-    job = FanoutJob.objects.get(pk=post.pk)
+    job = job_of(post)
     assert journey.accepted_at == post.created_at
     assert journey.committed == (event.created_at - post.created_at).total_seconds()
     assert journey.job == (job.created_at - post.created_at).total_seconds()
@@ -90,16 +102,16 @@ def test_its_times_are_those_of_the_rows(alice, readers):
         assert journey.job < chunk.waited + chunk.took + journey.job
         assert journey.job <= chunk.done_after
     Event.objects.all().delete()  # they are kept for some days, the ledger for ever
-    assert (journey_of(alice, post.pk).committed, journey_of(alice, post.pk).taken) == (None, None)
-    assert journey_of(alice, post.pk).job == journey.job
+    assert (seen(alice, post).committed, seen(alice, post).taken) == (None, None)
+    assert seen(alice, post).job == journey.job
 
 
 def test_a_pulled_post_goes_nowhere(alice, readers):
     set_author_policy(alice, Policy.PULL, by="a test")
-    journey = journey_of(alice, delivered(alice).pk)
+    journey = seen(alice, delivered(alice))
     assert journey.is_pulled
     assert (journey.chunks, journey.followers, journey.is_under_way) == ([], 10, False)
-    assert [box.dots[0].kind for box in picture_of(journey).boxes] == ["dormant"]
+    assert [box.dots[0].kind for box in drawn(journey).boxes] == ["dormant"]
 
 
 def test_the_first_read_is_that_of_a_follower_and_names_nobody(alice, readers):
@@ -108,15 +120,13 @@ def test_the_first_read_is_that_of_a_follower_and_names_nobody(alice, readers):
     passer = make_user()
     read_post(passer, post.pk)
     read_post(alice, post.pk)
-    assert journey_of(alice, post.pk).first_read is None
+    assert seen(alice, post).first_read is None
     read_post(readers[3], post.pk)
-    first = journey_of(alice, post.pk).first_read
-    assert (
-        first == (FanoutJob.objects.get(pk=post.pk).first_read_at - post.created_at).total_seconds()
-    )
+    first = seen(alice, post).first_read
+    assert first == (job_of(post).first_read_at - post.created_at).total_seconds()
     read_post(readers[4], post.pk)
     read_post(readers[4], post.pk)
-    journey = journey_of(alice, post.pk)
+    journey = seen(alice, post)
     assert (journey.first_read, journey.reads) == (first, 3)
 
 
@@ -124,22 +134,22 @@ def test_the_first_read_is_not_told_where_it_would_name_somebody(alice, bob, rea
     follow_user(alice, readers[0])
     message = delivered(alice, f"@{readers[0].handle} hello", visibility="mentioned")
     read_post(readers[0], message.pk)
-    assert journey_of(alice, message.pk).first_read is None
+    assert seen(alice, message).first_read is None
     seldom = delivered(readers[0])  # whom alice alone follows
     read_post(alice, seldom.pk)
-    assert journey_of(readers[0], seldom.pk).first_read is None
+    assert seen(readers[0], seldom).first_read is None
 
 
 @pytest.mark.usefixtures("memcached")
 @pytest.mark.django_db(transaction=True)  # what is not committed is not cached
 def test_the_layers_that_serve_it_are_asked_now(alice, page_of):
     post = delivered(alice)
-    layers = journey_of(alice, post.pk).layers
+    layers = seen(alice, post).layers
     assert ("main", True) in layers
     CACHED_POSTS.forget([post.pk])
-    assert ("main", False) in journey_of(alice, post.pk).layers
+    assert ("main", False) in seen(alice, post).layers
     secret = delivered(alice, visibility="followers")
-    assert journey_of(alice, secret.pk).layers == []
+    assert seen(alice, secret).layers == []
 
 
 def test_corrections_are_counted_without_whose_pages_they_were_on(alice, bob, readers):
@@ -150,7 +160,7 @@ def test_corrections_are_counted_without_whose_pages_they_were_on(alice, bob, re
             run=run, kind=Kind.MISSING, viewer_id=bob.pk, post_id=post.pk, repaired_at=repaired_at
         )
     AuditFinding.objects.create(run=run, kind=Kind.MISSING, post_id=post.pk + 1)
-    assert journey_of(alice, post.pk).findings == [(Kind.MISSING, 3, 2)]
+    assert seen(alice, post).findings == [(Kind.MISSING, 3, 2)]
 
 
 def test_the_picture_has_a_dot_for_so_many_readers_and_a_box_for_so_many_chunks(alice, settings):
@@ -160,15 +170,16 @@ def test_the_picture_has_a_dot_for_so_many_readers_and_a_box_for_so_many_chunks(
         follow_user(reader, alice)
     deliver()
     post = delivered(alice)
-    picture = picture_of(journey_of(alice, post.pk))
+    picture = drawn(seen(alice, post))
     assert len(picture.boxes) == len(readers) / 2 <= MAX_BOXES
     assert picture.chunks_of_box == 2
-    dots = sum(dots.path.count("h0") for box in picture.boxes for dots in box.dots)
-    assert dots == len(readers) <= MAX_DOTS
+    dots = "".join(dots.path for box in picture.boxes for dots in box.dots).count("h0")
+    assert dots == len(readers)
+    assert dots <= MAX_DOTS
     assert {box.when for box in picture.boxes} <= {f"at-{tick}" for tick in range(25)}
     assert picture.boxes[-1].when.startswith("at-")
     # a page that has 40 of the receipts lights up those of the other four
-    again = picture_of(journey_of(alice, post.pk), after=40)
+    again = drawn(seen(alice, post), after=40)
     assert 1 <= sum(box.when == "new" for box in again.boxes) <= 4
     assert {box.when for box in again.boxes} == {"new", ""}
 
