@@ -74,9 +74,9 @@ class SourceUnavailable(Exception):
 
 
 class Bulkhead:
-    """Calls of one source that hang block a few threads of their own, and no others (source 003, "read-3").
+    """Runs calls to a source in a few threads, so that hanging calls block no others (source 003, "read-3").
 
-    When all these threads are busy, or the source kept failing, further calls fail at once and their callers go on
+    While all these threads are busy, or after the source has failed, further calls fail at once, and callers continue
     without the source. A hanging thread stays busy until its call returns.
     """
 
@@ -96,7 +96,7 @@ class Bulkhead:
         self._breaker = Breaker(clock)
 
     def call(self, work: Callable[[], T], *, seconds: float) -> T:
-        """The result of `work`; SourceUnavailable when it takes longer than `seconds`, or when no thread is free.
+        """The result of `work`. SourceUnavailable if it takes longer than `seconds`, or if no thread is free.
 
         An error of the work itself is raised, and counts as a failure of the source.
         """

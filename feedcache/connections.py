@@ -47,7 +47,7 @@ Pipeline = redis.client.Pipeline
 
 
 def configuration() -> redis.Redis:
-    """The server of `redis_url`, which never moves: the topology, what processes report, messages to all of them."""
+    """The server of `redis_url`, which never moves: it has the topology, reports of processes, and messages to all."""
     return client_at("timelines", "")
 
 
@@ -57,7 +57,7 @@ def timelines() -> redis.Redis:
 
 
 def dedicated_configuration() -> redis.Redis:
-    """A client of the server of `configuration` with connections of its own.
+    """A client for the same server as `configuration`, but with separate connections.
 
     For a thread that may be running while the process forks: a lock of the shared pool would stay locked in the child.
     No breaker, since the thread holds a subscription open.
@@ -71,7 +71,7 @@ def graph() -> redis.Redis:
 
 
 def graph_replicas() -> list[redis.Redis]:
-    """The replicas of the settings; none if relations have moved away from the primary of these."""
+    """The replicas in the settings; none if relations have moved away from their primary."""
     replicas = _graph_replicas()
     return [] if replicas and tenant_of("graph").url else replicas
 
@@ -82,7 +82,7 @@ def _graph_replicas() -> list[redis.Redis]:
 
 
 def counters() -> redis.Redis:
-    """Must not evict; rebuilt from PostgreSQL after a loss. One server, never a cluster."""
+    """Counts; must not evict, rebuilt from PostgreSQL after a loss. One server, never a cluster."""
     if _configured_url("counters").startswith(CLUSTERS):
         raise ValueError("the counters need one server, not a cluster")
     return client_at("counters", "")
@@ -108,7 +108,7 @@ def broadcasts() -> redis.Redis:
 
 
 def async_broadcasts() -> Any:
-    """A client of the same server for an event loop, of a cluster of one node at random; the caller closes it."""
+    """A client of `broadcasts` for an event loop; in a cluster it uses a random node. The caller closes it."""
     settings = current_settings()
     options: dict[str, Any] = {
         "socket_timeout": settings.redis_timeout_seconds,
@@ -137,7 +137,7 @@ def async_broadcasts() -> Any:
 
 
 async def close_async(client: Any) -> None:
-    """Close a client of `async_broadcasts`, and its clients of the Sentinels."""
+    """Close a client from `async_broadcasts`, and its clients for the Sentinels."""
     await client.aclose()
     manager = getattr(client.connection_pool, "sentinel_manager", None)
     for sentinel in manager.sentinels if manager else []:
@@ -162,7 +162,7 @@ _followers: list[Callable[[], Follower]] = []
 
 
 def follow_topology_with(make: Callable[[], Follower]) -> None:
-    """Set how this process learns where data is. Before that, data is at the addresses of the settings."""
+    """Set how this process learns where data is. Before that, data is at the addresses in the settings."""
     _followers[:] = [cache(make)]
 
 
@@ -181,7 +181,7 @@ def tenant_of(name: str) -> Tenant:
 
 
 def counter_ranges(kind: str) -> tuple[Range, ...]:
-    """Where the counters of one kind of id are, by ranges of ids; () when all are at the address of the settings."""
+    """Where the counters for one kind of id are, by ranges of ids; () if all are at the address in the settings."""
     topology = _topology()
     return (Range(0, NOWHERE),) if topology is None else topology.counters.get(kind, ())
 
@@ -192,7 +192,7 @@ def counters_at(url: str) -> redis.Redis:
 
 
 def counter_servers() -> list[redis.Redis]:
-    """All servers with counters, also those to which counters are moving; the server of the settings is the first."""
+    """All servers with counters, also those to which counters are moving; the server in the settings is the first."""
     tenants = [one.tenant for kind in COUNTER_KINDS for one in counter_ranges(kind)]
     urls = ["", *(url for one in tenants for url in (one.url, one.also) if url)]
     return [counters_at(url) for url in dict.fromkeys(urls)]
@@ -209,16 +209,16 @@ def written(name: str) -> list[redis.Redis]:
 
 @cache
 def client_at(name: str, url: str) -> redis.Redis:
-    """The client of a class of data at an address ("": that of the settings). All use the login of the settings."""
+    """The client for a class of data at an address ("": the one in the settings), with the login in the settings."""
     configured = _configured_url(name)
     return _redis(url, name, login=_login(configured)) if url else _redis(configured, name)
 
 
 def _configured_url(name: str) -> str:
-    """The address of a class of data in the settings."""
+    """The address in the settings for a class of data."""
     settings = current_settings()
-    own: str = "" if name == "timelines" else getattr(settings, f"{name}_url")
-    return own or settings.redis_url
+    url: str = "" if name == "timelines" else getattr(settings, f"{name}_url")
+    return url or settings.redis_url
 
 
 def _login(url: str) -> dict[str, Any]:
@@ -247,14 +247,14 @@ def _redis(
     pool: type[redis.BlockingConnectionPool] | None = None,
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
-    """A client with a pool of its own, whose calls are counted as those of a role."""
+    """A client with a separate pool, whose calls are counted for a role."""
     settings = current_settings()
     timeout, tls = settings.redis_timeout_seconds, settings.redis_tls_files
     if url.startswith(CLUSTERS):
         cluster = Cluster(url, timeout_seconds=timeout, role=role, login=login, tls=tls)
         return cast("redis.Redis", cluster)
     counted = {} if pool else {"role": role}
-    # one retry, of broken connections only: a pooled one may be stale after a restart
+    # one retry, only for broken connections: a pooled connection may be stale after a restart
     retries: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         "retry_on_error": [redis.ConnectionError],
@@ -269,7 +269,7 @@ def _redis(
             **counted,
         )
         return redis.Redis(connection_pool=primary)
-    # Built from a pool: the plain constructor would retry ten times and hold a request for seconds.
+    # Built from a pool, because the plain constructor would retry ten times and delay a request for seconds.
     connections = (pool or RedisConnections).from_url(
         url,
         max_connections=64,
@@ -310,18 +310,18 @@ def _breakers(servers: Iterable[redis.Redis]) -> Iterator[Breaker]:
 
 
 def configured_topology() -> Topology:
-    """The topology of the settings, in force until staff change it."""
+    """The topology in the settings, which is used until staff change it."""
     return current_settings().topology
 
 
 def listens() -> bool:
-    """Whether this process follows changes of the topology; tests switch it off."""
+    """Whether this process follows changes to the topology; tests switch it off."""
     return current_settings().follows_topology
 
 
 @contextmanager
 def memcached_at(url: str) -> Iterator[Any]:
-    """A connection of its own to any Memcached, for administration; every command waits for its reply.
+    """A separate connection to any Memcached, for administration; every command waits for its reply.
 
     Raises one of MEMCACHED_ERRORS when used, not when opened.
     """
@@ -352,7 +352,7 @@ def refills_all_l1() -> bool:
     return current_settings().refills_all_l1
 
 
-EXPIRE_EVERY = 16  # one of this many reads of a replica extends the time to live on the primary
+EXPIRE_EVERY = 16  # one in so many reads from a replica extends the time to live on the primary
 
 T = TypeVar("T")
 
@@ -363,7 +363,7 @@ def _breaker(_replica: Redis) -> Breaker:
 
 
 def graph_reader() -> Redis:
-    """A random replica whose breaker is closed; else the primary."""
+    """A random replica whose breaker is closed, or the primary."""
     replicas = graph_replicas()
     for replica in random.sample(replicas, len(replicas)):
         if _breaker(replica).allows():
@@ -374,7 +374,7 @@ def graph_reader() -> Redis:
 def read_graph(
     read: Callable[[Redis], T | None], *, keys: Sequence[str] = (), ttl_seconds: int = 0
 ) -> T | None:
-    """The result of `read` on a replica, else on the primary; None is a miss. Raises the RedisError of the primary.
+    """The result of `read` on a replica, or on the primary; None is a miss. Raises RedisError if the primary fails.
 
     `read` extends the life of its `keys` on the primary itself; for a replica this function does it now and then.
     """

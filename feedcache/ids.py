@@ -3,11 +3,11 @@
     | 31 bits: seconds since 2015-01-01 UTC | 28 bits: author id | 4 bits: sequence |
 
 The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083 its decimal text has
-19 digits, so text sorts like the number in Redis, JSON and URLs. Author and second are read from the id without a
-lookup. The parts are those of the article on partitioned feed storage (source 004: author, time, sequence), packed
+19 digits, so text sorts like the number in Redis, JSON and URLs. The author and the time are read from the id without
+a lookup. The parts are those of the article on partitioned feed storage (source 004: author, time, sequence), packed
 into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
 
-Ids are public and guessable: never a secret, never a form field.
+Ids are public and guessable: never use one as a secret or a form field.
 """
 
 import re
@@ -26,7 +26,7 @@ _BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def compose(second: int, author_id: int, sequence: int) -> int:
-    """The id of an author's `sequence`-th post in a Unix second; ValueError when a part is out of range."""
+    """The id of an author's post number `sequence` in a Unix second. ValueError if a part is out of range."""
     if not FIRST_SECOND <= second <= LAST_SECOND:
         raise ValueError(f"second {second} is outside {FIRST_SECOND}..{LAST_SECOND}")
     if not 1 <= author_id <= MAX_AUTHOR_ID:
@@ -37,6 +37,7 @@ def compose(second: int, author_id: int, sequence: int) -> int:
 
 
 def second_of(post_id: int) -> int:
+    """The Unix time of a post, in whole seconds."""
     return (post_id >> (AUTHOR_BITS + SEQUENCE_BITS)) + EPOCH
 
 
@@ -74,9 +75,9 @@ def possible_ids(ids: Iterable[int]) -> list[int]:
 
 
 def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
-    """The author's next id, strictly greater than `last_id` (0 for none) even when the clock went back.
+    """The author's next id, strictly greater than `last_id` (0 for none) even if the clock went back.
 
-    In a second that has a post already, the sequence grows; the 17th post of a second gets the next second.
+    In a second that already has a post, the sequence grows; the 17th post gets the next second.
     """
     if last_id == 0 or now > second_of(last_id):
         return compose(now, author_id, 0)

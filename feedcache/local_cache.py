@@ -1,7 +1,7 @@
 """A small cache inside the process, for values that many readers need at once: bounded, short-lived, one load per key.
 
-A value is at most as old as its time to live, counted from the moment its loading began. A key that is forgotten while
-it is being loaded is not cached: its value goes only to the callers that asked before.
+A value is at most as old as its time to live, counted from the start of its loading. If a key is forgotten while it is
+being loaded, its value is not cached, and goes only to callers that asked before.
 """
 
 import threading
@@ -42,22 +42,22 @@ class LocalCache(Generic[K, V]):
         *,
         accept: Callable[[V], bool] = lambda _value: True,
     ) -> V | None:
-        """The cached value, if accepted; else the result of `load`, which is cached unless it is None."""
+        """The cached value if `accept` allows it, or the result of `load`, which is cached unless it is None."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None and entry[0] > self._clock() and accept(entry[1]):
                 self._entries.move_to_end(key)
                 return entry[1]
-            own: _PendingLoad[V] = _PendingLoad()
-            pending = self._loads.setdefault(key, own)
-        if pending is own:
-            return self._load(key, own, load)
+            new: _PendingLoad[V] = _PendingLoad()
+            pending = self._loads.setdefault(key, new)
+        if pending is new:
+            return self._load(key, new, load)
         if pending.done.wait(WAIT_SECONDS) and pending.value is not None and accept(pending.value):
             return pending.value
         return load()
 
     def forget(self, key: K) -> None:
-        """Drop a value; one that is being loaded is not cached."""
+        """Drop a value. A value that is being loaded is not cached."""
         with self._lock:
             self._entries.pop(key, None)
             self._loads.pop(key, None)
@@ -70,17 +70,17 @@ class LocalCache(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _load(self, key: K, own: _PendingLoad[V], load: Callable[[], V | None]) -> V | None:
+    def _load(self, key: K, pending: _PendingLoad[V], load: Callable[[], V | None]) -> V | None:
         expires = self._clock() + self._ttl
         try:
-            own.value = load()
+            pending.value = load()
         finally:
             with self._lock:
-                if self._loads.get(key) is own:
+                if self._loads.get(key) is pending:
                     del self._loads[key]
-                    self._store(key, expires, own.value)
-            own.done.set()
-        return own.value
+                    self._store(key, expires, pending.value)
+            pending.done.set()
+        return pending.value
 
     def _store(self, key: K, expires: float, value: V | None) -> None:
         self._entries.pop(key, None)

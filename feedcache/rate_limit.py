@@ -1,7 +1,7 @@
-"""Exact rate limits: fixed windows counted by one script in Redis, so that processes cannot race past them.
+"""Exact rate limits: fixed windows, counted by one script in Redis, so that processes cannot exceed them in a race.
 
-While Redis is away (dead, frozen, read-only, full) every process counts by itself with the same limits, starting from
-the last counts of Redis. The site then allows at most the limit times the number of its processes.
+While Redis fails (dead, frozen, read-only, full) every process counts by itself with the same limits, starting from the
+last counts in Redis. The site then allows at most the limit times the number of its processes.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from feedcache.read_through import Batch, Future
 from feedcache.redis_clients import ScriptCall, execute
 
 MAX_LOCAL_SUBJECTS = 20_000  # per limit, in one process
-# A window never falls below zero: else it would allow more than its limit.
+# A count never falls below zero, or the window would allow more than its limit.
 _COUNT = """
 local cost = tonumber(ARGV[1])
 if cost < 0 then cost = math.max(cost, -tonumber(redis.call('GET', KEYS[1]) or 0)) end
@@ -44,7 +44,7 @@ class RateLimitResult:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most `limit` per `seconds` for a subject. Limits of other names do not share their counts."""
+    """At most `limit` per `seconds` for a subject. Limits with different names have separate counts."""
 
     name: str
     subject: str
@@ -67,12 +67,12 @@ class LocalWindows:
         self._ends: dict[str, OrderedDict[str, tuple[int, float]]] = {}
 
     def note(self, limit: Limit, used: int, resets_in: float) -> None:
-        """Remember the last count of Redis."""
+        """Remember the last count in Redis."""
         with self._lock:
             self._put(limit, used, self._clock() + resets_in)
 
     def count(self, limit: Limit, cost: int) -> tuple[int, float]:
-        """Count `cost`; returns what is used of the window, and in how many seconds it ends."""
+        """Count `cost`; returns the count of the window, and in how many seconds it ends."""
         with self._lock:
             now = self._clock()
             windows = self._ends.get(limit.name)
@@ -101,7 +101,7 @@ local = LocalWindows()
 def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimitResult]:
     """Count `cost` against several independent limits in one round trip; returns a result for each.
 
-    A cost of 0 only reads the count; a negative cost gives back.
+    A cost of 0 only reads the count; a negative cost lowers it.
     """
     commands = [_count_call(limit, cost) for limit in rate_limits]
     first, *others = written("limits")
@@ -116,7 +116,7 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
 
 
 def queue_count(batch: Batch, limit: Limit) -> Future[RateLimitResult]:
-    """Count 1 against a limit as a part of a batch; while limits move between servers, after the batch."""
+    """Count 1 against a limit in a batch; while limits move between servers, after the batch."""
     client, *others = written("limits")
     if others:
         return lambda: count_each([limit])[0]

@@ -1,4 +1,4 @@
-"""Clients of Redis: connections behind a circuit breaker, several commands in one round trip, Sentinel, Redis Cluster.
+"""Redis clients: connections behind a circuit breaker, several commands in one round trip, Sentinel, Redis Cluster.
 
 A cluster has the interface of one server. Its address is `redis+cluster://user:password@host:port,host:port`. A
 cluster client connects when it is first used; each of its failures is a RedisError, as with one server.
@@ -45,8 +45,8 @@ RedisError = redis.RedisError
 
 
 class _Monitored:
-    """Mixed into a connection class. Remembers whether the server has failed since the connection was lent, and when
-    something was sent (`perf_counter`; 0: nothing was sent).
+    """Mixin for a connection class. Remembers whether the server has failed since the connection was lent, and when
+    something was sent (a `perf_counter` time; 0 if nothing was sent).
     """
 
     did_fail = False
@@ -63,11 +63,11 @@ class _Monitored:
         return self._monitor(super().send_packed_command, *args, **options)  # type: ignore[misc]  # as above
 
     def read_response(self, *args: Any, **options: Any) -> Any:
-        own: Any = self
+        connection: Any = self
         try:
             return self._monitor(super().read_response, *args, **options)  # type: ignore[misc]  # as above
         except redis.ReadOnlyError as error:
-            own.disconnect()  # after a failover another server is behind the address
+            connection.disconnect()  # after a failover another server is behind the address
             raise redis.ConnectionError(str(error)) from error
 
     def _monitor(self, method: Any, *args: Any, **options: Any) -> Any:
@@ -79,7 +79,7 @@ class _Monitored:
 
 
 class _CountsCalls:
-    """Mixed into a pool. Whenever a lent connection has sent something, counts that as a call of a role."""
+    """Mixin for a pool. Counts a call for a role whenever a lent connection has sent something."""
 
     def __init__(self, *args: Any, role: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -89,7 +89,7 @@ class _CountsCalls:
 
     def get_connection(self, *_args: Any, **_options: Any) -> Any:
         connection = super().get_connection()  # type: ignore[misc]  # of the class it is mixed into
-        connection.sent_at = 0.0  # what opened the connection is not a call
+        connection.sent_at = 0.0  # commands that open the connection are not a call
         return connection
 
     def release(self, connection: Any) -> None:
@@ -101,7 +101,7 @@ class _CountsCalls:
 
 
 class CacheConnections(_CountsCalls, redis.ConnectionPool):
-    """The pool of Django's cache. It has no breaker: if it skipped a delete, an ended session would remain."""
+    """The pool for Django's cache. It has no breaker: if it skipped a delete, an ended session would remain."""
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Any:
@@ -121,9 +121,9 @@ class CacheConnections(_CountsCalls, redis.ConnectionPool):
 
 
 class BreakingPool(_CountsCalls):
-    """Mixed into a pool: stops asking a server for a moment after it failed.
+    """Mixin for a pool that stops using a server for a moment after it has failed.
 
-    A page asks Redis several times: without the breaker each request would wait for a time-out of its own.
+    A page sends several requests to Redis: without the breaker, each would wait for its time-out.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -157,7 +157,7 @@ class SentinelCacheConnections(_CountsCalls, SentinelConnectionPool):
 
 
 def sentinel_parts(url: str) -> tuple["Address", str, int]:
-    """The Sentinels with the primary's login, the primary's name, and the database; ValueError when malformed."""
+    """The Sentinels with the primary's login, the primary's name, and the database. ValueError if malformed."""
     addresses, _, path = url.partition("://")[2].partition("/")
     name, _, database = path.partition("/")
     if not url.startswith(SENTINELS) or not name or not (database or "0").isdecimal():
@@ -190,7 +190,7 @@ def sentinel_pool(
 ) -> Any:
     """A pool of connections to the primary; the Sentinels are asked at each new connection.
 
-    `tls` has the files of `tls_options`, also of an address without TLS.
+    `tls` has the files for `tls_options`; an address without TLS does not use them.
     """
     address, name, database = sentinel_parts(url)
     timeouts: dict[str, Any] = {
@@ -222,7 +222,7 @@ class Address(NamedTuple):
 
 
 def parse(url: str) -> Address:
-    """The parts of an address; ValueError when it is malformed."""
+    """The parts of an address. ValueError if it is malformed."""
     if not url.startswith(CLUSTERS):
         raise ValueError(f"not the address of a cluster: it does not begin with {CLUSTERS[0]}")
     login, _, addresses = url.partition("://")[2].rstrip("/").rpartition("@")
@@ -285,7 +285,7 @@ class Cluster:
             raise redis.ConnectionError(str(error)) from error
 
     def masters(self) -> list[tuple[str, int]]:
-        """The masters that the first node to answer knows. RedisError when none answers."""
+        """The masters, as the first node that answers knows them. RedisError if none answers."""
         for host, port in self.address.nodes:
             try:
                 rows = self.rows(host, port)
@@ -302,7 +302,7 @@ class Cluster:
         return [line.split() for line in lines.decode().splitlines()]
 
     def node(self, host: str, port: int, *, timeout_seconds: float = NODE_TIMEOUT_SECONDS) -> Any:
-        """A client of one node, for administration: a long time-out, and redirections are not followed."""
+        """A client for one node, for administration: with a long time-out, and without following redirections."""
         options = {**self._options, "socket_timeout": timeout_seconds}
         if self._has_tls:
             options["connection_class"] = redis.SSLConnection
@@ -318,7 +318,7 @@ class Cluster:
         pipeline = client.pipeline(transaction=transaction)
         for name, args, options in commands:
             if name == "execute_command" and args[0] == "EVALSHA":
-                # else the library asks a server for the keys of every script, one round trip each
+                # otherwise the library asks a server for the keys of every script, in a round trip each
                 node = client.nodes_manager.get_node_from_slot(client.keyslot(args[3]))
                 pipeline.execute_command(*args, target_nodes=node, **options)
             elif name == "execute_command":
@@ -416,13 +416,13 @@ def _digest_of(source: str) -> str:
 def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
     """Send commands together, in one round trip per server, and return their results.
 
-    RedisError when one of them failed; the others may have been executed.
+    RedisError if one of them failed; the others may have been executed.
     """
     return raise_first_error(PendingCommands(client, commands).collect())
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """Like `execute`, but in a transaction. In a cluster without one, which would fail while its slot moves.
+    """Like `execute`, but in a transaction, except in a cluster, where it would fail while its slot moves.
 
     If Redis has lost a script, everything is repeated.
     """
@@ -488,7 +488,7 @@ class PendingCommands:
             self.discard()
 
     def collect(self) -> list[Any]:
-        """The results in order, errors of commands among them. RedisError when the server does not answer."""
+        """The results in order; failed commands have an error. RedisError if the server does not answer."""
         if isinstance(self._error, redis.TimeoutError):
             raise self._error
         if self._connection is None:
@@ -530,14 +530,14 @@ def server_of(client: redis.Redis) -> str:
 
 
 def is_cluster(client: redis.Redis) -> bool:
-    """Whether all keys of a command or script must be in one slot."""
+    """Whether a client is for a cluster, where all keys of a command or script must be in one slot."""
     return cluster_of(client) is not None
 
 
 def cluster_of(client: redis.Redis) -> Cluster | None:
     """The cluster behind a client; None for a single server."""
-    own = cast("Any", client)
-    return own if isinstance(own, Cluster) else None
+    found = cast("Any", client)
+    return found if isinstance(found, Cluster) else None
 
 
 def may_evict(client: redis.Redis) -> bool:

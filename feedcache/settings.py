@@ -11,12 +11,12 @@ from feedcache.topology import Topology
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """The addresses of the servers (their form: `redis_clients`) and options.
+    """The addresses of the servers (see `redis_clients` for their format) and options.
 
-    `redis_url`: the server for every class of data without an address of its own. `topology`: the nodes of Memcached,
-    until staff change them. `follows_topology`: whether this process learns from Redis when staff change them while it
-    runs. `key_prefix`: a different one for each site that shares a Memcached. `refills_all_l1`: loaded values go to
-    every group of L1, not only to the one that was read.
+    `redis_url` is the server for every class of data without a separate address. `topology` has the Memcached nodes
+    until staff change them; with `follows_topology` the process learns of such changes while it runs. `key_prefix` must
+    differ between sites that share a Memcached. With `refills_all_l1`, loaded values go to every group of L1, not only
+    to the one that was read.
     """
 
     redis_url: str
@@ -45,7 +45,7 @@ def configure(settings: Settings) -> None:
 
 
 def current_settings() -> Settings:
-    """The settings of this process; RuntimeError before `configure`."""
+    """The settings of this process. RuntimeError before `configure`."""
     if not _current:
         raise RuntimeError("feedcache does not know its servers: call feedcache.settings.configure")
     return _current[0]

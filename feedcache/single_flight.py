@@ -1,11 +1,11 @@
-"""One loader for a key that many callers miss at the same moment, in however many threads and processes.
+"""Lets one caller load a key that many callers miss at the same moment, in any number of threads and processes.
 
-The caller that adds the lease of a key to Main (else Backup) loads it; the others poll every few milliseconds. One
-request per node asks for all leases of a batch and reads the keys again, so a miss costs one more round trip, far less
-than the query it may save: single flight is on by default.
+The caller that adds the lease of a key to Main (or to Backup) loads it; the others poll every few milliseconds. One
+request per node adds all leases of a batch and reads the keys again, so a miss costs one more round trip. That is far
+less than the query that it may save, so single flight is on by default.
 
-A lease is a key of its own, beside the value. So a key whose value is deleted or outdated can have one as well, and
-code that stores a value need not know of leases (docs/decisions/0148).
+A lease is a separate key beside the value. So a key with a deleted or outdated value can have one too, and code that
+stores a value need not know about leases (docs/decisions/0148).
 
 A lease lives one to two seconds; after that a waiting caller may win it, so a killed loader costs one more load. A
 caller that has waited `WAIT_SECONDS` loads without a lease.
@@ -31,7 +31,7 @@ def load_once(
     load: Load,
     accept: Callable[[bytes], bool],
 ) -> None:
-    """Let one caller load each missing key. `accept` takes an item that was stored meanwhile; False for garbage."""
+    """Let one caller load each missing key. `accept` uses an item that was stored meanwhile; False for garbage."""
     deadline = time.monotonic() + WAIT_SECONDS
     waiting = list(missing)
     while waiting:
@@ -39,9 +39,9 @@ def load_once(
         stored = {key for key in waiting if key in read.items and _is_usable(read, key, accept)}
         waiting = [key for key in waiting if key not in stored]
         is_late = time.monotonic() > deadline
-        own = [key for key in waiting if key not in leases.lost or is_late]
+        to_load = [key for key in waiting if key not in leases.lost or is_late]
         try:
-            items = load(own) if own else {}
+            items = load(to_load) if to_load else {}
         except BaseException:
             cache.fill(read, {}, release=leases.won)
             raise

@@ -1,4 +1,4 @@
-"""The counters of this process (reads of caches, calls of backends, requests), and the time of a request by stage.
+"""The counters of this process (cache reads, calls to backends, requests), and the time of a request by stage.
 
 A subject is a class of data ("post"), a tier of Memcached ("tier:l1"), a backend ("call:redis graph") or a class of
 interfaces ("requests:core"). `servers.totals` adds up all processes.
@@ -15,9 +15,9 @@ from contextvars import ContextVar
 HIT, MISS, NEGATIVE, GARBAGE, STALE = "hit", "miss", "negative", "garbage", "stale"
 ERROR = "error"  # a tier was skipped, or did not answer
 CALL, REQUESTS = "call:", "requests:"  # prefixes of backends and of classes of interfaces
-OUTGOING = "outgoing:"  # prefix of what asks other sites
+OUTGOING = "outgoing:"  # prefix of requests to other sites
 CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
-SLOW, REFUSED = "slow", "refused"  # of requests
+SLOW, REFUSED = "slow", "refused"  # outcomes of requests
 
 Counts = Counter[tuple[str, str]]  # (subject, outcome) -> how often
 Stages = dict[str, float]  # name -> seconds, in the order in which they first ended
@@ -53,16 +53,16 @@ def drain() -> Counts:
 
 
 def hit_rate(counts: Counts, subject: str) -> float | None:
-    """Hits and negative entries as a share of all reads; None when there were none."""
+    """Hits and negative entries as a share of all reads; None without reads."""
     hits = counts[subject, HIT] + counts[subject, NEGATIVE]
     reads = hits + sum(counts[subject, outcome] for outcome in (MISS, GARBAGE, STALE, ERROR))
     return hits / reads if reads else None
 
 
 def count_call(backend: str, began: float, *, failed: bool = False) -> None:
-    """Count a call that `began` at a time of `perf_counter` and has just ended. A backend is a store and a role.
+    """Count a call that `began` at a `perf_counter` time and has just ended. A backend is a store and a role.
 
-    The time is that from the request to its answer. When several calls wait at once, each counts the whole wait.
+    The time is that from the request to its answer. If several calls wait at once, each counts the whole wait.
     """
     microseconds = int((time.perf_counter() - began) * 1e6)
     count(CALL + backend, {CALLS: 1, MICROSECONDS: microseconds, FAILED: failed})
@@ -86,7 +86,7 @@ def calls_counted() -> Iterator[Counter[str]]:
 def traced() -> Iterator[Stages]:
     """Record the stages that end inside the context, in seconds (source 000: the ten steps of a page).
 
-    When several stages wait at once, each counts the whole wait, so their sum may exceed the request's time. Outside
+    If several stages wait at once, each counts the whole wait, so their sum may exceed the request's time. Outside
     `traced` nothing is recorded.
     """
     stages: Stages = {}

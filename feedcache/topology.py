@@ -1,7 +1,7 @@
 """The cache topology as a value: which Memcached nodes are L1, Main and Backup, and the epoch of each class of data.
 
-Pure: no clients, no settings. A change is a new value with a higher version, and every process swaps the whole value at
-once. Slots are fixed: a key belongs to a slot of a pool, and no failure moves it to another.
+It has no clients and reads no settings. A change is a new value with a higher version, and every process swaps the
+whole value at once. A key belongs to a fixed slot of a pool, and no failure moves it to another.
 
 `generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology: the version
 in which the node was placed or the class was flushed. So they only grow, and nobody can read what was stored earlier,
@@ -92,7 +92,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The counters of one kind of id from `low` on, up to the next range, which have a Redis of their own."""
+    """The ids of one kind from `low` up to the next range, and the Redis server that has their counters."""
 
     low: int = 0
     tenant: Tenant = Tenant()
@@ -360,7 +360,7 @@ def _ranges(rows: list[Any]) -> tuple[Range, ...]:
     ranges = [Range(_number(low), _tenant(url, also)) for low, url, also in map(_list, rows)]
     lows = [one.low for one in ranges]
     if lows[:1] != [0] or any(low >= high for low, high in pairwise(lows)):
-        raise TopologyError(f"{lows} are no ranges")
+        raise TopologyError(f"the ranges begin at {lows}: not at 0 and ascending")
     return tuple(ranges)
 
 

@@ -1,4 +1,4 @@
-"""Values read through Memcached (`cache`), many kinds in one round trip (`batch`), and their bytes (`envelope`)."""
+"""Reads values through Memcached (`cache`), many kinds in one round trip (`batch`); `envelope` has their bytes."""
 
 from feedcache.read_through.batch import (
     Batch,

@@ -4,9 +4,9 @@ Everything is sent before the first answer is read. So a page waits only for the
 concurrent fetch and assembly), and needs no threads for it.
 
 **Revision check.** A write is acknowledged when every node has it, or when Redis knows that a node missed it. Other
-processes learn of the latter within a second: too late for a reader who must not see a post that was just deleted. So
-a page reads the generations of the nodes and the version of the topology in the same round trip as its ids; values of a
-node count only if what Redis returned after the request began still allows reading them.
+processes learn about missed writes within a second, which is too late for a reader who must not see a post that was
+just deleted. So a page reads the generations of the nodes and the version of the topology in the same round trip as its
+ids. Values from a node are used only if this answer, which is newer than the request, still allows reading the node.
 """
 
 import json
@@ -47,7 +47,7 @@ class _QueuedRead:
 class QueuedCommands:
     """Queued commands of one class of data in Redis.
 
-    `Batch.execute` sets the answers (refused commands have an error as answer), or the error of the server.
+    `Batch.execute` sets the answers (an error for a refused command), or the error of the server.
     `has_failed`: there is no answer, or one of the answers is an error.
     """
 
@@ -58,7 +58,7 @@ class QueuedCommands:
     has_failed: bool = False
 
     def raise_error(self) -> None:
-        """RedisError when the server did not answer, or refused a command."""
+        """Raise RedisError if the server did not answer, or refused a command."""
         if self.error is not None:
             raise self.error
         raise_first_error(self.answers)
@@ -97,7 +97,7 @@ class Batch:
     ) -> V | None:
         """The value of a key, loaded if missing, provided that the revision check of the same round trip allows it.
 
-        None when it does not exist, and without Memcached or Redis. Executes the batch and everything queued in it.
+        None if it does not exist, and without Memcached or Redis. Executes the batch and everything queued in it.
         """
         found = self.get_many(kind, [key], lambda keys: load(keys) if self.is_current else {})
         self.execute(check_revisions=True)
@@ -115,8 +115,8 @@ class Batch:
         """Send everything, wait for all answers, and load values that Memcached did not have.
 
         `check_revisions`: afterwards `is_current` says whether Memcached is current, including the values of this
-        batch. It is False if no Memcached is configured, or if Redis does not answer. A node that is away cannot have
-        stale values.
+        batch. It is False if no Memcached is configured, or if Redis does not answer. A node that is down does not
+        matter, because it cannot return stale values.
         """
         self._send(check_revisions=check_revisions)
         self._collect()

@@ -1,4 +1,4 @@
-"""A kind of value in Memcached: get many, load the missing ones, store them; change and delete them after a commit."""
+"""Caches one kind of value in Memcached: gets many, loads and stores missing ones, and changes them after a commit."""
 
 import random
 from collections import Counter
@@ -24,13 +24,13 @@ RENEW_TRIES = 2  # after which a value with concurrent writers is deleted
 class ReadThrough(Generic[K, V]):
     """One kind of value cached in Memcached.
 
-    `version` is the version of the byte form: raise it when the codec changes, instead of flushing. `key_of` must
-    return ASCII without blanks, made of typed ids only; a key that contains its value's version can never be stale.
+    `version` is the version of the byte format: raise it when the codec changes, instead of flushing. `key_of` must
+    return ASCII without blanks, made only of typed ids; a key that contains its value's version can never be stale.
 
-    `family` is the class of data in the topology: staff flush a whole class by its epoch. Missing values are cached as
-    such for `negative_ttl_seconds` (0: not at all); any stored value replaces that entry. `single_flight`: when many
-    callers miss a key at once, one of them loads it (see `single_flight`). `decode_many` decodes many values faster
-    than `decode`; None for each value that `decode` would refuse.
+    `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
+    missing for `negative_ttl_seconds` (0: not at all), until a value is stored. With `single_flight`, only one of many
+    callers that miss a key at once loads it (see `single_flight`). `decode_many` decodes many values faster than
+    `decode`, and returns None for each value that `decode` would refuse.
     """
 
     name: str
@@ -51,11 +51,11 @@ class ReadThrough(Generic[K, V]):
         *,
         accept: Callable[[K, V], bool] | None = None,
     ) -> dict[K, V]:
-        """The values of all keys that exist. At most 1,000 keys.
+        """The values of those keys that exist. At most 1,000 keys.
 
-        `load` receives the missing keys. Keys that another caller is loading are left to that caller; those it does not
-        load in time are passed to `load` in a second call. A cached value that `accept` refuses, because its revision
-        is outdated, is a miss.
+        `load` receives the missing keys. Keys that another caller is loading are left to that caller; if it is too
+        slow, they are passed to `load` in a second call. A cached value that `accept` refuses, because its revision is
+        outdated, is a miss.
         """
         cache = tiers()
         names = self.names(keys, cache)
@@ -75,7 +75,7 @@ class ReadThrough(Generic[K, V]):
         return cache.delete_many(self.names(keys, cache))
 
     def peek_many(self, keys: Collection[K]) -> dict[K, V]:
-        """The cached values, whatever their revision, without loading; garbage is left out. At most 1,000 keys."""
+        """The cached values of any revision, without loading; garbage is left out. At most 1,000 keys."""
         cache = tiers()
         names = self.names(keys, cache)
         values = {}
@@ -110,7 +110,7 @@ class ReadThrough(Generic[K, V]):
         return store
 
     def renew(self, key: K, value: V, *, is_older: Callable[[V], bool]) -> bool:
-        """After a commit: replace an older cached value by this one, however many writers there are.
+        """After a commit: replace an older cached value with this one, safely with several writers.
 
         If that fails, the value is deleted, and the next reader loads it. Returns whether all processes will read this
         value or a newer one.
@@ -181,11 +181,11 @@ class ReadThroughCall(Generic[K, V]):
     accept: Callable[[K, V], bool] | None
 
     def run(self, *, refill: bool = True) -> dict[K, V]:
-        """The values of all keys. `refill`: also copy items to the layers above; the last call of a read does it."""
+        """The values of all keys. With `refill`, also copy items to the tiers above; the last call of a read does."""
         self.values: dict[K, V] = {}
         names = self.read.names.items()
         self.keys = {raw: self.names[name] for raw, name in names if name in self.names}
-        self.unusable: dict[bytes, str] = {}  # why the first item of a key was
+        self.unusable: dict[bytes, str] = {}  # why the first item of a key was unusable
         self.absent: set[bytes] = set()
         missing = self._accept_all()
         self._count(missing)
@@ -202,7 +202,7 @@ class ReadThroughCall(Generic[K, V]):
         return self.values
 
     def _accept_all(self) -> list[bytes]:
-        """Decode what was read, and look for unusable items in lower layers; returns the missing keys."""
+        """Decode what was read, and look for better items in lower tiers; returns the missing keys."""
         missing: list[bytes] = []
         pending: Collection[bytes] = self.keys
         while pending:

@@ -1,9 +1,9 @@
-"""The bytes of a cached value: with a checksum, and compressed when that saves bytes (source 002).
+"""The bytes of a cached value: with a checksum, and compressed if that saves bytes (source 002).
 
     | 1 byte: form (0 plain, 1 zstd) | 4 bytes: CRC-32 of form and rest | the rest |
 
-Damage of any kind is a ValueError, and so a miss. The size is read before anything is decompressed: a value that would
-grow beyond its reader's limit is a miss, too. docs/decisions/0011 gives the reason for `COMPRESS_FROM`.
+Any damage raises ValueError, and so is a miss. The size is read before decompressing, so a value that would exceed its
+reader's limit is a miss, too. docs/decisions/0011 gives the reason for `COMPRESS_FROM`.
 """
 
 import struct
@@ -61,13 +61,13 @@ def unpack(data: bytes, *, max_bytes: int) -> bytes:
 
 
 def pack_ids(ids: Iterable[int]) -> bytes:
-    """Ids as bytes, eight bytes each."""
+    """Pack ids as eight bytes each."""
     numbers = list(ids)
     return pack(struct.pack(f"<{len(numbers)}Q", *numbers))
 
 
 def unpack_ids(data: bytes) -> tuple[int, ...]:
-    """ValueError when the bytes are something else, or more than `MAX_PACKED_IDS`."""
+    """The ids. Raises ValueError for any other bytes, and for more than `MAX_PACKED_IDS`."""
     value = unpack(data, max_bytes=8 * MAX_PACKED_IDS)
     if len(value) % 8:
         raise ValueError("not a list of ids")
@@ -79,7 +79,7 @@ def pack_number(number: int) -> bytes:
 
 
 def unpack_number(data: bytes) -> int:
-    """ValueError when the bytes are something else."""
+    """The number. Raises ValueError for any other bytes."""
     return int(unpack(data, max_bytes=20))
 
 
@@ -90,7 +90,7 @@ def _seal(form: int, rest: bytes) -> bytes:
 def _decompress(data: bytes, max_bytes: int) -> bytes:
     try:
         frame = zstandard.get_frame_parameters(data, format=zstandard.FORMAT_ZSTD1_MAGICLESS)
-        if not 0 < frame.content_size <= max_bytes:  # unknown is the largest of all numbers
+        if not 0 < frame.content_size <= max_bytes:  # an unknown size is the largest of all numbers
             raise ValueError("too large")
         value = _contexts.decompressor.decompress(data, allow_extra_data=False)
     except zstandard.ZstdError as error:

@@ -1,4 +1,4 @@
-"""Messages to all processes that listen at that moment, over Redis pub/sub. Others miss them."""
+"""Sends messages over Redis pub/sub to all processes that listen at that moment. Others miss them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,8 +25,8 @@ def publish(message: bytes) -> None:
 async def subscribe() -> AsyncIterator[bytes | None]:
     """Yield every message from now on. The first value is None: the subscription has begun.
 
-    Raises RedisError or OSError when the connection is lost or the broadcasts have moved. Messages may have been missed
-    then; subscribe again.
+    Raises RedisError or OSError if the connection is lost or the broadcasts have moved. Then messages may have been
+    missed, and the caller should subscribe again.
     """
     clock = asyncio.get_running_loop().time
     client, url = async_broadcasts(), tenant_of("broadcasts").url

@@ -1,4 +1,4 @@
-"""Delete all keys of one class of data in Redis; they are rebuilt from PostgreSQL when they are next read.
+"""Deletes all keys of one class of data in Redis; they are rebuilt from PostgreSQL when they are read next.
 
 Memcached does not need this, because its keys contain the epoch of their class. Keys are scanned a thousand at a time
 and freed in the background, so that no client waits. Counts of reads that are not yet in PostgreSQL are lost.
@@ -28,7 +28,7 @@ DERIVED = [("timelines", "gone:*"), ("timelines", "rt:*")]
 
 
 def delete_everything() -> int:
-    """Delete all keys that were derived from PostgreSQL; returns how many. May be repeated after a RedisError."""
+    """Delete all keys that are derived from PostgreSQL; returns their number. May be repeated after a RedisError."""
     patterns = {pattern for patterns in PATTERNS.values() for pattern in patterns} | set(DERIVED)
     patterns |= {(role, pattern) for role, found in OUTDATED.items() for pattern in found}
     return sum(
@@ -37,14 +37,14 @@ def delete_everything() -> int:
 
 
 def delete_keys(name: str) -> int:
-    """Delete the keys of a class; returns how many. May be repeated after a RedisError, which may leave some."""
+    """Delete the keys of a class; returns their number. A RedisError may leave some; then repeat it."""
     return sum(
         _delete(client, pattern) for role, pattern in PATTERNS[name] for client in written(role)
     )
 
 
 def outdated_keys(name: str, url: str) -> int:
-    """The number of keys on a server that a class of data, if it moved there, would take for its own. RedisError."""
+    """The number of keys on a server that a class of data would wrongly use if it moved there. RedisError."""
     client: Any = client_at(name, url)
     return sum(
         1
@@ -54,7 +54,7 @@ def outdated_keys(name: str, url: str) -> int:
 
 
 def delete_outdated(name: str, url: str) -> int:
-    """Delete these keys on a server that a class of data has left; returns how many. RedisError."""
+    """Delete these keys on a server that a class of data has left; returns their number. RedisError."""
     client: Redis = client_at(name, url)
     return sum(_delete(client, pattern) for pattern in OUTDATED.get(name, ()))
 
@@ -64,6 +64,8 @@ def _delete(client: Any, pattern: str) -> int:
     while batch := list(islice(keys, BATCH_SIZE)):
         pipeline = client.pipeline(transaction=False)
         for key in batch:
-            pipeline.unlink(key)  # one command a key: any slot of a cluster
+            pipeline.unlink(
+                key
+            )  # a command for each key, because the keys of a cluster are in different slots
         deleted += sum(pipeline.execute())
     return deleted

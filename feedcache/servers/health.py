@@ -1,4 +1,4 @@
-"""Health of the cache servers: a round trip through a Memcached node, its figures, and those of the Redis servers."""
+"""Health of the cache servers: probes Memcached nodes and Redis servers, and reads their statistics."""
 
 import secrets
 import time
@@ -27,18 +27,18 @@ from feedcache.connections import (
 from feedcache.redis_clients import cluster_of, execute, is_cluster
 
 PROBE_TTL_SECONDS = 10
-MAX_PARALLEL = 16  # nodes asked at once, so that a page waits only for the slowest
+MAX_PARALLEL = 16  # servers probed at once, so that a page waits only for the slowest
 
-# Expensive to rebuild: their servers must refuse writes instead of evicting keys.
+# These are expensive to rebuild, so their servers must refuse writes instead of evicting keys.
 PERSISTENT_CLASSES = ("counters", "existence")
-# Classes for which a missing key means a query. For timelines, it mostly means that a post has no tombstone.
+# For these classes a missing key means a query. For timelines it mostly means that a post has no tombstone.
 REPLICA = "graph replica"
 READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
 
 
 @dataclass(frozen=True, slots=True)
 class MemcachedStatus:
-    """Whether set, get and delete worked (`error` is "" if they did), and the node's own figures."""
+    """Whether set, get and delete worked (`error` is "" if they did), and the node's statistics."""
 
     error: str
     milliseconds: float = 0.0
@@ -62,9 +62,9 @@ class MemcachedStatus:
 
 @dataclass(frozen=True, slots=True)
 class RedisStatus:
-    """A Redis server, or a node of a cluster: the classes of data on it, and its own figures.
+    """A Redis server or a node of a cluster: the classes of data on it, and its statistics.
 
-    `error` is "" when set, get and delete worked; for a replica or a node of a cluster, when it answered.
+    `error` is "" if set, get and delete worked; for a replica or a node of a cluster, if it answered.
     """
 
     address: str
@@ -98,7 +98,7 @@ class RedisStatus:
 
     @property
     def may_lose(self) -> bool:
-        """Whether it may evict data that must not be evicted."""
+        """Whether the server may evict data that must be kept."""
         must_keep = not set(self.classes).isdisjoint(PERSISTENT_CLASSES)
         return must_keep and self.max_bytes > 0 and self.policy != "noeviction"
 
@@ -117,7 +117,7 @@ def probe(url: str) -> str:
                 return "set was refused"
             if node.get(key) != value:
                 return "get did not return what was set"
-            if not node.delete(key):  # a get would count as a miss of the site
+            if not node.delete(key):  # another get would count as a miss
                 return "delete had no effect"
     except MEMCACHED_ERRORS as error:
         return _message(error)
@@ -148,7 +148,7 @@ def memcached_status(url: str) -> MemcachedStatus:
 
 
 def memcached_statuses(urls: Iterable[str]) -> dict[str, MemcachedStatus]:
-    """The statuses of many nodes, by address; all are asked at once."""
+    """The statuses of many nodes by address, probed in parallel."""
     addresses = list(dict.fromkeys(urls))
     if not addresses:
         return {}
@@ -238,7 +238,7 @@ def address_of(client: Redis) -> str:
     if cluster := cluster_of(client):
         return cluster.address.name
     settings = client.connection_pool.connection_kwargs
-    if sentinels := settings.get("connection_pool"):  # whose primary changes
+    if sentinels := settings.get("connection_pool"):  # the primary may change
         return f"{sentinels.service_name} of Sentinel"
     return str(settings.get("path") or f"{settings.get('host')}:{settings.get('port', 6379)}")
 

@@ -1,4 +1,4 @@
-"""Move slots of a Redis Cluster one at a time, without downtime (source 000: clusterManager).
+"""Moves slots of a Redis Cluster one at a time, without downtime (source 000: clusterManager).
 
 `redis-cli --cluster reshard` moves a number of slots that it chooses itself. This module moves a given slot, can be
 repeated after an interruption, and needs no redis-cli. A key is on one of the two nodes at every moment, with its time
@@ -15,7 +15,7 @@ from typing import Any
 from feedcache.redis_clients import Cluster, RedisError
 
 SLOTS = 16_384
-KEYS_PER_MOVE = 50  # few, because a MIGRATE blocks both nodes: for some milliseconds
+KEYS_PER_MOVE = 50  # few, because a MIGRATE blocks both nodes for some milliseconds
 MOVE_TIMEOUT_MS = 5_000
 
 
@@ -41,7 +41,7 @@ class Master:
 
     @property
     def ranges(self) -> str:
-        """As in "0-5460 6000"."""
+        """The slots as text, like "0-5460 6000"."""
         numbers = sorted(self.slots)
         if not numbers:
             return ""
@@ -63,7 +63,7 @@ class Move:
 
 
 def masters(cluster: Cluster) -> list[Master]:
-    """All masters, by address; SlotError when one does not answer, because only it knows its slots."""
+    """All masters, sorted by address. SlotError if one does not answer, because only it knows its slots."""
     try:
         return [_master(cluster, *address) for address in cluster.masters()]
     except RedisError as error:
@@ -86,9 +86,9 @@ def moves(cluster: Cluster, nodes: Sequence[Master]) -> list[Move]:
 
 
 def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None = None) -> int:
-    """Move a slot to a master; returns how many keys. May be repeated after any failure. Raises RedisError.
+    """Move a slot to a master; returns the number of moved keys. May be repeated after any failure. Raises RedisError.
 
-    It stops after `seconds`: `moves` tells what is left, and another call continues.
+    It stops after `seconds`; `moves` says what is left, and another call continues.
     """
     until = None if seconds is None else time.monotonic() + seconds
     if not 0 <= slot < SLOTS:
@@ -99,13 +99,13 @@ def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None 
     if target is None or source is None:
         raise SlotError(f"no master at {address}" if target is None else f"nobody owns slot {slot}")
     moved = 0
-    if slot not in target.slots:  # else an earlier attempt has come this far
+    if slot not in target.slots:  # otherwise an earlier attempt has come this far
         _cluster_command(cluster, target, "SETSLOT", slot, "IMPORTING", source.id)
         _cluster_command(cluster, source, "SETSLOT", slot, "MIGRATING", target.id)
         moved, is_empty = _move_keys(cluster, slot, source, target, until=until)
         if not is_empty:
             return moved
-    # the target first: if the source gave the slot up before, nobody would own it
+    # the target first, because nobody would own the slot if the source gave it up first
     for node in sorted(nodes, key=lambda node: (node != target, node != source)):
         _cluster_command(cluster, node, "SETSLOT", slot, "NODE", target.id)
     return moved
@@ -114,12 +114,12 @@ def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None 
 def _move_keys(
     cluster: Cluster, slot: int, source: Master, target: Master, *, until: float | None
 ) -> tuple[int, bool]:
-    """Move keys until a moment; returns how many, and whether those were all."""
+    """Move keys until a time; returns their number, and whether the slot is empty now."""
     login: list[Any] = []
     if cluster.address.password:
         login = ["AUTH2", cluster.address.username or "default", cluster.address.password]
     moved = 0
-    # REPLACE: an interrupted move may have left a copy; as long as the source has the key, the source is right
+    # REPLACE, because an interrupted move may have left a copy, and the source is right while it has the key
     options = ["", 0, MOVE_TIMEOUT_MS, "REPLACE", *login]
     while keys := _cluster_command(cluster, source, "GETKEYSINSLOT", slot, KEYS_PER_MOVE):
         if moved and until is not None and time.monotonic() > until:
@@ -137,16 +137,16 @@ def _cluster_command(cluster: Cluster, node: Master, *args: Any) -> Any:
 
 def _master(cluster: Cluster, host: str, port: int) -> Master:
     try:
-        (own,) = [row for row in cluster.rows(host, port) if "myself" in row[2].split(",")]
+        (row,) = [row for row in cluster.rows(host, port) if "myself" in row[2].split(",")]
     except RedisError as error:
         raise SlotError(f"{host}:{port} does not answer: {error}") from error
     slots: set[int] = set()
     leaving: dict[int, str] = {}
-    for word in own[8:]:
+    for word in row[8:]:
         if word.startswith("["):  # [slot->-to] at the old owner, [slot-<-from] at the new one
             slot, arrow, target = word.strip("[]").partition("->-")
             leaving.update({int(slot): target} if arrow else {})
         else:
             first, _, last = word.partition("-")
             slots.update(range(int(first), int(last or first) + 1))
-    return Master(own[0], host, port, frozenset(slots), leaving)
+    return Master(row[0], host, port, frozenset(slots), leaving)

@@ -1,4 +1,4 @@
-"""TLS to the servers behind the site, for every kind of server."""
+"""TLS connections to the servers behind the site, of every kind."""
 
 import socket
 import ssl
@@ -9,7 +9,7 @@ HANDSHAKE_SECONDS = 2.0
 
 
 def tls_context(files: Mapping[str, str]) -> ssl.SSLContext:
-    """The context of a client that verifies certificates; OSError if a file is missing or not what it should be."""
+    """A client context that verifies certificates. OSError if a file is missing or invalid."""
     context = ssl.create_default_context(cafile=files.get("ca_certs"))
     if "certfile" in files:
         context.load_cert_chain(files["certfile"], files.get("keyfile"))
@@ -17,7 +17,7 @@ def tls_context(files: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def handshake_error(host: str, port: int, files: Mapping[str, str]) -> str:
-    """Why the TLS handshake with a server fails; "" if it does not, or if the server is away."""
+    """Why the TLS handshake with a server fails; "" if it succeeds, or if the server is down."""
     context = tls_context(files)
     try:
         with (
@@ -26,7 +26,7 @@ def handshake_error(host: str, port: int, files: Mapping[str, str]) -> str:
         ):
             with suppress(ssl.SSLError):
                 connection.sendall(b"PING\r\n")
-            connection.recv(1)  # a server that misses our certificate says so now
+            connection.recv(1)  # a server that wants a client certificate only says so now
     except ssl.SSLError as error:
         return str(error)
     except OSError:

@@ -5,9 +5,8 @@ started again in a forked child. It subscribes to a channel in the Redis of REDI
 second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. If the key is
 missing or older than the topology of this process, Redis has lost the newest one, and the process writes it again. A
 process that has just started also reads the copy stored behind Redis (`read_stored_with`), because that Redis may have
-lost the newest versions. Until it knows a topology, it uses no Memcached and no class of data that may have moved: the
-data may have left the address of the settings. The epoch of all cached values is announced in the same way, under a key
-of its own.
+lost the newest versions. Until it knows a topology, it uses no Memcached and no class of data that may have moved away
+from the address in the settings. The epoch of all cached values is announced in the same way, under a separate key.
 """
 
 import atexit
@@ -44,7 +43,7 @@ REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
 FIRST_SECONDS = 2.0  # how long the first use of Redis waits for the topology
-SLICE_SECONDS = 0.2  # how long a wait may delay the end of the process
+SLICE_SECONDS = 0.2  # the longest that a wait may delay the end of the process
 
 # KEYS: the topology. ARGV: version, text, channel. An older version never replaces a newer one.
 _PUBLISH = """
@@ -76,7 +75,7 @@ def publish(topology: Topology, *, by: Redis | None = None) -> bool:
 
 
 def published(*, by: Redis | None = None) -> Topology | None:
-    """The topology in Redis; None when missing or malformed. Raises RedisError."""
+    """The topology in Redis; None if it is missing or malformed. Raises RedisError."""
     text: Any = (by or configuration()).get(KEY)
     try:
         return Topology.from_json(text) if text else None
@@ -90,7 +89,7 @@ def publish_epoch(epoch: int, *, by: Redis | None = None, replaces: bool = True)
 
 
 def published_epoch(*, by: Redis | None = None) -> int:
-    """The epoch in Redis; 0 when it is missing. Raises RedisError."""
+    """The epoch in Redis; 0 if it is missing. Raises RedisError."""
     text: Any = (by or configuration()).get(EPOCH_KEY)
     return int(text) if text and text.isdigit() else 0
 
@@ -134,7 +133,7 @@ def read_stored_with(read: Callable[[], Stored]) -> None:
 
 @dataclass
 class Listener:
-    """The topology in use and its thread."""
+    """The topology in use, and the thread that keeps it up to date."""
 
     topology: Topology = field(default_factory=configured_topology)
     role: str = "process"
@@ -147,12 +146,12 @@ class Listener:
     _redis_is_down: bool = False
     _refused_version: int = -1
     is_known: bool = False  # whether one of the two stores has answered
-    _told: threading.Event = field(default_factory=threading.Event)
+    _known_event: threading.Event = field(default_factory=threading.Event)
     _has_waited: bool = False
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread runs, in this process."""
+        """Whether the thread runs in this process."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
@@ -186,11 +185,11 @@ class Listener:
             self.start()
         if not self._has_waited and threading.current_thread() is not self._thread:
             self._has_waited = True
-            self._told.wait(FIRST_SECONDS)
+            self._known_event.wait(FIRST_SECONDS)
 
     def _learn(self) -> None:
         self.is_known = True
-        self._told.set()
+        self._known_event.set()
 
     def _call_back(self) -> None:
         for callback in self._subscribers:
@@ -206,11 +205,11 @@ class Listener:
         self._each_second.append(callback)
 
     def subscribe_channel(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
-        """Call back, from the thread, with every message of a channel; with None when messages may have been missed."""
+        """Call back from the thread with every message of a channel, and with None if messages may have been missed."""
         self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
-        """Swap to a topology if it is valid and newer than the one in use; returns whether it was."""
+        """Use a topology if it is valid and newer than the one in use; returns whether it was."""
         if topology.version <= self.topology.version:
             return False
         if findings := problems(topology):
@@ -225,7 +224,7 @@ class Listener:
         return True
 
     def use_epoch(self, epoch: int) -> None:
-        """Use an epoch: from now on, values that were cached under another one are ignored."""
+        """Use an epoch: from now on, values cached under another one are ignored."""
         if epoch and epoch != self.topology.epoch:
             self.topology = replace(self.topology, epoch=epoch)
             self._call_back()
@@ -255,7 +254,7 @@ class Listener:
         try:
             stored = _store.read()
         except Exception:
-            logger.exception("the stored topology was not read; it is tried again")
+            logger.exception("could not read the stored topology; trying again")
             return
         self.use_epoch(stored.epoch)
         if stored.topology is not None:
@@ -263,12 +262,12 @@ class Listener:
         self._learn()
 
     def after_fork(self) -> None:
-        """Start anew in a child process: the thread stayed with the parent, which may hold the lock."""
+        """Start again in a child process: the thread is in the parent, which may hold the lock."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
-        self._told = threading.Event()
+        self._known_event = threading.Event()
         if self.is_known:
-            self._told.set()
+            self._known_event.set()
         if was_running:
             self.start()
 
@@ -280,11 +279,13 @@ class Listener:
             except (RedisError, OSError) as error:
                 if not self._redis_is_down:
                     version = self.topology.version
-                    logger.warning("no news of the topology, keeping %s: %s", version, error)
+                    logger.warning(
+                        "cannot follow the topology, keeping version %s: %s", version, error
+                    )
                 self._redis_is_down = True
                 self._use_stored()
             except Exception:
-                logger.exception("the topology listener stumbled and goes on")
+                logger.exception("unexpected error in the topology listener; it continues")
             stopping.wait(LOOK_SECONDS)
 
     def _listen(self, client: Redis, stopping: threading.Event) -> None:
@@ -295,7 +296,9 @@ class Listener:
                 self._subscribe_others(channel)
                 self.look(client)
                 if self._redis_is_down:
-                    logger.warning("news of the topology again, at %s", self.topology.version)
+                    logger.warning(
+                        "following the topology again, at version %s", self.topology.version
+                    )
                 self._redis_is_down = False
                 self._wait(channel, stopping)
             totals.add(stats.drain(), by=client)
@@ -304,14 +307,14 @@ class Listener:
             channel.close()
 
     def _subscribe_others(self, channel: Any) -> None:
-        """Subscribe to the other channels of this process, also after a reconnection."""
+        """Subscribe to this process's other channels, also after a reconnection."""
         for name, callback in list(self._channels.items()):
             if name.encode() not in channel.channels:
                 channel.subscribe(name)
                 callback(None)
 
     def _wait(self, channel: Any, stopping: threading.Event) -> None:
-        """Wait for a message about the topology, for a second at most; pass on other messages meanwhile."""
+        """Wait up to a second for a message about the topology, and pass on other messages meanwhile."""
         deadline = time.monotonic() + LOOK_SECONDS
         while not stopping.is_set() and time.monotonic() < deadline:
             message = channel.get_message(timeout=SLICE_SECONDS)
@@ -359,24 +362,24 @@ def listener() -> Listener:
 
 
 def start(role: str) -> None:
-    """Start listening. Staff see the role of the process: web, worker, beat."""
-    own = listener()
-    own.role = role
+    """Start to listen. Staff see the role of the process: web, worker, beat."""
+    this = listener()
+    this.role = role
     if listens():
-        own.start()
+        this.start()
 
 
 def current() -> Topology:
     """The topology to use for one operation; the first call starts the thread."""
-    own = listener()
-    if not own.is_running and listens():
-        own.start()
-    return own.topology
+    this = listener()
+    if not this.is_running and listens():
+        this.start()
+    return this.topology
 
 
 def epoch_suffix() -> str:
-    """A suffix for the key prefix of values in Redis that are made from Memcached; empty in the first epoch. It keeps a
-    process that has not heard of a new epoch from making such values for those that have.
+    """A suffix for key prefixes of values in Redis that are derived from Memcached; empty in the first epoch. So a
+    process that does not know a new epoch yet cannot store such values for processes that do.
     """
     epoch = listener().topology.epoch
     return f"-{epoch:x}" if epoch else ""

@@ -1,7 +1,7 @@
-"""The counts of all processes, in Redis: those of the last hour, and those since Redis was last empty.
+"""The counts of all processes in Redis: those of the last hour, and those since Redis was last empty.
 
-The topology listener adds the counts of its process about once a second: into a hash per ten minutes, which expires,
-and into one that does not.
+The topology listener adds the counts of its process about once a second to two hashes: one for the current ten minutes,
+which expires, and one that does not expire.
 """
 
 import time
@@ -18,7 +18,7 @@ EVER = KEY.format("ever")
 
 
 def add(counts: Mapping[tuple[str, str], int], *, by: Redis | None = None) -> None:
-    """Add counts to those of all processes. Raises RedisError: then the counts are lost."""
+    """Add counts to those of all processes. Raises RedisError; then the counts are lost."""
     if not counts:
         return
     key = KEY.format(_span())
@@ -37,7 +37,7 @@ def last_hour() -> Counts:
 
 
 def ever() -> Counts:
-    """The counts since Redis was empty. They grow, or begin again at 0, as Prometheus expects. Raises RedisError."""
+    """The counts since Redis was empty. They grow, or restart at 0, as Prometheus expects. Raises RedisError."""
     return _sums([EVER])
 
 

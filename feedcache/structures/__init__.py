@@ -4,12 +4,12 @@ home_window   the newest ids of many timelines, in Redis, with a script that mer
 id_vector     the newest ids of an author, as bytes that grow by appending
 newest_ids    the newest ids that somebody marked, and the id from which they are complete
 list_prefix   the beginning of a long list
-longset       whom somebody follows, mutes or blocks: sets of ids in Redis
+longset       sets of ids in Redis, such as the accounts that somebody follows, mutes or blocks
 week_bucket   contents by week, in hashes of Redis
 counters      counts that are kept in Redis and written back to PostgreSQL
-bloom         Bloom filters, which know what was certainly never done
+bloom         Bloom filters, which say with certainty that something was never done
 restore       replaces large values in Redis without blocking it
 
 They know only ids and bytes: an app's `cache` module says which structure it uses, and under which keys. `id_vector`
-and `newest_ids` are pure; all others talk to Redis.
+and `newest_ids` only compute; all others use Redis.
 """

@@ -1,18 +1,18 @@
 """Has this user done that with this post? Bloom filters in Redis, in segments by time: "phantom" in sources 000, 002.
 
-"No" is certain, "yes" means "ask the database". The segment of a record depends on the time of the POST, so one lookup
-answers, and old segments expire as a whole. Without a complete filter, or when a chunk was lost, the answer is
+"No" is certain; "yes" means "ask the database". The segment of a record depends on the time of the POST, so one lookup
+is enough, and old segments expire as a whole. Without a complete filter, or if a chunk was lost, the answer is
 "unknown".
 
 **Chunks.** A segment consists of plain strings, used as bitmaps, each just under 64 KiB, so that the allocator wastes
 nothing. A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
-number of positions is a prime, so that every stride visits k different bits. At its design load a segment gets a
-further layer with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at
-once, with their last bit set, and marking never makes one: a chunk without that bit was lost, and its marks with it.
+number of positions is prime, so that every stride visits k different bits. At its design load a segment gets another
+layer with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at once, with
+their last bit set, and marking never makes one: a chunk without that bit was lost, together with its marks.
 
 **Generations.** A filter that was lost and started again would say "no" to earlier marks. So a kind's filter has a
 random token, stored under `live` only when the filter holds every row, and lost with the store; a filter that is being
-rebuilt is stored under `building`, and marks go to both. The token is part of its keys: two generations never mix.
+rebuilt is stored under `building`, and marks go to both. The token is part of the keys, so two generations never mix.
 `layers` says how many layers each segment has; a segment that is missing there was never marked.
 """
 
@@ -42,8 +42,8 @@ PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the c
 EXTRA_HASHES = (
     5  # per further layer, so that it adds only 1/32 of the false-positive rate of the layer before
 )
-CAPACITY_MARGIN = 0.995  # of the design load, so that a filter at its capacity stays below it
-MEASURE_EVERY = 64  # one of this many records measures the fill of its chunk
+CAPACITY_MARGIN = 0.995  # a filter at its capacity stays a little below the design load
+MEASURE_EVERY = 64  # one in so many records measures the fill of its chunk
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Sizing:
 
     @cached_property
     def first_hashes(self) -> int:
-        """k of the first layer."""
+        """The number of hashes (k) in the first layer."""
         return self.hashes or max(1, round(8 * self.bytes_per_record * log(2)))
 
     @cached_property
@@ -73,7 +73,7 @@ class Sizing:
 
     @cached_property
     def capacity(self) -> int:
-        """The records for which the first layer is designed."""
+        """The number of records for which the first layer is designed."""
         return int(self.chunks * POSITIONS / (8 * self.bytes_per_record) * CAPACITY_MARGIN)
 
     @cached_property
@@ -89,7 +89,7 @@ class Sizing:
 
     @cached_property
     def signature(self) -> str:
-        """Everything that decides where a bit is: filters with another signature are never read."""
+        """Everything that decides where a bit is. Filters with another signature are never read."""
         return f"{self.bytes_per_record:g}x{self.first_hashes}x{self.chunks}x{self.segment_seconds}"
 
     @property
@@ -153,7 +153,7 @@ META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot 
 LOCK_SECONDS = 60
 
 # --- the state of the filters: which is live, which is being rebuilt, and by which process --------
-# Reads garbage as nil.
+# Returns nil for garbage.
 _READ = """
 local function read_state(name)
   local raw = redis.call('HGET', KEYS[1], ARGV[1] .. ':' .. name)
@@ -199,7 +199,7 @@ return gone
 """
 )
 
-# KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. 0: lost, or somebody else builds.
+# KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. 0: lost, or another process builds.
 _PROGRESS = (
     _READ
     + """
@@ -211,7 +211,7 @@ return 1
 """
 )
 
-# KEYS: meta, lock. ARGV: field, token, the builder's name. Answers the old live state, or '', or 0 when it was lost.
+# KEYS: meta, lock. ARGV: field, token, the builder's name. Returns the old live state, or '', or 0 if it was lost.
 _FINISH = (
     _READ
     + """
@@ -235,7 +235,7 @@ _RELEASE = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 )
 
-# KEYS: meta, lock. Deletes keys of another type: every script would fail on them for ever.
+# KEYS: meta, lock. Deletes keys of another type, because every script would always fail on them.
 _CLEAR = """
 for at, kind in ipairs({'hash', 'string'}) do
   local found = redis.call('TYPE', KEYS[at]).ok
@@ -341,7 +341,7 @@ def rebuild_cursor(name: str) -> str:
 
 
 def complete_until(name: str) -> int:
-    """The second until which the live filter is complete; 0 when unknown.
+    """The Unix time until which the live filter is complete; 0 if unknown.
 
     It is stored in the same Redis as the marks, so it is lost, or restored from a backup, together with them.
     """
@@ -354,7 +354,7 @@ def set_complete_until(name: str, second: int) -> None:
 
 
 def acquire_rebuild(name: str) -> str | None:
-    """Acquire the builder's lease, a minute at a time: its token, or None while another process builds.
+    """Acquire the builder's lease for a minute; returns its token, or None while another process builds.
 
     RedisError leaves no lease behind.
     """
@@ -369,7 +369,7 @@ def acquire_rebuild(name: str) -> str | None:
 
 
 def save_progress(name: str, generation: Generation, builder: str, reached: str) -> bool:
-    """Store the builder's position and extend its lease; False when the lease or the store was lost."""
+    """Store the builder's position and extend its lease; False if the lease or the store was lost."""
     args = [name, generation.token, builder, reached, LOCK_SECONDS]
     return bool(run_script(existence(), _PROGRESS, [META, _lock(name)], args))
 
@@ -401,11 +401,11 @@ COMMANDS_PER_BATCH = 500
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """One kind of mark, compared by identity.
+    """One kind of mark. Instances are compared by identity.
 
-    `has_rows`: there is a database row for each mark, so unknown marks can be looked up there.
+    With `has_rows` there is a database row for each mark, so that unknown marks can be looked up there. Without rows,
 
-    Without rows, marks that were lost or are older than the horizon count as not marked.
+    marks that were lost or are older than the horizon count as not marked.
     """
 
     kind: str
@@ -420,7 +420,7 @@ class Marks:
 
     @property
     def horizon(self) -> int:
-        """The Unix second before which posts are not looked up."""
+        """The Unix time before which posts are not looked up."""
         return int(time.time()) - self.horizon_days * DAY
 
     def segment_of(self, second: int) -> int:
@@ -441,7 +441,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The estimated records of a segment, and its present false-positive rate."""
+    """The estimated number of records in a segment, and its present false-positive rate."""
 
     segment: int
     layers: int
@@ -460,7 +460,7 @@ def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -
 
 def handle_lost(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
     """Drop the filter, because chunks (key -> segment) are missing or garbage; marks without rows get new chunks."""
-    logger.warning("the existence filter of %s lost %s of its chunks", marks.kind, len(lost))
+    logger.warning("the existence filter for %s has lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
         delete_chunks(marks, drop_filters(marks.name, token=generation.token))
         return
@@ -472,7 +472,7 @@ def handle_lost(marks: Marks, generation: Generation, lost: Mapping[str, int]) -
 def _make(marks: Marks, segment: int, keys: Iterable[str]) -> None:
     end = EPOCH + (segment + 1) * marks.sizing.segment_seconds
     expires = end + marks.horizon_days * DAY + SLACK_SECONDS
-    # the last bit first: Redis allocates exactly as far as the first bit that is written
+    # the last bit comes first, because Redis then allocates exactly the size of the chunk
     _in_batches(
         command
         for key in keys
@@ -522,7 +522,9 @@ def _in_batches(commands: Iterable[Command]) -> list[int]:
 
 # --- looking up and marking -----------------------------------------------------------------------
 MAX_TRIES = 8  # the state of the filters may change between two attempts
-MAX_GROUP = 100  # records in one call of a script, and so the most that a layer takes beyond its design load
+MAX_GROUP = (
+    100  # records in one call of a script, so a layer exceeds its design load by no more than this
+)
 
 # KEYS: chunks. ARGV: for each the number of hashes, and positions. For each chunk a string: 1 or 0 for each of its
 # records; "" when it was lost.
@@ -545,8 +547,8 @@ for k, key in ipairs(KEYS) do answers[k] = check(key, 4 * tonumber(ARGV[2 * k - 
 return answers
 """
 
-# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). For each record 1 when it was there before;
-# "" when the chunk was lost, "full" when it took nothing because it holds more bits than that.
+# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). For each record 1 if it was marked before;
+# "" if the chunk was lost, "full" if nothing was marked because the chunk has more bits than that.
 _MARK = f"""
 if redis.pcall('GETBIT', KEYS[1], {PRESENT_BIT}) ~= 1 then return '' end
 local most = tonumber(ARGV[3])
@@ -604,14 +606,14 @@ def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Ma
             if (marked := lookup.parse(execute(client, lookup.commands))) is not None:
                 return {marks: _answer(marks, ids, marked[marks]) for marks, ids in wanted.items()}
     except RedisError as error:
-        logger.warning("existence filters do not answer: %s", error)
+        logger.warning("could not read the existence filters: %s", error)
     return {marks: _answer(marks, ids, None) for marks, ids in wanted.items()}
 
 
 def queue_many(
     batch: Batch, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
 ) -> Future[dict[Marks, Answer]]:
-    """Queue `check_many` in a batch; if the cached state of the filters was outdated, it runs again afterwards."""
+    """Queue `check_many` in a batch. If the cached state of the filters was outdated, it runs again afterwards."""
     client = existence()
     lookup = _Lookup(client, user_id, wanted)
     answers = batch.commands(client, lookup.commands, stages=[stage])
@@ -628,10 +630,10 @@ def queue_many(
 def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
     """Mark (user, post) pairs; returns those that were not marked before. Raises RedisError.
 
-    Mark a row in its transaction, after the insert: the filter is a superset of the rows. While no filter is live or
-    being built, marks of rows are left to the rebuild, which will read the rows.
+    Mark a row in its transaction, after the insert, so that the filter is a superset of the rows. While no filter is
+    live or being built, nothing is marked for rows, because a rebuild will read them.
     """
-    # a little beyond the horizon: the clock of a reader may be behind
+    # a little beyond the horizon, because a reader's clock may be behind
     wanted = _since(marks.horizon - SLACK_SECONDS // 2, marks, pairs)
     new: set[Pair] = set()
     for _ in range(MAX_TRIES):
@@ -685,7 +687,7 @@ class _Lookup:
             self.commands.append(_check(groups))
 
     def parse(self, answers: Sequence[Any]) -> dict[Marks, set[int] | None] | None:
-        """The posts whose bits are all set. None when the cached state was outdated."""
+        """The posts whose bits are all set; None if the cached state was outdated."""
         state, *checks = answers
         if not _confirmed(self._states, state):
             return None
@@ -734,7 +736,7 @@ def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
 
 
 def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]:
-    """The pairs that are new: written to the newest layer, and in none before."""
+    """The pairs that are new: they were marked in the newest layer, and were in no layer before."""
     held: set[Pair] = set()
     taken: set[Pair] = set()
     for group, answer in results:
@@ -785,7 +787,7 @@ def _groups(
 
 
 def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
-    """Look up the records of several chunks; in a cluster, of one."""
+    """Look up the records of several chunks, or in a cluster of one chunk."""
     positions = [part for marks, group in groups for part in _positions(marks, group)]
     return ScriptCall(_CHECK, [group.key for _marks, group in groups], positions)
 

@@ -2,8 +2,8 @@
 
 Form: one sorted LIST per reader, newest first. A member is the complement `2**63 - 1 - id`, which has 19 digits until
 2075, so that byte order is newest first. A push is nearly always of the newest post: it looks at the head and adds the
-post there, while a sorted set would look through all its 800 members first (docs/decisions/0120). Other pushes, and
-reads below a cursor, find their place by bisection.
+post there, while a sorted set would search all its 800 members first (docs/decisions/0120). Other pushes, and reads
+below a cursor, find their place by bisection.
 
 The last member may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
 never an item, and is trimmed away as soon as the window no longer reaches the end.
@@ -19,9 +19,9 @@ and not recorded.
 
 **Presence.** Most followers are away, and a large delivery must not ask for the window of each. So there is a bit for
 each reader, in bitmaps of 4096 account numbers: 1 says *away*. It is set by a push, in the script that finds neither
-window nor building key, and cleared by `begin`, in the script that makes the building key: never is somebody away who
-has one of them. A push to many readers first reads the bitmaps and leaves out those who are away. A bitmap that is lost
-says that nobody is (docs/decisions/0109).
+window nor building key. It is cleared by `begin`, in the script that makes the building key, so nobody who has one of
+them is marked as away. A push to many readers first reads the bitmaps and leaves out those who are away. After the loss
+of a bitmap all its readers are taken for online (docs/decisions/0109).
 """
 
 import secrets
@@ -50,7 +50,7 @@ from feedcache.stats import spend
 from feedcache.structures.restore import number_list
 
 NO_MORE = b"~"
-STAGES = ("windows", "inbox")  # of a page; both are read together
+STAGES = ("windows", "inbox")  # the stages of a page to which these reads belong
 BUILDING_TTL_SECONDS = 60  # after a builder has died
 # Readers times posts in one script, during which Redis serves no other client: 0.3 ms if all of them are online.
 PUSH_BATCH = 50
@@ -64,7 +64,7 @@ TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 @dataclass(frozen=True, slots=True)
 class WindowRange:
-    """Ids in reading order, and whether the window answers for the whole requested range (else ask the next level)."""
+    """Ids in reading order, and whether the window covers the whole requested range (if not, ask the next source)."""
 
     ids: list[int]
     complete: bool
@@ -72,7 +72,7 @@ class WindowRange:
 
 @dataclass(frozen=True, slots=True)
 class HomeWindows:
-    """The windows of one kind, e.g. all home timelines."""
+    """All windows of one kind, such as the home timelines."""
 
     prefix: str
     length: int
@@ -138,7 +138,7 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> tuple[int, int]:
-        """`deliver`, and return the numbers of online and dormant readers; (0, 0) if all posts have a tombstone."""
+        """`deliver`, but return the numbers of online and dormant readers; (0, 0) if all posts have a tombstone."""
         online = self.deliver(reader_ids, post_ids, news=news)
         return (0, 0) if online is None else (len(online), len(reader_ids) - len(online))
 
@@ -152,11 +152,11 @@ class HomeWindows:
         """Add ids to the windows that exist, live or being built. Returns the readers who have one; None if all ids
         are deleted.
 
-        Readers are ids, or their digits as PostgreSQL returns them. `news`: the ids were just published, so those that
-        are not the newest are late arrivals. Idempotent and commutative; ids with a tombstone are skipped; the life of
-        windows is not extended. Raises RedisError: callers must know that a delivery did not happen. While the
-        timelines move to another server, windows on both get the ids, and the readers returned are those of the server
-        that is read.
+        Readers are ids, or their digits as PostgreSQL returns them. With `news` the ids were just published, so those
+        that are not the newest are late arrivals. Idempotent and commutative; skips ids with a tombstone; does not
+        extend the life of windows. Raises RedisError, because callers must know that a delivery failed. While the
+        timelines move to another server, windows on both get the ids, and the readers returned are those who have a
+        window on the server that is read.
         """
         if not reader_ids or not post_ids:
             return set()
@@ -316,7 +316,7 @@ class HomeWindows:
         """Drop windows, and abort rebuilds under way, because their snapshots may be outdated."""
         for start in range(0, len(reader_ids), DROP_BATCH):
             batch = reader_ids[start : start + DROP_BATCH]
-            # one command a reader: one slot in a cluster
+            # one command for each reader, whose keys share a slot of a cluster
             unlinks: list[Command] = [("UNLINK", *self._keys(reader_id)) for reader_id in batch]
             for client in written("timelines"):
                 execute(client, unlinks)

@@ -1,4 +1,4 @@
-"""A vector: the newest ids of one list in one byte string (sources 000, 002: a one-dimensional array of ids). Pure.
+"""A vector: the newest ids of one list in one byte string (sources 000, 002: a one-dimensional array of ids).
 
     | 1 byte: format | 1 byte: flags | 2 bytes: count | 4 bytes: revision | count x 8 bytes: entries, newest first |
     | 4 bytes: revision | 4 bytes: what | 8 bytes: entry |    any number of changes since then
@@ -6,10 +6,10 @@
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
 reply, so that a list without replies needs no content. Ids fall strictly.
 
-Changes are appended by writers who need not know what is there, in any order. Each says which revision it leads to: a
-change that is in the entries already is skipped. When one is missing, the ids are unknown: the decoded vector has none
-and is not complete, and its `revision` is the last that any change leads to. `UNKNOWN` is such a vector from the start,
-for writers who find nothing to append to.
+Writers append changes in any order, without reading the vector. Each change names the revision that it leads to; one
+that the entries already contain is skipped. When one is missing, the ids are unknown: the decoded vector has none, is
+not complete, and its `revision` is the last that any change leads to. `UNKNOWN` is such a vector from the start, for
+writers who find nothing to append to.
 
 A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
 `complete` means that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
@@ -34,7 +34,7 @@ MAX_LENGTH = (1 << 16) - 1
 MAX_CHANGES = 256  # 4 KB; with more, it is cheaper to read the list from its source again
 _HEADER, _CHANGE = struct.Struct("<BBHI"), struct.Struct("<IIQ")
 UNKNOWN = _HEADER.pack(FORMAT, 0, 0, 0)
-# Stands where the upper half of an entry would be. No id is so large, so a wrong count is noticed.
+# They stand where an entry has its upper half. No id is so large, so a wrong count in the header is noticed.
 _KINDS = _ADDED, _REMOVED, _UNCHANGED, _REACHED = range(0xFFFFFF00, 0xFFFFFF04)
 NO_REVISION = (1 << 32) - 1  # above all that a list can have
 _WORD = np.dtype("<u8")
@@ -44,7 +44,7 @@ _REPLY_BIT = np.uint64(63)
 
 @dataclass(slots=True, eq=False)
 class IdVector:
-    """A decoded vector. Methods return new vectors. Not frozen: a rebuild makes thousands, in half the time."""
+    """A decoded vector. Methods return new vectors. Not frozen: that makes a rebuild of thousands twice as fast."""
 
     entries: Entries
     revision: int
@@ -52,7 +52,7 @@ class IdVector:
 
     @classmethod
     def of(cls, entries: Iterable[int], *, revision: int, complete: bool) -> "IdVector":
-        """From entries (`entry`), newest first; ValueError when they are not in order."""
+        """A vector of entries (see `entry`), newest first. Raises ValueError when they are not in order."""
         vector = cls(np.fromiter(entries, dtype=_WORD), revision, complete)
         _check(vector)
         return vector
@@ -71,21 +71,21 @@ class IdVector:
         return not self.complete and not len(self)
 
     def encode(self) -> bytes:
-        """The bytes of a vector; ValueError if it is too long."""
+        """The bytes of a vector. Raises ValueError if it is too long."""
         if len(self) > MAX_LENGTH:
             raise ValueError(f"{len(self)} ids are more than {MAX_LENGTH}")
         header = _HEADER.pack(FORMAT, COMPLETE * self.complete, len(self), self.revision)
         return header + self.entries.astype(_WORD, copy=False).tobytes()
 
     def prepend(self, new: int, *, revision: int) -> "IdVector":
-        """Add the newest entry; ValueError when its id is not newer."""
+        """Add the newest entry. Raises ValueError when its id is not newer."""
         if len(self) and new & MAX_ID <= int(self.entries[0]) & MAX_ID:
             raise ValueError(f"{new & MAX_ID} is not newer than the newest id")
         grown = np.concatenate((np.array([new], dtype=_WORD), self.entries))
         return IdVector(grown, revision, self.complete)
 
     def remove(self, post_id: int, *, revision: int) -> "IdVector":
-        """Remove an id; ValueError if it should be in the vector and is missing.
+        """Remove an id. Raises ValueError if it should be in the vector and is missing.
 
         An id below the end of an incomplete vector was never in it: the entries stay the same.
         """
@@ -99,7 +99,7 @@ class IdVector:
         return IdVector(self.entries, revision, self.complete)
 
     def trim(self, length: int) -> "IdVector":
-        """Keep the newest `length`; a vector that loses entries becomes incomplete."""
+        """Keep the newest `length` entries; a vector that loses some becomes incomplete."""
         if len(self) <= length:
             return self
         return IdVector(self.entries[:length], self.revision, complete=False)
@@ -125,17 +125,17 @@ def entry(post_id: int, *, is_reply: bool) -> int:
 
 
 def added(new: int, *, revision: int) -> bytes:
-    """A change: the newest entry."""
+    """The bytes of a change: an entry was added as the newest."""
     return _CHANGE.pack(revision, _ADDED, new)
 
 
 def removed(post_id: int, *, revision: int) -> bytes:
-    """A change: an entry was removed."""
+    """The bytes of a change: an entry was removed."""
     return _CHANGE.pack(revision, _REMOVED, post_id)
 
 
 def unchanged(*, revision: int) -> bytes:
-    """A change of something other than the ids."""
+    """The bytes of a change that left the ids as they are."""
     return _CHANGE.pack(revision, _UNCHANGED, 0)
 
 
@@ -150,7 +150,7 @@ def forgotten() -> bytes:
 
 
 def decode(data: bytes) -> IdVector:
-    """A vector with its changes applied. ValueError for garbage."""
+    """A vector with its changes applied. Raises ValueError for garbage."""
     if len(data) < _HEADER.size:
         raise ValueError("shorter than a header")
     form, flags, count, revision = _HEADER.unpack_from(data)
@@ -195,7 +195,7 @@ def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
         return [_decode_or_none(values[0])]
     sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values)) // _WORD.itemsize
     if not values or not sizes.all() or sum(map(len, values)) != int(sizes.sum()) * _WORD.itemsize:
-        return [_decode_or_none(data) for data in values]  # some are not whole words
+        return [_decode_or_none(data) for data in values]  # some are not a multiple of 8 bytes
     words = np.frombuffer(b"".join(values), dtype=_WORD)
     ends = np.cumsum(sizes)
     starts = ends - sizes

@@ -2,7 +2,7 @@
 
 Form: one ZSET per list, newest first: the member is the id, the score its negated place, so that a new entry lands near
 the head of the listpack (see `home_window`). Two members are not entries: the fence, first of all, named after the
-revision the list was made from (see `longset`), and the sentinel `~` (NoMore), last of all: nothing older exists.
+revision from which the list was made (see `longset`), and the sentinel `~` (NoMore), last of all: nothing older exists.
 """
 
 import math
@@ -17,8 +17,8 @@ from feedcache.structures.restore import replace
 NO_MORE = "~"
 CHUNK = 100  # entries in one ZADD: half a millisecond of the server
 
-# KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence first: an emptied list
-# would come back without its time to live. The fence does not count, the sentinel does, and is the first to go.
+# KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence is added first, because a
+# list that became empty would come back without its time to live. The length includes the sentinel, which goes first.
 _CHANGE = """
 if type(redis.pcall('ZSCORE', KEYS[1], ARGV[1])) ~= 'string' then return 0 end
 redis.call('ZADD', KEYS[1], '-inf', ARGV[2])
@@ -31,7 +31,7 @@ return 1
 
 
 class Entry(NamedTuple):
-    """An id and its place in the list: a number that grows."""
+    """An id and its place in the list; newer entries have higher places."""
 
     place: int
     member_id: int
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListPrefix:
-    """Entries newest first, and whether they are the whole answer (else ask the database)."""
+    """Entries, newest first, and whether they are the whole answer (else ask the database)."""
 
     entries: list[Entry]
     complete: bool
@@ -65,7 +65,7 @@ class ListPrefixes:
     ) -> ListPrefix | None:
         """Up to `count` entries below the place `newest` and above `oldest` (both exclusive), newest first.
 
-        None when there is no prefix of this revision. Transfers as many entries as asked for, not the list.
+        None when there is no prefix of this revision. Transfers only the entries asked for.
         """
         key = self.key(owner_id)
         start = "(-inf" if newest is None else f"({-newest}"
@@ -85,7 +85,7 @@ class ListPrefixes:
                     if isinstance(fence, float)
                     else None
                 )
-            except ValueError:  # garbage: it is loaded and overwritten
+            except ValueError:  # garbage, which the next `store` overwrites
                 return None
 
         return read_graph(read, keys=[key], ttl_seconds=self.ttl_seconds)
@@ -93,7 +93,7 @@ class ListPrefixes:
     def store(self, owner_id: int, revision: int, head: ListPrefix) -> None:
         """Replace a prefix.
 
-        The oldest first and in small commands: a listpack is searched from its head, and 1,000 at once take 15 ms.
+        Adds the oldest first, in small commands: a listpack is searched from its head, and 1,000 at once take 15 ms.
         """
         entries = head.entries[: self.length]
         ended = head.complete and len(head.entries) < self.length
@@ -109,7 +109,7 @@ class ListPrefixes:
     def change(
         self, owner_id: int, revision: int, *, added: Entry | None = None, removed_id: int = 0
     ) -> bool:
-        """Bring a prefix at `revision - 1` to `revision`; one at any other revision is a miss from now on."""
+        """Update a prefix from `revision - 1` to `revision`; one at any other revision is a miss from now on."""
         command = "ZADD" if added else "ZREM" if removed_id else ""
         change = [added.member_id, -added.place] if added else [removed_id, 0]
         fences = [_fence(revision - 1), _fence(revision)]
@@ -117,7 +117,7 @@ class ListPrefixes:
         return bool(run_script(graph(), _CHANGE, [self.key(owner_id)], arguments))
 
     def key(self, owner_id: int) -> str:
-        """With the hash tag of all keys of the owner."""
+        """The key of a list. All keys of one owner share a hash tag, so a Redis Cluster keeps them on one node."""
         return f"{self.prefix}:{{{owner_id}}}:{self.name}"
 
 

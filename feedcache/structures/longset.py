@@ -1,4 +1,4 @@
-"""Sets of ids in Redis, one native intset per key, loaded whole by one command (longset, source 002).
+"""Sets of ids in Redis, one native intset per key, each loaded by one command (longset, source 002).
 
 An intset is a sorted array of 4-byte numbers: 4.1 bytes a member and 54 us to restore 20,000 of them, where SADD blocks
 the server for 2.5 ms and its hash table takes 60 bytes a member. The client builds the array, as the source says.
@@ -35,8 +35,8 @@ _TOO_MANY = 0  # not an id: a member that marks a set too large to be cached
 _STRIDE = 0x9E3779B1  # odd: no two revisions below 2**31 share a fence
 _INT32 = np.iinfo(np.int32)
 
-# KEYS: the sets. ARGV: seconds to live (0: as before), a fence for each set, then the numbers to look for. For each set
-# whether it holds its fence and each of the numbers; false for garbage.
+# KEYS: the sets. ARGV: seconds to live (0: as before), a fence for each set, then the numbers to look for. Returns for
+# each set whether it has its fence and each of the numbers; false for garbage.
 _CONTAINED = """
 local found, number = {}, 1 + #KEYS
 for i, key in ipairs(KEYS) do
@@ -47,8 +47,8 @@ end
 return found
 """
 
-# KEYS: the sets. ARGV: too many, most; then (old fence, new fence, command or '', id) per set. The new fence comes
-# first: a set that became empty on the way would come back without its time to live.
+# KEYS: the sets. ARGV: `_TOO_MANY`, most members; then per set: old fence, new fence, command or '', id. The new fence
+# is added first, because a set that became empty would come back without its time to live.
 _CHANGE = """
 local moved = 0
 for i, key in ipairs(KEYS) do
@@ -80,7 +80,7 @@ class Change(NamedTuple):
 
 
 class SetAtRevision(NamedTuple):
-    """One set of one owner, as of a revision."""
+    """One set of one owner at a revision."""
 
     key: str
     revision: int
@@ -116,7 +116,7 @@ class LongSets:
     def contained(self, owner_id: int, revision: int, ids: Collection[int]) -> Contained | None:
         """The ids that each set holds, in one round trip; extends the life of the sets.
 
-        None when a set is missing or of another revision; None for a single set that has too many members to be cached.
+        None when a set is missing or has another revision. In the result, None stands for a set too large to be cached.
         """
         ids = list(ids)
         return read_graph(
@@ -209,7 +209,7 @@ class LongSets:
             replace(key, _in_chunks(members[key]), ttl_seconds=self.ttl_seconds)
 
     def change(self, owner_id: int, revision: int, changes: Sequence[Change] = ()) -> int:
-        """Bring the sets at `revision - 1` to `revision`, with at most one change each; returns how many.
+        """Update the sets from `revision - 1` to `revision`, with at most one change each; returns how many it updated.
 
         Sets at another revision become misses. A call sends a few hundred bytes, however large the sets are.
         """
@@ -245,7 +245,7 @@ def intersect(
 ) -> list[list[int] | int | None] | None:
     """The intersections of a set with others, computed by the server, which iterates over the smaller one.
 
-    None if the set is missing, of another revision or too large; in the list, None stands for another set that is. An
+    None if `own` is missing, has another revision or is too large; in the list, None stands for another set that is. An
     intersection with more than `limit` members is only counted, as `limit + 1`: reading 20,000 would take 15 ms.
     """
     counts = _intersections(own, others, limit=limit)
@@ -270,7 +270,7 @@ def _intersections(
 def _intersect(
     client: Redis, own: SetAtRevision, others: Sequence[SetAtRevision], *, limit: int
 ) -> list[Any] | None:
-    pipeline = client.pipeline(transaction=True)  # the fences and the sets as of one moment
+    pipeline = client.pipeline(transaction=True)  # so that the fences and the sets belong together
     for each in (own, *others):
         pipeline.smismember(each.key, [_fence(each.key, each.revision), _TOO_MANY])
     for each in others:
@@ -320,7 +320,7 @@ def _intset_limit(client: Any) -> int:
 
 @cache
 def _warn_once(reason: str) -> None:
-    logger.warning("sets are added in chunks, the server refuses to restore them: %s", reason)
+    logger.warning("sets are added in chunks, because the server refuses RESTORE: %s", reason)
 
 
 def _is_error(answer: Any) -> bool:
@@ -328,7 +328,7 @@ def _is_error(answer: Any) -> bool:
 
 
 def _unless_garbage(answer: Any) -> Any:
-    """The answer; None when the key holds another type: it will be overwritten."""
+    """The answer; None when the key has another type, which the next `store` overwrites."""
     if _is_error(answer):
         if "WRONGTYPE" in str(answer):
             return None

@@ -1,4 +1,4 @@
-"""The newest ids of something that a member marked, and their bytes in a cache."""
+"""The newest ids that a member marked, such as likes, and their bytes in a cache."""
 
 from dataclasses import dataclass
 
@@ -18,6 +18,6 @@ def pack_newest_ids(newest: NewestIds) -> bytes:
 
 
 def unpack_newest_ids(data: bytes) -> NewestIds:
-    """ValueError as for `unpack_ids`, and without a floor."""
+    """Raises ValueError when the floor is missing, and whenever `unpack_ids` does."""
     floor, *ids = unpack_ids(data)
     return NewestIds(frozenset(ids), floor)

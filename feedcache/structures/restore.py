@@ -1,8 +1,8 @@
-"""Replace large values in Redis without blocking it.
+"""Replaces large values in Redis without blocking it.
 
-There are two ways. One is a RESTORE of a payload that the client builds in the form in which Redis dumps values: it
-costs the server one copy, while adding the members one by one costs a search for each. The other is small commands
-under a temporary key that is then renamed, so that no client waits or sees a part.
+There are two ways. One is RESTORE with a payload that the client builds in the dump format of Redis: it costs the
+server one copy, while adding the members one by one costs a search for each. The other is small commands under a
+temporary key that is then renamed, so that no client waits or sees half a value.
 """
 
 import secrets
@@ -19,7 +19,7 @@ BUILDING_TTL_SECONDS = 60  # after a builder has died
 
 
 def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds: int) -> None:
-    """Replace a key. Each command is given by its name and its arguments after the key."""
+    """Replace a key. A command is given by its name, and its arguments after the key."""
     building = f"{key}:building:{secrets.token_hex(4)}"
     pipeline = graph().pipeline(transaction=False)
     for name, arguments in commands:
@@ -33,7 +33,7 @@ def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds:
 
 INTSET, LISTPACKS = 11, 18  # the types of a set of numbers, and of a list
 
-# Servers refuse newer versions than their own, so each type has the first version with it. 9: Redis 5; 10: Redis 7.
+# Servers refuse versions newer than their own, so each type has the first version with it. 9: Redis 5; 10: Redis 7.
 _VERSIONS = {INTSET: 9, LISTPACKS: 10}
 _CRC = anycrc.Model("CRC64-REDIS")
 _NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"  # how entries of a listpack begin; how it ends
@@ -43,15 +43,15 @@ _ONE_PACKED = b"\x01\x02"  # a list of one node, which is a listpack
 
 
 def dump(kind: int, body: bytes, *, head: bytes = b"") -> bytes:
-    """A value with its type, what comes before its length, the version and the checksum."""
+    """The payload of RESTORE: the type, `head`, the length and bytes of the value, the version, the checksum."""
     data = bytes([kind]) + head + pack(">BI", 0x80, len(body)) + body + pack("<H", _VERSIONS[kind])
     return data + pack("<Q", _CRC.calc(data))
 
 
 def number_list(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
-    """A list of numbers of up to 19 digits, zero-padded to 19; `last` is one more member, a short word.
+    """The payload of a list of numbers, zero-padded to 19 digits; `last` is one more member, a short word.
 
-    At most 65,000 members; empty bytes without members: Redis has no empty values.
+    At most 65,000 members. Without members the payload is empty, because Redis has no empty lists.
     """
     if not numbers and not last:
         return b""

@@ -4,8 +4,8 @@
 
 A bucket is complete or missing; an empty one means that nothing was written that week. `~` is the owner's revision from
 which it was made; for a reader who knows a newer one it is a miss. A bucket expires a week after the last write. A week
-of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): a mark stands for it
-for an hour, so that it is not built in vain.
+of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): for an hour a mark
+stands in its place, so that nobody builds it again just to find it too large.
 
 The builder of a bucket holds the owner's lock. A change deletes the lock, so values read before it are never stored.
 """
@@ -54,7 +54,7 @@ return 0
 """
 
 # KEYS: lock, buckets. ARGV: old revision, new revision, id, number of the id's bucket (0: none of them), value (''
-# takes the id out), ttl, most values, most bytes, ttl of the mark, channel, message. What is already at the new
+# takes the id out), ttl, most values, most bytes, ttl of the mark, channel, message. A bucket that already has the new
 # revision was made after the change.
 _CHANGE = """
 redis.call('PUBLISH', ARGV[10], ARGV[11])
@@ -126,7 +126,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of one id between two revisions. Without a value the id was deleted."""
+    """The change of one id between two revisions. An empty value means that the id was deleted."""
 
     old: int
     new: int
@@ -136,7 +136,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WeekBuckets:
-    """The buckets of one kind. Every change publishes the owner's id on `channel`. All methods raise RedisError."""
+    """All buckets of one kind. Every change publishes the owner's id on `channel`. All methods raise RedisError."""
 
     prefix: str
     channel: str
@@ -181,7 +181,7 @@ class WeekBuckets:
     def queue_change(
         self, batch: Batch, owner_id: int, weeks: Sequence[Week], change: Change
     ) -> QueuedCommands:
-        """Queue in a batch: bring existing buckets from one revision to the next, and delete those that are behind.
+        """Queue in a batch: update existing buckets from one revision to the next, and delete those that are behind.
 
         `weeks`: all weeks that readers may ask for now. After an error the buckets are misses, because readers know the
         newer revision.
@@ -222,7 +222,7 @@ class WeekBuckets:
     def _rest(
         self, key: str, cursor: int, fields: dict[bytes, bytes], revision: bytes | None
     ) -> bool:
-        """Read the remaining pages of a bucket; returns whether its revision has stayed the same meanwhile."""
+        """Read the remaining pages of a bucket; returns whether its revision has stayed the same."""
         client: Any = timelines()
         while cursor and len(fields) <= self.max_values + len((REVISION, SIZE)):
             cursor, page = client.hscan(key, cursor, count=PAGE_FIELDS)

@@ -306,7 +306,7 @@ def test_without_either_no_server_is_used(fresh, monkeypatch):
         raise OSError("PostgreSQL is away, too")
 
     waits: list[float] = []
-    monkeypatch.setattr(fresh._told, "wait", waits.append)
+    monkeypatch.setattr(fresh._known_event, "wait", waits.append)
     topology_listener.read_stored_with(fail)
     with dead_redis():
         for _ in range(3):

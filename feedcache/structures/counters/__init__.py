@@ -14,15 +14,15 @@ What a read finds for an id (`CounterStore.answer`), and what follows from it (`
     no record in a bucket that is complete   zeros: it was never counted
     a bucket that is cold, or was lost       ASK_SOURCE: the whole bucket is loaded from PostgreSQL, by one process,
                                              and stays until nobody has read it for a while
-    a store that is not whole                None: PostgreSQL answers, and a rebuild is asked for
+    a store that is not complete             None: PostgreSQL answers, and a rebuild is enqueued
 
 Hot buckets are those above the floor, which follows the clock: a rebuild fills them, puts and increments keep them
-current, and they are dropped when they have become cold. A bucket has about a hundred records, in listpack form. With
-ten it costs some 12 bytes more for each record; beyond `hash-max-listpack-entries` (512) it becomes a hash table of 70
-bytes a record. So a busy site sets shorter buckets, and splits those shorter than a second by author.
+current, and they are dropped once they are cold. A bucket has about a hundred records, stored as a listpack. With ten,
+each record costs some 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts it into a hash table of
+70 bytes a record. So a busy site sets shorter buckets, and splits those shorter than a second by author.
 
-Most services have one part, at the address of the settings; what outgrows a server is split by the topology. Each part
-has its meta keys and its floor, and is built, evicted and moved by itself. While a part moves from server A to B:
+Most services have one part, at the address in the settings; the topology can split one that outgrows its server. A part
+has its own meta keys and floor, and is built, evicted and moved by itself. While a part moves from server A to B:
 
     topology    read at   put to   counted at   then
     url also

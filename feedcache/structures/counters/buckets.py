@@ -1,4 +1,4 @@
-"""Which bucket an id is in, and under which name: by the time of a post, or by neighbouring numbers."""
+"""Finds the bucket of an id, and its name there: by the time of a post, or by neighbouring numbers."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,7 @@ class Span(NamedTuple):
 
 
 class Buckets(Protocol):
-    """A way to divide ids into buckets. Numbers of buckets grow with the ids."""
+    """A way to divide ids into buckets. The numbers of buckets grow with the ids."""
 
     @property
     def name(self) -> str:
@@ -37,12 +37,12 @@ class Buckets(Protocol):
         """The ids of a bucket."""
 
     def at(self, unix_second: int) -> int:
-        """The first bucket that may hold ids of a second and later."""
+        """The first bucket that may hold ids of a Unix second and later."""
 
 
 @dataclass(frozen=True)
 class TimeBuckets:
-    """Post ids by time: a bucket is `seconds` long, and is split into `split` by the low bits of the author."""
+    """Post ids by time: a bucket covers `seconds`, and is split into `split` buckets by the low bits of the author."""
 
     seconds: int
     split: int = 1
@@ -62,7 +62,7 @@ class TimeBuckets:
         return f"t{self.seconds}/{self.split}"
 
     def place(self, id_: int) -> Place:
-        """The name is the number of sequence, author, second, highest first: short while there are few authors."""
+        """The name is a number made of sequence, author and second, which is short while there are few authors."""
         span, second = divmod(id_ >> _SECOND_SHIFT, self.seconds)
         author, part = divmod(id_ >> SEQUENCE_BITS & MAX_AUTHOR_ID, self.split)
         rest = ((id_ & MAX_SEQUENCE) * self._authors + author) * self.seconds + second
@@ -109,12 +109,12 @@ class IdBuckets:
         return Span(low, min(low + self.size - 1, MAX_ID), 0, 0)
 
     def at(self, unix_second: int) -> int:
-        """Always the first bucket, because an id does not tell the age of an account."""
+        """Always the first bucket, because an id does not say how old an account is."""
         return 0
 
 
 def parse_buckets(name: str) -> Buckets:
-    """The buckets of a name; ValueError for an unknown name."""
+    """The buckets with a name. ValueError for an unknown name."""
     kind, numbers = name[:1], name[1:].split("/")
     if kind == "t" and len(numbers) == 2:
         return TimeBuckets(int(numbers[0]), int(numbers[1]))

@@ -13,7 +13,7 @@ A bucket has records under the names of ids. Names that begin with a zero byte, 
 mark (the byte alone) and the aux dict (the byte, the index of the field, the name of the id; a decimal number). The
 mark comes first, so it is found at once:
     hot             an id without a record was never counted, as long as the store is whole
-    0:              begun a second time: its first records are lost, so it must be loaded
+    0:              the bucket was begun a second time: its first records are lost, so it must be loaded
     time:token      a process is loading the bucket, and has a lease until that time
     complete:whole  a cold bucket with all its records, provided the store was correct when it was loaded
 `dirty` counts, by bucket, the increments that PostgreSQL does not have yet.
@@ -21,7 +21,7 @@ mark comes first, so it is found at once:
 Numbers of buckets and values below 10^15 are exact in Lua's doubles; larger values stay decimal text.
 """
 
-# Which buckets were begun: `bits` of 512 of them, byte by byte.
+# Which buckets were begun: one bit each, 512 of them in a field of `meta`.
 BITS = """
 local call = redis.call
 
@@ -325,7 +325,7 @@ call('HSET', KEYS[1], 'builder', ARGV[1], 'lease', time + ARGV[2], 'on', ARGV[5]
 return {meta[4] or '', meta[3]}
 """
 
-# KEYS: meta. ARGV: token, run id, layout, '1' when complete, else '0': then another process may continue.
+# KEYS: meta. ARGV: token, run id, layout, '1' when complete, or '0' to let another process continue.
 BUILD_END = """
 local call = redis.call
 local meta = call('HMGET', KEYS[1], 'builder', 'on')

@@ -56,7 +56,7 @@ class Difference(NamedTuple):
 
 
 def maintain(service: CounterService, *, seconds: float) -> bool:
-    """Rebuild a store that was lost or was restored from an older file; returns whether nothing is left to do."""
+    """Rebuild a store that was lost, or restored from an older file; returns whether nothing is left to do."""
     done = [
         is_sound(part, state(part.store)) or rebuild_part(part, seconds=seconds)
         for part in service.parts()
@@ -84,7 +84,7 @@ def rebuild(
 def rebuild_part(
     service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
 ) -> bool:
-    """`rebuild` of a part."""
+    """`rebuild` for one part."""
     until = time.monotonic() + seconds
     _leave_former_buckets(service)
     lease = begin_build(service.store, service.floor_now)
@@ -153,7 +153,7 @@ def write_back(service: CounterService) -> int:
 
 
 def _write_back(service: CounterService, *, others: Sequence[CounterStore]) -> int:
-    """`write_back` of one server of a part; while the part moves, its other server learns the values, too."""
+    """`write_back` for one server of a part; while the part moves, its other server gets the values, too."""
     done, number = 0, service.store.client.hlen(service.store.dirty_key)
     while done < number and (found := dirty(service.store, DIRTY)):
         for index in service.store.schema.counted:
@@ -360,7 +360,7 @@ def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> boo
 
 
 def invalidate(store: CounterStore) -> None:
-    """Let a missing record no longer mean zero, until the next complete rebuild. Puts are still stored."""
+    """Stop treating missing records as zeros, until the next complete rebuild. Puts are still stored."""
     for part in store.parts():
         for one in part.servers():
             one.client.hdel(one.meta_key, "whole", "builder", "lease", "cursor", "on")
@@ -416,7 +416,7 @@ def dirty(store: CounterStore, limit: int) -> list[Dirty]:
 
 
 def clean(store: CounterStore, written: Sequence[Dirty]) -> None:
-    """Note which increments PostgreSQL has now, unless a bucket has changed meanwhile."""
+    """Mark buckets as written back, except those that have changed meanwhile."""
     keys = [store.meta_key, store.dirty_key, *(store.key(bucket.bucket) for bucket in written)]
     args = [part for bucket in written for part in (bucket.bucket, bucket.increments)]
     store.run(lua.CLEAN, keys, [store.cold_ttl_seconds, *args])
@@ -449,7 +449,7 @@ def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
 
 
 def _raise_floor(store: CounterStore, floor: int) -> tuple[int, int] | None:
-    """Raise the floor. Returns the floor and the bucket up to which cold ones are dropped; None while not whole."""
+    """Raise the floor. Returns it and the bucket up to which cold ones are dropped; None if the store is incomplete."""
     answer = store.run(lua.EVICT, [store.meta_key], [floor])
     return (int(answer[0]), int(answer[1])) if answer else None
 

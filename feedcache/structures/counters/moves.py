@@ -1,8 +1,8 @@
-"""Moving a part of the counters to another server while everything runs.
+"""Moves a part of the counters to another server while the site runs.
 
-The steps are those of every class of data (docs/decisions/0107): write to both servers, read from the new one, leave
-the old one. Counters need more: the new server is built from PostgreSQL in between, and only one server at a time takes
-increments. The servers themselves say which one (`closed` in their meta keys), so it changes for all processes at once.
+The steps are the same as for every class of data (docs/decisions/0107): write to both servers, read from the new one,
+leave the old one. Counters need more: the new server is built from PostgreSQL in between, and only one server at a time
+takes increments. The servers themselves say which one (`closed` in `meta`), so it changes for all processes at once.
 """
 
 from feedcache.structures.counters.maintenance import (
@@ -25,7 +25,7 @@ def boundary(store: CounterStore, id_: int) -> int:
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
-    """Prepare a server for the part from `low` on: void what an earlier move has left there. RedisError.
+    """Prepare a server for the part from `low` on: invalidate what an earlier move left there. Raises RedisError.
 
     A new part begins with the meta keys of the part that had its ids, because its buckets are there already.
     """
@@ -47,17 +47,17 @@ def part_of(service: CounterService, low: int) -> CounterService:
 
 
 def build(service: CounterService, low: int) -> bool:
-    """Build the new server of a part that moves, for some seconds; returns whether it has everything.
+    """Build the new server of a part that moves, for some seconds; returns whether it is complete.
 
-    Every process writes there already.
+    By now every process writes to it.
     """
-    write_back(service)  # counts from before the part existed, which are in none of its records
+    write_back(service)  # counts from before the part existed: its dirty hash does not list them
     other = service.with_store(part_of(service, low).store.on_other_server())
     return is_sound(other, state(other.store)) or rebuild_part(other, seconds=BUILD_STEP_SECONDS)
 
 
 def hand_over(service: CounterService) -> None:
-    """Let the new server of a part take increments, after copying all counts. For some milliseconds neither does."""
+    """Let the new server of a part take increments, after copying all counts. For some milliseconds neither may."""
     here, other = service.store, service.store.on_other_server()
     write_back(service)
     here.client.hset(here.meta_key, "closed", 1)
@@ -66,12 +66,12 @@ def hand_over(service: CounterService) -> None:
 
 
 def reopen(store: CounterStore) -> None:
-    """Let the server where the part is read take increments again, whatever step was begun."""
+    """Let the server where the part is read take increments again, wherever the move stopped."""
     store.client.hdel(store.meta_key, "closed")
 
 
 def forget_left(service: CounterService, former: str) -> int:
-    """Delete a part's keys on a server that it has left; returns how many buckets. RedisError."""
+    """Delete a part's keys on a server that it has left; returns the number of buckets. Raises RedisError."""
     store = _at(service.store, former)
     first, end = buckets_of(service)
     store.client.unlink(store.meta_key, store.dirty_key, store.buckets_key)

@@ -68,7 +68,7 @@ class Schema:
         if not 1 <= len(self.fields) <= NUMBER:
             raise ValueError(f"1 to {NUMBER} fields, not {len(self.fields)}")
         if len({field.name for field in self.fields}) < len(self.fields):
-            raise ValueError("two fields of one name")
+            raise ValueError("two fields have the same name")
         if any(not 2 <= field.width <= 8 for field in self.fields):
             raise ValueError("a field is 2 to 8 bytes wide")
 
@@ -142,7 +142,7 @@ def revision_of(record: bytes) -> int:
 
 
 def is_newer(revision: int, than: int) -> bool:
-    """Whether a revision follows another, both mod 2^16. The shorter way round the circle decides."""
+    """Whether a revision follows another, both mod 2^16: whether it is less than half the circle ahead."""
     return 0 < (revision - than) % REVISIONS < REVISIONS // 2
 
 

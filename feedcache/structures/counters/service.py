@@ -1,4 +1,4 @@
-"""CounterService: the counts of one kind of id, from Redis while it is sure of them, else from PostgreSQL.
+"""CounterService: the counts of one kind of id, from Redis while its store is complete, else from PostgreSQL.
 
 While the store is complete, a missing record means zero, without a query. While it is incomplete, and when Redis does
 not answer, the counts come from PostgreSQL, so there are no wrong zeros. For a cold id, the whole bucket is loaded once
@@ -55,15 +55,15 @@ class Source(Protocol):
         """Raise a counted field of ids to values, but never lower it; returns how many rows changed."""
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Add to a counted field of ids in PostgreSQL, while Redis is away."""
+        """Add to a counted field of ids in PostgreSQL, while Redis does not answer."""
 
     def lost(self) -> None:
-        """Schedule a rebuild, because the store is not complete."""
+        """Schedule a rebuild, because the store is incomplete."""
 
 
 @dataclass(frozen=True, eq=False)
 class CounterService:
-    """The counts of one kind of id. `hot_seconds`: how old the buckets are that stay in Redis; None: all stay."""
+    """The counts of one kind of id. Buckets stay in Redis until they are `hot_seconds` old; None: forever."""
 
     store: CounterStore
     source: Source
@@ -75,7 +75,7 @@ class CounterService:
 
     @property
     def floor_now(self) -> int:
-        """The bucket below which ids are cold by their age."""
+        """The first bucket that is young enough to be hot."""
         if self.hot_seconds is None:
             return 0
         return self.store.buckets.at(int(time()) - self.hot_seconds)
@@ -93,12 +93,12 @@ class CounterService:
                 store.put([row for row in rows if row.id in wanted])
 
     def put_calls(self, row: Row) -> list[tuple[Redis, ScriptCall]]:
-        """`put_many` of one row, as commands to send with others, by their servers."""
+        """`put_many` for one row: the servers, and the command to send to each together with others."""
         [(part, _ids)] = self.store.by_part([row.id])
         return [(store.client, store.put_call([row])) for store in part.servers()]
 
     def parts(self) -> list[Self]:
-        """The service by the parts of its store."""
+        """One service for each part of the store."""
         return [self.with_store(part) for part in self.store.parts()]
 
     def with_store(self, store: CounterStore) -> Self:
@@ -111,7 +111,7 @@ class CounterService:
         """
         index = self.store.schema.index(field)
         if index not in self.store.schema.counted:
-            raise ValueError(f"{field} is PostgreSQL's to count")
+            raise ValueError(f"{field} is counted in PostgreSQL")
         if any(abs(delta) > MAX_IN_RECORD for delta in deltas.values()):
             raise ValueError(f"at most {MAX_IN_RECORD} at once")
         counted: dict[int, int] = {}
@@ -120,14 +120,14 @@ class CounterService:
                 wanted = {id_: deltas[id_] for id_ in ids}
                 self.with_store(part).count_part(index, wanted, counted)
             except (RedisError, ClosedError) as error:
-                logger.warning("%s counted by PostgreSQL: %r", field, error)
+                logger.warning("%s is counted in PostgreSQL: %r", field, error)
         left = {id_: delta for id_, delta in deltas.items() if id_ not in counted}
         if left:
             self.source.add_to(field, left)
         return counted
 
     def count_part(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
-        """Count, and give Redis what it lacks: the base of an id during a rebuild, or the bucket of a cold id."""
+        """Count, and give Redis what it asks for: the row of an id during a rebuild, or the bucket of a cold id."""
         left, bases = dict(deltas), dict[int, Row]()
         for _try in range(MAX_TRIES):
             if not left:
@@ -148,7 +148,7 @@ class CounterService:
     def _add(
         self, field: int, deltas: Mapping[int, int], bases: Mapping[int, Row]
     ) -> tuple[CounterStore, dict[int, int | str]]:
-        """`add` on the server that takes the increments of this part; during a move, neither does for a moment."""
+        """`add` on the server that takes the increments of this part. During a move there is a moment without one."""
         for _try in range(CLOSED_TRIES):
             for store in self.store.servers():
                 with suppress(ClosedError):
@@ -159,7 +159,7 @@ class CounterService:
     def _value_of(self, id_: int, answer: int | str) -> int:
         if isinstance(answer, int):
             return answer
-        logger.warning("a count of %s %s stopped at zero", self.name, id_)
+        logger.warning("a count of %s %s would have fallen below zero", self.name, id_)
         return 0
 
     def _bases(self, ids: Sequence[int]) -> dict[int, Row]:
@@ -179,7 +179,7 @@ class CounterService:
         return loaded
 
     def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
-        """Complete the counts that Redis returned. `found` is None if Redis is away or its store is incomplete."""
+        """Complete the counts from Redis. `found` is None if Redis did not answer, or its store is incomplete."""
         if found is not None and ASK_SOURCE not in found.values():  # the usual case
             return cast("dict[int, Values]", dict(found))
         return self.complete(ids, found)
@@ -187,7 +187,7 @@ class CounterService:
     def complete(
         self, ids: Collection[int], found: Mapping[int, Found] | None
     ) -> dict[int, Values]:
-        """Add the counts that the source has of the other ids."""
+        """Add the counts of the other ids from the source."""
         if found is None:
             return self._from_source(ids)
         values = {id_: value for id_, value in found.items() if not isinstance(value, AskSource)}
@@ -214,7 +214,7 @@ class CounterService:
 def get_in_batch(
     ids_by_service: Mapping[CounterService, Collection[int]],
 ) -> list[dict[int, Values]]:
-    """The counts of several services in one round trip: a page's posts and its people."""
+    """The counts from several services in one round trip: for the posts of a page and for its people."""
     if any(counter_ranges(service.name) for service in ids_by_service):
         batch = Batch()
         found = queue_in_batch(batch, ids_by_service)
@@ -259,7 +259,7 @@ def _queue_at(
     ids_by_service: Mapping[CounterService, Collection[int]],
     stage: str,
 ) -> Future[list[dict[int, Values]]]:
-    """Parts of services whose counts are all on one server."""
+    """Queue the reads of services, or of parts of them, whose counts are all on one server."""
     requests = {
         service.store: service.store.request(ids) for service, ids in ids_by_service.items() if ids
     }

@@ -1,6 +1,6 @@
-"""The records of a service in Redis, in buckets, in one part or several. Talks to no other store.
+"""The records of a service in Redis, in buckets, in one part or several. It never asks PostgreSQL.
 
-`lua` describes the keys in Redis, and has the scripts.
+`lua` describes the keys and has the scripts.
 """
 
 import logging
@@ -30,7 +30,7 @@ UNREADABLE = -1  # stands for the counts of garbage in comparisons
 
 
 class AskSource:
-    """The answer for an id in a bucket that is lost, or cold and not loaded: PostgreSQL has its counts."""
+    """The answer for an id whose bucket is lost, or cold and not loaded: only PostgreSQL has its counts."""
 
 
 ASK_SOURCE: Final = AskSource()
@@ -38,7 +38,7 @@ Found = Values | AskSource
 
 
 class Part(NamedTuple):
-    """The ids from `low` to below `end` (None: without an end), and the server with their counts ("": the server of the
+    """The ids from `low` to below `end` (None: without an end), and the server with their counts ("": the one in the
     settings). While the part moves, `also` is the other server.
     """
 
@@ -84,12 +84,12 @@ class CounterStore:
         return counters_at(self.part.url)
 
     def parts(self) -> "tuple[CounterStore, ...]":
-        """The parts by ascending ids; the store itself while everything is at the address of the settings."""
+        """The parts by ascending ids; the store itself while everything is at the address in the settings."""
         ranges = counter_ranges(self.schema.name) if self.part == WHOLE_STORE else ()
         return _parts(self, ranges) if ranges else (self,)
 
     def by_part(self, ids: Iterable[int]) -> "list[tuple[CounterStore, list[int]]]":
-        """The parts that have some of these ids, with those ids."""
+        """The ids by the part that has them."""
         parts = self.parts()
         if len(parts) == 1:
             return [(parts[0], list(ids))]
@@ -100,7 +100,7 @@ class CounterStore:
         return [(parts[number], members) for number, members in found.items()]
 
     def servers(self) -> "list[CounterStore]":
-        """The part on the server where it is read; while it moves, also on the other server where it is written."""
+        """The part on the server where it is read; while it moves, also the part on the other server."""
         return [self] if self.part.also is None else [self, self.on_other_server()]
 
     def on_other_server(self) -> "CounterStore":
@@ -144,14 +144,14 @@ class CounterStore:
         return ScriptCall(lua.READ, [self.meta_key, *map(self.key, buckets)], args), order
 
     def _place(self, id_: int) -> Place:
-        """The place of an id. Cached: places never change, and a page computes many."""
+        """The place of an id. Cached, because places never change, and a page needs many."""
         if len(self._cached_places) >= MAX_CACHED:
             self._cached_places.clear()
         place = self._cached_places[id_] = self.buckets.place(id_)
         return place
 
     def answer(self, answers: list[Any], order: list[int]) -> dict[int, Found] | None:
-        """Parse the answer to `request`; None while a missing record does not mean zero, and for garbage."""
+        """Parse the answer to `request`; None while the store is incomplete, and for garbage."""
         if answers[0] != WHOLE:
             return None
         try:
@@ -166,7 +166,7 @@ class CounterStore:
         return ASK_SOURCE if raw == -1 else self._values(raw)
 
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:
-        """The rows in Redis, None for an id without a record. Without cold ids; empty while the store is incomplete."""
+        """The rows in Redis; None for an id without a record. Leaves out cold ids. Empty if the store is incomplete."""
         request, order = self.request(ids)
         answers = run_script(self.client, *request)
         return {
@@ -209,7 +209,7 @@ class CounterStore:
         lease: BucketLease | None = None,
         cursor: int | None = None,
     ) -> ScriptCall:
-        """`put` of at most `PUT_BATCH` rows, as a command to send with others."""
+        """`put` for at most `PUT_BATCH` rows, as a command to send with others."""
         indexes: dict[int, int] = {}
         records: list[Any] = []
         for row in rows:
@@ -225,9 +225,9 @@ class CounterStore:
     def add(
         self, field: int, deltas: Mapping[int, int], bases: Mapping[int, Row] | None = None
     ) -> dict[int, int | str]:
-        """Count a field of up to 1,000 ids; per id its new value, or "clamped", "base" or "cold" (see scripts.ADD).
+        """Add to a field of up to 1,000 ids. Returns the new value of each, or "clamped", "base" or "cold" (`lua.ADD`).
 
-        Empty when the store was lost. ClosedError while another server counts.
+        Empty when the store was lost. Raises ClosedError while another server counts.
         """
         if len(deltas) > MAX_IDS:
             raise ValueError(f"at most {MAX_IDS} ids a call, not {len(deltas)}")
@@ -321,14 +321,14 @@ def read_stores(wanted: Mapping[CounterStore, Collection[int]]) -> list[dict[int
 
 
 class Load(NamedTuple):
-    """A cold or lost bucket that this process loads, until the lease with this token ends."""
+    """A cold or lost bucket that this process is loading under a lease with this token."""
 
     bucket: int
     token: str
 
 
 def begin_load(store: CounterStore, buckets: Collection[int]) -> list[Load]:
-    """Acquire those buckets that are missing and not being loaded; puts to them are stored from now on."""
+    """Acquire the buckets that are missing and that no other process loads; from now on puts to them are stored."""
     token = secrets.token_hex(8)
     keys = [store.meta_key, *map(store.key, buckets)]
     won = store.run(lua.LOAD_BEGIN, keys, [token, LEASE_SECONDS, *buckets])

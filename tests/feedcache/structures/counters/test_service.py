@@ -307,7 +307,7 @@ def test_a_count_that_would_fall_below_zero_stays_there_and_is_reported(service,
     service.count("reads", {post_id(): 2})
     with caplog.at_level(logging.WARNING):
         assert service.count("reads", {post_id(): -5}) == {post_id(): 0}
-    assert "stopped at zero" in caplog.text
+    assert "would have fallen below zero" in caplog.text
 
 
 def test_a_store_lost_over_and_over_leaves_counting_to_the_database(lost, monkeypatch):
