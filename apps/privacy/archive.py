@@ -399,6 +399,14 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
                 omitted.append(picture_name(row))
             _copy(archive, captions_name(row), row.captions.name)
         yield len(rows)
+    for part in ARCHIVE:
+        for rows in batches(part.rows(user)):
+            for name, stored in part.pictures(rows):
+                if bytes_left > 0:
+                    bytes_left -= _copy(archive, name, stored)
+                else:
+                    omitted.append(name)
+            yield 0  # the rows are counted already
     if omitted:
         _add(archive, "left_out.txt", "\n".join(omitted) + "\n")
 
