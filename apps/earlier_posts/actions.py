@@ -27,12 +27,12 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 4.0  # until no more pictures of a post are begun: the task of its import has 20
+PICTURES_SECONDS = 12.0  # until no more pictures of a post are begun: the task of its import has 20
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The pictures of a post that were re-encoded, with what its archive says of each; and what is missing, in words."""
+    """The re-encoded pictures of a post, with what its archive says of each; and what is missing, in words."""
 
     ready: list[tuple[Record, ReencodedPicture]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -45,9 +45,11 @@ def prepare_pictures(user: User, post: Record, archive: Archive) -> Pictures:
         return pictures
     room = _room(user)
     for medium in post["media"]:
-        done = len(pictures.ready)
-        if done and (done == MAX_PICTURES or time.monotonic() > end):
+        if len(pictures.ready) == MAX_PICTURES:
             pictures.missing.append(_("It has more pictures than a post here can have."))
+            break
+        if time.monotonic() > end:
+            pictures.missing.append(_("Not all of its pictures could be prepared in time."))
             break
         reencoded = _reencoded(medium, archive)
         if isinstance(reencoded, str):
@@ -145,7 +147,8 @@ def _reencoded(medium: Record, archive: Archive) -> ReencodedPicture | str:
 def _room(user: User) -> int:
     """The bytes that are left for pictures of earlier posts."""
     rows = EarlierPicture.objects.filter(post__owner=user)
-    return settings.EARLIER_PICTURES_MAX_BYTES - (rows.aggregate(Sum("size"))["size__sum"] or 0)
+    used: int = rows.aggregate(Sum("size", default=0))["size__sum"]
+    return int(settings.EARLIER_PICTURES_MAX_BYTES) - used
 
 
 def _size(picture: ReencodedPicture) -> int:
@@ -154,9 +157,7 @@ def _size(picture: ReencodedPicture) -> int:
 
 def _store(row: EarlierPost, position: int, medium: Record, picture: ReencodedPicture) -> None:
     file, preview = (
-        default_storage.save(
-            new_picture_name(is_open=row.visibility in OPEN), ContentFile(data)
-        )
+        default_storage.save(new_picture_name(is_open=row.visibility in OPEN), ContentFile(data))
         for data in (picture.data, picture.preview)
     )
     focus_x, focus_y = medium["focus"]

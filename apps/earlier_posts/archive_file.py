@@ -276,11 +276,11 @@ def _check_directory(file: IO[bytes]) -> None:
 
 
 def _no_archive() -> Invalid:
-    message = _("This is not the archive of an account: a .zip file with outbox.json and actor.json.")
+    message = _(
+        "This is not the archive of an account: a .zip file with outbox.json and actor.json."
+    )
     return _refused(message, "not_an_archive")
 
 
 def _refused(message: str, code: str) -> Invalid:
     return invalid("file", message, code)
-
-

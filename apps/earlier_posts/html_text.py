@@ -15,7 +15,12 @@ from apps.texts import normalise
 
 SCHEMES = {"http", "https"}
 _PARAGRAPHS = {"p", "div", "blockquote", "pre", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6"}
-_KNOWN = {*_PARAGRAPHS, "a", "br", "li"}  # of all others only the text stays; of scripts and styles nothing
+_KNOWN = {
+    *_PARAGRAPHS,
+    "a",
+    "br",
+    "li",
+}  # of all others only the text stays; of scripts and styles nothing
 
 
 def text_of(html: str, mentions: Collection[str]) -> str:

@@ -14,8 +14,7 @@ FOLDER = "earlier/"
 FOLLOWERS_FOLDER = f"{RESTRICTED_FOLDER}earlier/"  # needs signed addresses
 ADDRESS_CHARACTERS = 500
 VISIBILITIES = [
-    (one.value, one.label)
-    for one in (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.FOLLOWERS)
+    (one.value, one.label) for one in (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.FOLLOWERS)
 ]
 
 

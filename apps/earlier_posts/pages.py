@@ -45,10 +45,9 @@ def index(request: SiteRequest, handle: str) -> HttpResponseBase:
     if text:
         limit_searches(request)
     day = request.GET.get("date", "")
-    bounds = {name: value for name, value in request.GET.items() if name != "date"}
-    page = earlier_posts(
-        owner, viewer, text=text, day=day, after=Cursor.from_query(bounds).max_id
-    )
+    bounds = {name: request.GET[name] for name in request.GET if name != "date"}
+    after = Cursor.from_query(bounds).max_id
+    page = earlier_posts(owner, viewer, text=text, day=day, after=after)
     context = _context(owner, viewer) | {"page": page, "q": text, "date": day}
     return render(request, "earlier_posts/index.html", context)
 

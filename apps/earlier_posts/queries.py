@@ -27,7 +27,7 @@ QUERY_CHARACTERS = 100
 HAS_EARLIER_POSTS = f"""EXISTS (
     SELECT FROM earlier_posts_earlierpost post WHERE post.owner_id = u.id AND (
         post.visibility <> '{Visibility.FOLLOWERS}' OR u.id = %(viewer)s
-        OR EXISTS (SELECT FROM graph_followee WHERE owner_id = %(viewer)s AND followee_id = u.id)))"""
+        OR EXISTS (SELECT FROM graph_followee WHERE owner_id = %(viewer)s AND followee_id = u.id)))"""  # noqa: S608 -- a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,11 @@ class Shown:
         """Names are those of people on other sites: none of them is a link."""
         return html(self.row.body, handles=())
 
-    # what the templates of pictures and cards ask a post for
+    # what the template of pictures asks an item for
+    @property
+    def post(self) -> "Shown":
+        return self
+
     @property
     def content_warning(self) -> str:
         return self.row.content_warning

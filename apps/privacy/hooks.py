@@ -47,8 +47,8 @@ class PostOfArchive(NamedTuple):
 class Posts(NamedTuple):
     """How posts of an archive come in. The file is opened again for every chunk of lines.
 
-    `open` raises Invalid for a file that is no archive. `read` gives its posts, and raises Invalid if it is to be refused
-    whole. `prepare` does for one post what takes long, outside of transactions; `make` takes the result, and returns
+    `open` raises Invalid for a file that is no archive. `read` gives its posts, and raises Invalid to refuse it whole.
+    `prepare` does for one post what takes long, outside of transactions; `make` takes the result, and returns
     what `remove` needs, None for a post that is here already, and in words what is missing of the post. `make` raises
     DomainError for a post that cannot be made.
     """

@@ -130,7 +130,7 @@ class Outcome(models.TextChoices):
 
 
 class ImportLine(models.Model):
-    """A line of a file: `cells` as they stand there, `reason` why it, or a part of it, was not done, in the words of the
+    """A line of a file: `cells` as they stand there, `reason` why it was not done, or not in full, in the words of the
     user's pages, and `trace`: what undoing it needs. `post` is what an archive says of a post, until it is worked off.
     """
 

@@ -6,7 +6,7 @@ goes on where the last one was. Nothing waits in memory, and a person's own limi
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -38,6 +38,7 @@ from apps.throttling import check_rate_limit
 TASK = "apps.privacy.tasks.move_in"
 CHUNK = 100  # lines of one task
 TASK_SECONDS = 12.0  # well below the lease
+POSTS_SECONDS = 4.0  # until no more posts are begun in a task: the pictures of one may take a while
 PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(minutes=4)  # for a limit: below `leases.FARTHEST`
 ROWS_AT_ONCE = 1000
@@ -69,7 +70,9 @@ class Progress:
 
 def offered_kinds() -> list[tuple[str, str]]:
     """The kinds of files that this site imports, as choices of a form."""
-    return [(kind.value, kind.label) for kind in ImportKind if kind != ImportKind.POSTS or POSTS]
+    return [
+        (kind.value, str(kind.label)) for kind in ImportKind if kind != ImportKind.POSTS or POSTS
+    ]
 
 
 def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> Import:
@@ -198,19 +201,15 @@ def _chunk(row: Import) -> leases.Outcome:
     lines = ImportLine.objects.filter(job=row, outcome=waiting)
     # what made a list is undone after what was put into it
     chunk = list(lines.order_by("-number" if row.is_undone else "number")[:CHUNK])
-    kind, deadline = ImportKind(row.kind), time.monotonic() + TASK_SECONDS
-    given: Any = {}
-    if not row.is_undone and kind != ImportKind.POSTS:
-        given = people_of(kind, [line.cells for line in chunk])
+    kind = ImportKind(row.kind)
+    deadline = time.monotonic() + (POSTS_SECONDS if row.file else TASK_SECONDS)
     with (
         translation.override(user.interface_language or settings.LANGUAGE_CODE),
-        _archive_of(row) as archive,
+        _given(row, user, chunk) as given,
     ):
         for line in chunk:
-            if archive is not None:
-                given = _posts().prepare(user, line.post, archive)
             try:
-                if not _work(row, kind, user, line, given):
+                if not _work(row, kind, user, line, given(line)):
                     break  # taken over, or to be undone now: `_write` writes nothing then
             except TooMany as error:
                 return _later(row, min(timedelta(seconds=error.retry_after), LONGEST_PAUSE))
@@ -227,38 +226,57 @@ def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: An
     if not _claimed(row).select_for_update().exists():
         return False
     if row.is_undone:
-        if kind == ImportKind.POSTS:
-            _posts().remove(user, line.trace)
-        else:
-            undo_line(kind, user, line.trace)
+        _undo(kind, user, line)
         line.outcome, line.reason = Outcome.UNDONE, ""
     else:
         try:
             with transaction.atomic():
-                if kind == ImportKind.POSTS:
-                    trace, line.reason = _posts().make(user, line.post, given)
-                else:
-                    trace = do_line(kind, user, line.cells, given)
+                trace, line.reason = _do(kind, user, line, given)
         except TooMany:
             raise
         except DomainError as error:
             line.outcome, line.reason = Outcome.REFUSED, error.message
         else:
             line.outcome = Outcome.SAME if trace is None else Outcome.DONE
-            line.trace = trace or {}
+            line.trace = dict(trace or {})
     line.post = None
     line.save(update_fields=["outcome", "reason", "trace", "post"])
     return True
 
 
-@contextmanager
-def _archive_of(row: Import) -> Iterator[Any]:
-    """The archive that lines need; None for other files, and to undo."""
-    if row.is_undone or not row.file:
-        yield None
+def _do(
+    kind: ImportKind, user: User, line: ImportLine, given: Any
+) -> tuple[Mapping[str, Any] | None, str]:
+    """What undoing needs, or None when it was so before; and what is missing of it, in words."""
+    if kind == ImportKind.POSTS:
+        return _posts().make(user, line.post or {}, given)
+    return do_line(kind, user, line.cells, given), ""
+
+
+def _undo(kind: ImportKind, user: User, line: ImportLine) -> None:
+    if kind == ImportKind.POSTS:
+        _posts().remove(user, line.trace)
     else:
+        undo_line(kind, user, line.trace)
+
+
+@contextmanager
+def _given(
+    row: Import, user: User, chunk: Sequence[ImportLine]
+) -> Iterator[Callable[[ImportLine], Any]]:
+    """What lines need and what takes too long for their transactions: the people that a chunk names, or the pictures
+    of each post.
+    """
+    kind = ImportKind(row.kind)
+    if row.is_undone:
+        yield lambda _line: None
+    elif kind == ImportKind.POSTS:
         with private_storage().open(row.file) as file:
-            yield _posts().open(file)
+            posts, archive = _posts(), _posts().open(file)
+            yield lambda line: posts.prepare(user, line.post or {}, archive)
+    else:
+        people = people_of(kind, [line.cells for line in chunk])
+        yield lambda _line: people
 
 
 def _claimed(row: Import) -> Any:
