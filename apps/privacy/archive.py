@@ -402,7 +402,8 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
 
 def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     """Batches of names in the archive and in the storage, each with the number of pictures that progress counts."""
-    profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in ("avatar", "header")]  # fmt: skip
+    kinds = ("avatar", "header")
+    profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in kinds]
     yield 0, profile
     for rows in batches(pictures_of(user)):
         files = [(picture_name(row), row.file.name) for row in rows]
