@@ -82,13 +82,13 @@ def earlier_posts(
 
     BadRequest for a day that is none; NotFound for a post to go on from that is not there.
     """
-    rows = _visible(owner, viewer)
+    visible = rows = _visible(owner, viewer)
     if text:
         rows = rows.filter(Q(body__icontains=text) | Q(content_warning__icontains=text))
     if day:
         rows = rows.filter(written_at__lt=_after(day))
     if after is not None:
-        last = _visible(owner, viewer).filter(pk=after).first()
+        last = visible.filter(pk=after).first()
         if last is None:
             raise _not_here()
         same = Q(written_at=last.written_at, pk__lt=last.pk)
@@ -96,15 +96,16 @@ def earlier_posts(
     found = list(rows.order_by("-written_at", "-pk")[: PAGE + 1])
     page = found[:PAGE]
     older = page[-1].pk if len(found) > PAGE else None
-    return EarlierPage(_shown(page, owner, viewer, hides=True), older)
+    return EarlierPage(_shown(page, visible, viewer, hides=True), older)
 
 
 def earlier_post(owner: User, viewer: User | None, post_id: int) -> Shown:
     """NotFound for one that the viewer may not see."""
-    row = _visible(owner, viewer).filter(pk=post_id).first()
+    visible = _visible(owner, viewer)
+    row = visible.filter(pk=post_id).first()
     if row is None:
         raise _not_here()
-    return _shown([row], owner, viewer, hides=False)[0]
+    return _shown([row], visible, viewer, hides=False)[0]
 
 
 def is_served(name: str) -> bool:
@@ -124,25 +125,26 @@ def _visible(owner: User, viewer: User | None) -> QuerySet[EarlierPost]:
 
 
 def _shown(
-    rows: Sequence[EarlierPost], owner: User, viewer: User | None, *, hides: bool
+    rows: Sequence[EarlierPost],
+    visible: QuerySet[EarlierPost],
+    viewer: User | None,
+    *,
+    hides: bool,
 ) -> list[Shown]:
-    """With pictures, threads and the viewer's filters; `hides`: without those that a filter hides on profiles."""
+    """Posts of one owner, with pictures, threads and the viewer's filters; `hides`: without those that these hide."""
     pictures: dict[int, list[Picture]] = {row.pk: [] for row in rows}
     for picture in EarlierPicture.objects.filter(post__in=rows).order_by("post", "position"):
         pictures[picture.post_id].append(_picture(picture))
-    answered = [row.reply_to for row in rows if row.reply_to]
-    threads = dict(
-        _visible(owner, viewer).filter(origin__in=answered).values_list("origin", "pk")
-        if answered
-        else ()
-    )
-    filters = active_filters_of(viewer) if viewer is not None and viewer.pk != owner.pk else None
+    answered = {row.reply_to for row in rows if row.reply_to}
+    threads = dict(visible.filter(origin__in=answered).values_list("origin", "pk"))
+    filters = active_filters_of(viewer)
     shown = []
     for row in rows:
         texts = (row.body, row.content_warning, *(picture.alt for picture in pictures[row.pk]))
+        is_own = viewer is not None and viewer.pk == row.owner_id
         matches = [
             match.filter
-            for match in (filters.matches(0, texts, timezone.now()) if filters else ())
+            for match in (() if is_own else filters.matches(0, texts, timezone.now()))
             if FilterContext.ACCOUNT in match.filter.places
         ]
         if not (hides and any(one.hides for one in matches)):
