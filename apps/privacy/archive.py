@@ -404,20 +404,19 @@ def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     """Batches of names in the archive and in the storage, each with the number of pictures that progress counts."""
     kinds = ("avatar", "header")
     profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in kinds]
-    yield 0, profile
+    yield 0, [(name, stored) for name, stored in profile if stored]
     for rows in batches(pictures_of(user)):
-        files = [(picture_name(row), row.file.name) for row in rows]
+        files = [(picture_name(row), row.file.name) for row in rows if row.file]
         captions = [(captions_name(row), row.captions.name) for row in rows if row.captions]
         yield len(rows), files + captions
     for part in ARCHIVE:
-        for rows in batches(part.rows(user)):
-            yield 0, list(part.pictures(rows))  # its rows are counted
+        if part.pictures is not None:
+            for rows in batches(part.rows(user)):
+                yield 0, list(part.pictures(rows))  # its rows are counted already
 
 
-def _copy(archive: ZipFile, name: str, stored: str | None) -> int:
+def _copy(archive: ZipFile, name: str, stored: str) -> int:
     """Copy a stored picture; its size in bytes, 0 when it is gone."""
-    if not stored:
-        return 0
     with suppress(FileNotFoundError), default_storage.open(stored) as source:
         entry = _entry(name)
         entry.compress_type = ZIP_STORED  # already compressed

@@ -26,7 +26,7 @@ class Part:
     rows: Callable[[User], QuerySet[Any]]
     written: Callable[[Sequence[Any]], Iterable[Record]]
     about: str = ""
-    pictures: Callable[[Sequence[Any]], Iterable[tuple[str, str]]] = lambda _rows: ()
+    pictures: Callable[[Sequence[Any]], Iterable[tuple[str, str]]] | None = None
 
     @property
     def line(self) -> str:
