@@ -80,7 +80,6 @@ def test_pictures_for_followers_are_served_by_signed_addresses(alice, page_of, b
     address = picture_address(page_of(alice), brought)
     response = page_of(None).get(address)
     assert b"".join(response.streaming_content)[8:12] == b"WEBP"
-    response.close()
     assert page_of(None).get(urlsplit(address).path).status_code == 404
     brought["For followers"].delete()
     assert page_of(None).get(address).status_code == 404
