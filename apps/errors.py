@@ -6,6 +6,8 @@ Raised anywhere below the views; rendered as a page or as JSON in one place, `ap
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import ngettext
+
 
 class DomainError(Exception):
     """A request that cannot be fulfilled; `message` is shown to people, `errors` maps fields to messages."""
@@ -59,13 +61,22 @@ def invalid(field: str, message: str, code: str | None = None) -> Invalid:
 
 
 class TooMany(DomainError):
-    """A limit is used up; retry after `retry_after` seconds."""
+    """A limit is used up; retry after `retry_after` seconds. Without a message it says so in general words."""
 
     code, status = "too_many_requests", 429
 
-    def __init__(self, message: str, *, retry_after: int) -> None:
-        super().__init__(message)
+    def __init__(self, message: str = "", *, retry_after: int) -> None:
+        super().__init__(message or _wait_text(retry_after))
         self.retry_after = retry_after
+
+
+def _wait_text(seconds: int) -> str:
+    text = ngettext(
+        "Too many requests. Try again in %(count)d second.",
+        "Too many requests. Try again in %(count)d seconds.",
+        seconds,
+    )
+    return text % {"count": seconds}
 
 
 class Unavailable(DomainError):

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 
 from apps.errors import TooMany
 from feedcache.rate_limit import Limit, RateLimitResult, count_each
@@ -42,7 +41,7 @@ def require_allowed(results: Sequence[RateLimitResult]) -> None:
     """TooMany when one of the limits is used up."""
     waits = [result.retry_after for result in results if not result.allowed]
     if waits:
-        raise TooMany(_("Too many requests."), retry_after=max(waits))
+        raise TooMany(retry_after=max(waits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,34 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
             request.node.miss_write()
 
 
+def append_everywhere(
+    layers: Sequence[Layer], items: Items, start: bytes, *, ttl_seconds: int
+) -> None:
+    """Append to items in all these layers, or to `start` where there is none, and wait until all have it.
+
+    All nodes work at the same time, so it is one round trip. Appending may be repeated. A node that does not answer has
+    missed a write. Does not extend the life of an item.
+    """
+    requests, asked = [], []
+    for layer in layers:
+        for slot, part in layer.by_slot(items):
+            build = _appends(slot.node, [(key, items[key]) for key in part], start, ttl_seconds)
+            request = slot.node.send(build, lines=2 * len(part))
+            if request is None:
+                slot.node.miss_write()
+            else:
+                requests.append((request, part))
+                asked.append(layer)
+    for (request, part, answer), layer in zip(_collect(requests), asked, strict=True):
+        if answer is None:
+            request.node.miss_write()
+            continue
+        pairs = zip(part, answer.lines[1::2], strict=True)
+        refused = [key for key, line in pairs if line != b"STORED"]  # too large, or just expired
+        new = {key: make(Kind.VALUE, start + items[key].data, ttl_seconds) for key in refused}
+        layer.write(b"set", new, ttl_seconds=ttl_seconds)
+
+
 @dataclass(slots=True)
 class Leases:
     """The keys that the caller has to load, those that another caller loads, and the items stored meanwhile."""
@@ -305,6 +333,24 @@ def _append(items: Sequence[tuple[bytes, Item]]) -> RequestBuilder:
     def build(prefix: bytes) -> bytes:
         named = [(prefix + VALUE_MARK + key, item) for key, item in items]
         return store_request(b"append", named, ttl_seconds=0, noreply=True)
+
+    return build
+
+
+def _appends(
+    node: MemcachedNode, items: Sequence[tuple[bytes, Item]], start: bytes, ttl_seconds: int
+) -> RequestBuilder:
+    begin = make(Kind.VALUE, start, ttl_seconds)
+
+    def build(prefix: bytes) -> bytes:
+        parts = []
+        for key, item in items:
+            name = prefix + VALUE_MARK + key
+            for verb, one in ((b"add", begin), (b"append", item)):
+                parts.append(
+                    store_request(verb, [(name, one)], ttl_seconds=ttl_seconds, noreply=False)
+                )
+        return b"".join(parts) + get_request([node.stamp_key])
 
     return build
 
@@ -530,6 +576,17 @@ class TieredCache:
         items = {key: Item(values[name]) for key, name in names.items()}
         for layer in (self.main, self.backup, *self.groups):
             layer.append(items)
+
+    def append_everywhere(
+        self, values: Mapping[str, bytes], start: bytes, *, ttl_seconds: int
+    ) -> None:
+        """Append to stored values in all layers, or to `start` where none is stored, and wait until all have it.
+
+        One round trip: unlike a tombstone, the new value leads no reader to a layer that does not have it yet.
+        """
+        names, layers = named(values), (self.main, self.backup, *self.groups)
+        items = {key: Item(values[name]) for key, name in names.items()}
+        append_everywhere(layers, items, start, ttl_seconds=bounded(ttl_seconds))
 
     def delete_many(self, keys: Collection[str]) -> bool:
         """Delete at most 1,000 keys, so that no older value is found under them afterwards.

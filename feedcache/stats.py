@@ -25,6 +25,7 @@ Stages = dict[str, float]  # name -> seconds, in the order in which they first e
 _counts: Counts = Counter()
 _lock = threading.Lock()
 _stages: ContextVar[Stages | None] = ContextVar("stages", default=None)
+_calls: ContextVar[Counter[str] | None] = ContextVar("calls", default=None)
 
 
 def _after_fork() -> None:
@@ -65,6 +66,20 @@ def count_call(backend: str, began: float, *, failed: bool = False) -> None:
     """
     microseconds = int((time.perf_counter() - began) * 1e6)
     count(CALL + backend, {CALLS: 1, MICROSECONDS: microseconds, FAILED: failed})
+    calls = _calls.get()
+    if calls is not None:
+        calls[backend] += 1
+
+
+@contextmanager
+def calls_counted() -> Iterator[Counter[str]]:
+    """The calls that the code inside the context makes, by backend. Writes that wait for no answer are no calls."""
+    calls = Counter[str]()
+    token = _calls.set(calls)
+    try:
+        yield calls
+    finally:
+        _calls.reset(token)
 
 
 @contextmanager

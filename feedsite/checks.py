@@ -8,17 +8,17 @@ tests and for development.
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from apps.audit.own_page.signing import signing_key
-from apps.graph.management import shards
 from apps.media.confine import missing
 from apps.media.video import is_available
 from feedcache.redis_clients import CLUSTERS, SENTINELS, TLS, nodes_of, sentinel_parts
@@ -43,6 +43,8 @@ REDIS_ROLES = (
 )
 BROKER_PORTS = {"rediss": 6379, "sentinel": 26379, "amqps": 5671}
 POOLERS = ("", "transaction")
+CONNECTION = ("host", "port", "user", "password", "dbname")  # of the parameters of PostgreSQL
+CONNECT_SECONDS = 2
 
 Check = Callable[..., list[CheckMessage]]
 
@@ -298,10 +300,17 @@ def _nodes_with_tls(broken: set[str]) -> Iterator[tuple[str, tuple[str, int], di
 def _refused_by_postgresql(options: Mapping[str, Any]) -> str:
     if options.get("sslmode") not in ("require", "verify-ca", "verify-full"):
         return ""
+    params = connections[DEFAULT_DB_ALIAS].get_connection_params()
+    wanted = {
+        name: value
+        for name, value in params.items()
+        if value and (name in CONNECTION or name.startswith("ssl"))
+    }
     try:
-        shards.connect().close()
-    except shards.ShardError as error:
-        return str(error) if re.search("SSL|certificate", str(error)) else ""
+        psycopg.connect(**wanted, connect_timeout=CONNECT_SECONDS).close()
+    except psycopg.OperationalError as error:
+        text = str(error).strip()
+        return text if re.search("SSL|certificate", text) else ""
     return ""
 
 
@@ -371,26 +380,6 @@ def check_seats(**_options: object) -> list[CheckMessage]:
                 id="feedsite.W003",
             )
         )
-    return messages
-
-
-@checks.register(checks.Tags.database)
-def check_graph_shards(**_options: object) -> list[CheckMessage]:
-    """Shards of follows and posts on servers that the settings do not name, or that do not answer."""
-    try:
-        with closing(shards.connect()) as session:
-            away = list(shards.unreachable(session))
-    except shards.ShardError:
-        return []  # PostgreSQL itself is down: the site says so on its pages
-    messages: list[CheckMessage] = []
-    for place, problem in away:
-        if place in settings.GRAPH_SHARDS:
-            hint = "Pages that need its rows answer 503; all others go on."
-            messages.append(checks.Warning(problem, hint=hint, id="feedsite.W004"))
-        else:
-            hint = "They would be written without a journal. `manage shards --help` shows how to name it."
-            text = f"Shards of follows or posts lie on {place!r}: {problem}"
-            messages.append(Error(text, hint=hint, id="feedsite.E022"))
     return messages
 
 

@@ -74,7 +74,7 @@ def add_activity(  # noqa: PLR0913 -- as its callers name them
     if verb == "repost" and target is not None:
         if media:
             raise Invalid("A repost has no media.", errors={"media": "not_allowed"})
-        return publishing.repost(author, target).pk
+        return int(publishing.repost(author, target).pk)
     if (verb == Kind.TEXT and media) or (verb in KINDS[1:] and not media):
         raise Invalid(f"The media are not those of a {verb}.", errors={"media": "mismatch"})
     draft = Draft(
@@ -89,11 +89,12 @@ def add_activity(  # noqa: PLR0913 -- as its callers name them
         digests = [_digest(file) for file in files] if key else []
         earlier = existing_result(Request(author, key, draft, pictures=digests))
         if earlier is not None and earlier.post is not None:
-            return earlier.post.pk
+            return int(earlier.post.pk)
         check_labels(visibility, "", len(files))
         uploads = _upload(author, files, kind=verb if verb in KINDS else None)
     draft = draft.with_pictures([upload.pk for upload in uploads])
-    return publishing.publish(author, draft, idempotency_key=key, content_digest=digests).post.pk
+    new = publishing.publish(author, draft, idempotency_key=key, content_digest=digests)
+    return int(new.post.pk)
 
 
 def follow(follower: Person, followee: Person) -> None:

@@ -234,9 +234,6 @@ for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), st
     # A page that waits for a replica that is gone asks the primary after `timeout`.
     _limited = connection_limited_to(REPLICA_TIMEOUT_SECONDS)
     DATABASES[f"replica{_number}"] = _as_default(_url, timeout=0.5, connection_class=_limited)
-# Servers that may hold logical shards of the follow tables, by name: east=postgres://...,west=postgres://...
-# (`manage shards`, apps.shards)
-GRAPH_SHARDS: dict[str, str] = env.dict("GRAPH_SHARD_URLS", default={})
 REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)  # then it is not read
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -788,13 +785,12 @@ SPECTACULAR_SETTINGS = {
             "receipt",
             "lost",
             "mirror",
-            "interrupted",
             "count",
             "cached",
         ],
         "PolicyEnum": ["push", "online", "pull", "auto", "site"],
         "PushPolicyEnum": ["all", "followed", "follower", "none"],
-        "MediaTypeEnum": ["image", "video", "audio"],
+        "MediaTypeEnum": ["image", "gifv", "video", "audio"],
         "NotificationTypeEnum": "apps.api.entities.notification.TYPE_NAMES",
         "TreatmentEnum": ["accept", "filter", "drop"],
         "VisibilityEnum": ["public", "unlisted", "private", "direct"],

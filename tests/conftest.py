@@ -31,7 +31,7 @@ from feedsite.caches import configure_feedcache
 from feedsite.monitoring import health
 from runner.checkout import MANAGE
 from runner.environment import UNCOMPRESSED
-from tests.support import cassandra, faults, memory, threads
+from tests.support import cassandra, citus, faults, memory, threads
 from tests.support.commits import commit_inside_tests
 from tests.support.database import migrated_template
 from tests.support.factories import deliver, log_in, make_user
@@ -103,7 +103,10 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
     # a test without a database may have made the pool: it would go on connecting to the one of the settings
     connection.close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    names = {"NAME": f"test_{worker}", "TEMPLATE": migrated_template()}
+    if citus.takes_all_tests():  # its database is made for this run, and lies on several servers
+        names = {"NAME": connection.settings_dict["NAME"]}
+    else:
+        names = {"NAME": f"test_{worker}", "TEMPLATE": migrated_template()}
     connection.settings_dict["TEST"].update(names)
 
 

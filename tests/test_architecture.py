@@ -175,7 +175,7 @@ TABLES_OF_OTHERS = {
         """
         accounts_user engagement_bookmark engagement_like events_event filters_filter graph_block graph_circle
         graph_circlemember graph_followee graph_follower graph_listmember graph_mute graph_userlist
-        posts_attachment posts_mention posts_pendingpost posts_poll posts_post promotions_campaign
+        posts_attachment posts_mention posts_poll posts_post promotions_campaign
         promotions_campaign_segments promotions_campaigncount promotions_optout promotions_promotionswitch
         promotions_readerimpressions promotions_segment promotions_segmentmembership promotions_virtualfollow
         tags_tagfollow tags_taguse timeline_fanoutchunk timeline_fanoutjob
@@ -208,9 +208,9 @@ TABLES_OF_OTHERS = {
         """,
     ),
     "graph": (
-        "handles of files are joined with accounts, relations have the revision they are of; posts are split too",
+        "handles of files are joined with accounts, relations have the revision they are of",
         """
-        accounts_user accounts_usercounts posts_post posts_postcounts posts_revision
+        accounts_user accounts_usercounts
         """,
     ),
     "notifications": (

@@ -214,9 +214,11 @@ OTHERS = {
     "api/v2/notifications/<str:group_key>", "api/v2/notifications/policy", "api/v2/notifications/unread_count",
     "api/x/audit", "api/x/audit/mine", "api/x/explain/statuses/<int:status_id>", "api/x/feeds/<int:feed_id>",
     "api/x/policies/<int:account_id>", "api/x/policies/site", "api/x/ranking/algorithm",
-    "api/x/statuses/<int:status_id>/receipt", "api/x/topology", "audit", "conversations/<int:number>",
+    "api/x/statuses/<int:status_id>/journey", "api/x/statuses/<int:status_id>/receipt",
+    "api/x/topology", "audit", "conversations/<int:number>",
     "conversations/<int:number>/leave",
-    "explain/<post:post_id>", "explain/@<str:handle>", "explain/@<str:handle>/as-of", "home/check", "home/new",
+    "explain/<post:post_id>", "explain/<post:post_id>/journey",
+    "explain/@<str:handle>", "explain/@<str:handle>/as-of", "home/check", "home/new",
     "home/page.zip", "notifications/unread", "p/<short:post_id>",
 }  # fmt: skip
 

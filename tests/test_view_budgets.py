@@ -14,6 +14,10 @@ from apps.engagement.cache import BOOKMARKS, LIKES
 from apps.engagement.tasks import maintain_filters
 from apps.graph.actions import follow_user
 from apps.graph.cache import GRAPH_REVISION
+from apps.posts.actions.drafts import Draft
+from apps.timeline import publishing
+from apps.timeline.fanout import switch
+from apps.timeline.models import Policy
 from apps.web.urls import urlpatterns
 from feedcache.structures import bloom
 from tests.support.factories import deliver, make_user, publish
@@ -75,6 +79,41 @@ def test_a_page_keeps_to_its_budget(
     assert len(sent) <= budget.trips
     assert asked <= budget.asked
     assert len(gzip.compress(answer.content)) <= budget.answered
+
+
+# Trips: as home; and whom of the pulled authors the reader follows, and their outboxes.
+PULLED = Budget(0, 6, 6_000, 4_000)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("by", ["an author", "the site"])
+def test_home_with_pulled_authors_asks_no_sql(
+    by, alice, bob, carol, api_of, settings, django_assert_num_queries
+):
+    """Also right after a publication, and whoever else publishes."""
+    for author in (alice, carol):
+        follow_user(bob, author)
+    if by == "the site":
+        switch.set_site_policy(Policy.PULL, by="a test")
+    else:
+        switch.set_author_policy(alice, Policy.PULL, by="a test")
+    posts = [publishing.publish(alice, Draft(body=f"Number {number}.")) for number in range(POSTS)]
+    deliver()
+    client, address = api_of(bob), "/api/v1/timelines/home"
+    with relayed(settings, apart=False) as waves:
+        wait_until(_built, "the existence filters are built")
+        for _warm in range(3):
+            client.get(address)
+        for text in (None, "One more."):
+            if text:
+                posts.append(publishing.publish(alice, Draft(body=text)))
+            with django_assert_num_queries(PULLED.sql), waves.counted() as sent:
+                answer = client.get(address)
+            shown = [int(status["id"]) for status in answer.json()]
+            assert shown == [post.post.pk for post in posts[: -POSTS - 1 : -1]]
+            assert len(sent) <= PULLED.trips
+            assert sum(len(request) for wave in sent for _server, request in wave) <= PULLED.asked
+            assert len(gzip.compress(answer.content)) <= PULLED.answered
 
 
 def test_a_thread_takes_the_revision_of_its_reader_from_the_account(alice, bob, page_of, settings):

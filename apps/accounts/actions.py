@@ -61,7 +61,7 @@ def register(
     display_name: str = "",
     by_operator: bool = False,
 ) -> User:
-    """Create an account; Invalid with a message for each field. TooMany for an e-mail address.
+    """Create an account. Invalid, with a message for each field; TooMany if the address gets too many mails.
 
     An address that another account has is accepted: only the owner of that account learns of it, by mail
     (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses need no
@@ -134,7 +134,7 @@ def set_locked(user: User, *, locked: bool) -> User:
 
 
 def update_settings(user: User, **fields: Any) -> User:
-    """Change settings of pages and defaults of new posts. Invalid for an unknown choice; then nothing has changed."""
+    """Change settings of pages and defaults for new posts. Invalid for an unknown choice; then nothing has changed."""
     for name in fields.keys() & _CHOICES.keys():
         if fields[name] not in _CHOICES[name]:
             raise _invalid({name: _("Choose one of the list.")})

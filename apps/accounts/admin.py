@@ -161,7 +161,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     form = ProfileForm
     list_display = (
-        "handle", "name", "posts", "followers", "following", "is_staff", "suspended", "created_at"
+        "handle", "name", "posts", "followers", "following", "staff", "suspended", "created_at"
     )  # fmt: skip
     list_select_related = ("counts",)
     list_filter = ("is_staff", SuspendedFilter, "created_at")
@@ -233,13 +233,17 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def name(self, user: User) -> str:
         return user.display_name
 
-    @admin.display(description=gettext_lazy("suspended"), boolean=True)
-    def suspended(self, user: User) -> bool:
-        return user.is_suspended
+    @admin.display(description=gettext_lazy("staff"))
+    def staff(self, user: User) -> str:
+        return _("Staff") if user.is_staff else ""
 
-    @admin.display(description=gettext_lazy("second factor"), boolean=True)
-    def second_factor(self, user: User) -> bool:
-        return has_second_factor(user)
+    @admin.display(description=gettext_lazy("suspended"))
+    def suspended(self, user: User) -> str:
+        return _("Suspended") if user.is_suspended else ""
+
+    @admin.display(description=gettext_lazy("second factor"))
+    def second_factor(self, user: User) -> str:
+        return _("On") if has_second_factor(user) else _("Off")
 
     @admin.display(description=gettext_lazy("posts"), ordering="counts__posts")
     def posts(self, user: User) -> int:

@@ -1,4 +1,4 @@
-"""The cache entries of this app: the counts of accounts, the cards of authors, and the accounts behind requests."""
+"""Caches of this app: the counts of accounts, the cards (profiles as pages show them), and the viewers of requests."""
 
 import logging
 import secrets
@@ -44,13 +44,12 @@ USER_COUNTS = TableCounts(
 )
 
 
-# A card has no version. After the commit of every change, and before it is acknowledged,
-# `forget_cards` leaves a tombstone, so that a reader of the old row cannot store it any more. If
-# the process dies in between, the event `account_changed` does the same within seconds. The counts
-# come from the counters, in the same round trip.
+# A card has no version. After the commit of every change, before the response, `forget_cards` leaves a tombstone. Then
+# processes that have read the old row cannot store it any more. If the process dies in between, the event
+# `account_changed` does the same within seconds. The counts come from the counters, in the same round trip.
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What pages show of an account, except its counts. A decoded card is shared by all its readers."""
+    """What pages show of an account, except its counts. A decoded card is shared by all requests."""
 
     # in the order of the columns, for `from_db`
     id: int
@@ -67,7 +66,7 @@ class Card:
     suspended_at: datetime | None
     created_at: datetime
     last_open_post_id: int
-    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # as `User.derived`
+    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # becomes `User.derived`
     # accounts made from this card, by their counts
     accounts: dict[tuple[int, ...], User] = field(default_factory=dict, compare=False)
 
@@ -90,7 +89,7 @@ def _encode(card: Card) -> bytes:
 
 
 def _decode(data: bytes) -> Card:
-    """ValueError when the bytes are something else."""
+    """Raises ValueError for any other bytes."""
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     *plain, suspended, created, last_open_post_id = values
     if (
@@ -166,11 +165,13 @@ def card_changed(user_id: int) -> None:
 
 
 def forget_cards(user_ids: Collection[int]) -> None:
-    """Forget the cards of these accounts: from now on no reader gets an older one."""
+    """Drop the cards of these accounts, so that no older card is read any more."""
     ids = list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         if not CARDS.forget(ids[start : start + BATCH_SIZE]):
-            logger.warning("cards of %d accounts may be old until the event is handled", len(ids))
+            logger.warning(
+                "cached cards of %d accounts may be outdated until the event is handled", len(ids)
+            )
 
 
 # The account behind a request, without SQL (docs/decisions/0116). Code that changes it calls `viewer_changed`. Counts
@@ -192,12 +193,14 @@ _VIEWER_COUNTS = (
     "choosy_follows",
     "knows_circles",
 )
-VIEWER_SECONDS = 300  # ends an entry when a process dies between a commit and its call
+VIEWER_SECONDS = (
+    300  # bounds the age of an entry if a process dies between a commit and `forget_viewers`
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The account behind a request. Every load has a new `epoch`; what was checked under an old one is void."""
+    """The account behind a request. Every load has a new `epoch`; tokens checked under an older one are read again."""
 
     epoch: str
     session_hash: str
@@ -205,7 +208,7 @@ class Viewer:
     counts: list[Any]
 
     def user(self) -> User | None:
-        """The account, without its password and public counts; None when it is suspended or inactive."""
+        """The account, without its password and public counts; None if it is suspended or inactive."""
         user = User.from_db(DEFAULT_DB_ALIAS, _VIEWER_COLUMNS, self.columns)
         if not user.is_active or user.suspended_at is not None:
             return None
@@ -219,10 +222,10 @@ def _encode_viewer(viewer: Viewer) -> bytes:
 
 
 def _decode_viewer(data: bytes) -> Viewer:
-    """ValueError when the bytes are something else."""
+    """Raises ValueError for any other bytes."""
     epoch, session_hash, columns, counts = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     if len(columns) != len(_VIEWER_COLUMNS) or len(counts) != len(_VIEWER_COUNTS):
-        raise ValueError("not an account that asks")
+        raise ValueError("not a viewer")
     for index in _VIEWER_DATES:
         columns[index] = columns[index] and datetime.fromisoformat(columns[index])
     return Viewer(epoch, session_hash, columns, counts)
@@ -266,11 +269,11 @@ def forget_viewers(user_ids: Collection[int]) -> None:
     ids = list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         if not VIEWERS.forget(ids[start : start + BATCH_SIZE]):
-            logger.warning("%d accounts may be asked as they were until Redis answers", len(ids))
+            logger.warning("the caches of %d viewers may be outdated until Redis answers", len(ids))
 
 
 def viewer_changed(*user_ids: int) -> None:
-    """Call this in the transaction that changes accounts, or those of their counts that only they see."""
+    """Call this in the transaction that changes accounts, or counts that only the accounts themselves see."""
     transaction.on_commit(lambda: forget_viewers(user_ids), robust=True)
 
 

@@ -11,17 +11,17 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 
-from django.db import OperationalError, connection, models, transaction
+from django.db import connection, models, transaction
 
-from apps import shards
 from apps.events.actions import enqueue, record
+from apps.sql import rows_of_each
 from feedcache.connections import RedisError
+from feedcache.ids import author_of, authors_of
 from feedcache.read_through import Batch, QueueWrites
 from feedcache.structures.counters.buckets import Span
 from feedcache.structures.counters.maintenance import invalidate
-from feedcache.structures.counters.records import Row, Values
+from feedcache.structures.counters.records import Row
 from feedcache.structures.counters.service import CounterService
-from feedcache.structures.counters.store import Found
 
 logger = logging.getLogger(__name__)
 
@@ -37,19 +37,16 @@ class CountsTable:
     model: type[models.Model]
     columns: tuple[str, ...]
     rebuild: str
-    of_posts: bool = False  # counts of posts, whose rows may lie on other servers
-
-    def lock(self, ids: Collection[int]) -> None:
-        """Lock counts that a transaction changes later, before it reads rows of other servers (`apps.shards`)."""
-        if self.of_posts:
-            shards.lock(ids)
 
     def rows(self, ids: Collection[int]) -> dict[int, Row]:
-        sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} = ANY(%s)"  # noqa: S608 -- names of ours
-        return {row.id: row for row in self._select(sql, [list(ids)])}
+        where, args = f"c.{self.key} = ANY(%s)", [list(ids)]
+        if self.author:
+            where, args = f"{where} AND c.{self.author} = ANY(%s)", [*args, list(authors_of(ids))]
+        sql = f"SELECT {self._row} FROM {self.table} c WHERE {where}"  # noqa: S608 -- names of ours
+        return {row.id: row for row in self._select(sql, args)}
 
     def rows_in(self, spans: Sequence[Span]) -> list[Row]:
-        """The rows in spans of ids that were ever counted."""
+        """The rows within spans of ids, without those that were never counted."""
         sql = (
             f"SELECT {self._row} FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])"  # noqa: S608 -- names of ours
             f" AS s(low, high, mask, value) JOIN {self.table} c"
@@ -59,7 +56,7 @@ class CountsTable:
         return self._select(sql, [list(part) for part in zip(*spans, strict=True)])
 
     def rows_after(self, id_: int, *, limit: int) -> list[Row]:
-        """The next rows above an id that were ever counted."""
+        """The next rows above an id, without those that were never counted."""
         sql = (
             f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} > %s AND ({self._counted})"  # noqa: S608 -- names of ours
             f" ORDER BY c.{self.key} LIMIT %s"
@@ -78,62 +75,51 @@ class CountsTable:
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> Row | None:
         """Add to counts, set other columns, and raise the revision. Returns the new row; None if there is no row."""
-        self.lock([id_])
         sets = [f"{name} = {name} + %s" for name in deltas] + [f"{name} = %s" for name in values]
         sql = (
             f"UPDATE {self.table} c SET {', '.join([*sets, 'revision = revision + 1'])}"  # noqa: S608 -- names of ours
-            f" WHERE c.{self.key} = %s RETURNING {self._row}"
+            f" WHERE {self._is_one} RETURNING {self._row}"
         )
-        rows = self._select(sql, [*deltas.values(), *values.values(), id_])
+        rows = self._select(sql, [*deltas.values(), *values.values(), *self._one(id_)])
         return rows[0] if rows else None
 
     def locked(self, id_: int) -> Row | None:
         """The row of an id, locked until the transaction ends."""
-        self.lock([id_])
-        sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} = %s FOR UPDATE"  # noqa: S608 -- names of ours
-        rows = self._select(sql, [id_])
+        sql = f"SELECT {self._row} FROM {self.table} c WHERE {self._is_one} FOR UPDATE"  # noqa: S608 -- names of ours
+        rows = self._select(sql, self._one(id_))
         return rows[0] if rows else None
 
     def revise(self, id_: int, revision: int) -> Row:
         """Set the revision of an existing row."""
-        self.lock([id_])
-        sql = (
-            f"UPDATE {self.table} c SET revision = %s WHERE c.{self.key} = %s RETURNING {self._row}"  # noqa: S608 -- names of ours
-        )
-        return self._select(sql, [revision, id_])[0]
+        sql = f"UPDATE {self.table} c SET revision = %s WHERE {self._is_one} RETURNING {self._row}"  # noqa: S608 -- names of ours
+        return self._select(sql, [revision, *self._one(id_)])[0]
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a count, never lower it; returns how many rows changed. The revision stays."""
-        return self._update(field, f"greatest(c.{field}, v.value)", f"c.{field} < v.value", values)
+        """Raise a count, never lower it; returns the number of changed rows. The revision stays."""
+        return self._update(field, "%s", f"c.{field} < %s", values)
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
         """Add to a count of ids, not below zero. The revision stays."""
-        self._update(field, f"greatest(c.{field} + v.value, 0)", "true", deltas)
+        self._update(field, f"greatest(c.{field} + %s, 0)", "%s IS NOT NULL", deltas)
 
     def lost(self) -> None:
-        """Enqueue the rebuild, every 5 seconds at most; beat runs it as well."""
+        """Enqueue the rebuild, at most every 5 seconds; beat runs it as well."""
         if monotonic() - _enqueued_at.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
             _enqueued_at[self.rebuild] = monotonic()
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        # in the order of ids, like every write of several rows, to avoid deadlocks; shards are chosen by the array
-        sql = f"""
-            WITH v AS (SELECT * FROM unnest(%(ids)s::bigint[], %(values)s::bigint[]) AS v(id, value)),
-            locked AS (
-                SELECT c.{self.key} FROM {self.table} c JOIN v ON c.{self.key} = v.id
-                WHERE {where} AND c.{self.key} = ANY(%(ids)s::bigint[])
-                ORDER BY c.{self.key} FOR UPDATE OF c
-            )
-            UPDATE {self.table} c SET {field} = {value} FROM v JOIN locked ON locked.{self.key} = v.id
-            WHERE c.{self.key} = v.id AND c.{self.key} = ANY(%(ids)s::bigint[])
-        """  # noqa: S608 -- names of ours
-        with transaction.atomic():
-            self.lock(values)
-            with connection.cursor() as cursor:
-                cursor.execute(sql, {"ids": list(values), "values": list(values.values())})
-                changed: int = cursor.rowcount
-                return changed
+        """Each row by its own statement, which one server can run; in one round trip.
+
+        In the order of ids, like every write of several rows, to avoid deadlocks.
+        """
+        sql = f"UPDATE {self.table} c SET {field} = {value} WHERE {self._is_one} AND {where} RETURNING 1"  # noqa: S608 -- names of ours
+        args = [
+            arg for id_, value in sorted(values.items()) for arg in (value, *self._one(id_), value)
+        ]
+        if not values:
+            return 0
+        return sum(map(len, rows_of_each("; ".join([sql] * len(values)), args)))
 
     def _select(self, sql: str, args: list[Any]) -> list[Row]:
         with connection.cursor() as cursor:
@@ -151,6 +137,20 @@ class CountsTable:
         return str(key.column)
 
     @cached_property
+    def author(self) -> str:
+        """The column of authors beside ids of posts; "" beside others."""
+        return getattr(self.model._meta.pk, "author_column", "")
+
+    @cached_property
+    def _is_one(self) -> str:
+        """The condition for one row, with the values of `_one`."""
+        is_author = f" AND c.{self.author} = %s" if self.author else ""
+        return f"c.{self.key} = %s{is_author}"
+
+    def _one(self, id_: int) -> list[int]:
+        return [id_, author_of(id_)] if self.author else [id_]
+
+    @cached_property
     def _row(self) -> str:
         return ", ".join(f"c.{name}" for name in (self.key, "revision", *self.columns))
 
@@ -166,25 +166,10 @@ class TableCounts(CounterService):
     source: CountsTable
 
     def change(self, id_: int, deltas: Mapping[str, int], **values: Any) -> None:
-        """Add to counts of a row and set other columns of it, in the caller's transaction."""
+        """Add to the counts of a row and set other columns, in the caller's transaction."""
         row = self.source.change(id_, deltas, **values)
         if row is not None:
             put_after_commit(self, [row])
-
-    def complete(
-        self, ids: Collection[int], found: Mapping[int, Found] | None
-    ) -> dict[int, Values]:
-        """Like `CounterService.complete`; while a server of posts is away, zeros for its posts, which no page shows."""
-        try:
-            return super().complete(ids, found)
-        except OperationalError as error:
-            if not self.source.of_posts:
-                raise
-            return shards.partly(partial(self._of_reachable, ids), error)
-
-    def _of_reachable(self, ids: Collection[int]) -> dict[int, Values]:
-        rows = self.source.rows(shards.reachable_ids(ids))
-        return {id_: rows[id_].values if id_ in rows else self.store.schema.zeros for id_ in ids}
 
 
 def put_after_commit(service: CounterService, rows: Collection[Row]) -> None:
@@ -202,7 +187,7 @@ def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
 
 
 def put_writes(service: CounterService, row: Row) -> QueueWrites:
-    """`put_or_record` of one row, as writes to send with others."""
+    """`put_or_record` for one row, as writes to send together with others."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         queued = [batch.commands(client, [call]) for client, call in service.put_calls(row)]
@@ -220,7 +205,7 @@ def put_writes(service: CounterService, row: Row) -> QueueWrites:
 
 
 def _record_missed(service: CounterService, rows: Collection[Row], error: RedisError) -> None:
-    logger.warning("counts of %s are put later: %s", service.name, error)
+    logger.warning("could not put counts of %s, an event will: %s", service.name, error)
     with transaction.atomic():
         record("counts_missed", kind=service.name, ids=[row.id for row in rows])
 
@@ -234,7 +219,7 @@ def _invalidate(service: CounterService) -> None:
     try:
         invalidate(service.store)
     except RedisError as error:
-        logger.warning("counts of %s are left to the reconciliation: %s", service.name, error)
+        logger.warning("counts of %s stay until the next reconciliation: %s", service.name, error)
     else:
         service.source.lost()
 

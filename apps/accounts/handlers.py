@@ -1,4 +1,4 @@
-"""Handlers of logins, logouts, revoked access, and events of accounts."""
+"""Handlers for logins, logouts, revoked access, and events of accounts."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ def remember_on_login(request: HttpRequest, user: User, **_more: Any) -> None:
 
 @receiver(user_logged_out)
 def forget_on_logout(request: HttpRequest, user: User | None, **_more: Any) -> None:
-    """Take the login off the list of sessions, and end its streams."""
+    """Remove the session from the account's list, and close its streams."""
     if user is not None:
         forget_login(request, user)
 
 
 @receiver(access_revoked)
-def end_own_access(user_id: int, *, ends_sessions: bool = True, **_more: Any) -> None:
+def end_sessions_and_tokens(user_id: int, *, ends_sessions: bool = True, **_more: Any) -> None:
     if ends_sessions:
         end_sessions(user_id)
     revoke_tokens(user_id)
@@ -37,6 +37,7 @@ def end_own_access(user_id: int, *, ends_sessions: bool = True, **_more: Any) ->
 
 @handles("counts_missed")
 def put_missed_user_counts(payload: Payload) -> None:
+    """Put into the caches the counts that an earlier write could not put there."""
     put_missed(USER_COUNTS, payload["kind"], payload["ids"])
 
 
@@ -44,18 +45,18 @@ def put_missed_user_counts(payload: Payload) -> None:
 @receiver([post_save, post_delete], sender=UserCounts)
 @receiver([post_save, post_delete], sender=AccessToken)
 def forget_viewer(instance: Any, *, created: bool = False, **_more: Any) -> None:
-    if not created:
+    if not created:  # a deletion does not say
         viewer_changed(instance.pk if isinstance(instance, User) else instance.user_id)
 
 
 @handles("account_changed")
 def forget_changed_card(payload: Payload) -> None:
-    """Forget a card again, in case the process that changed the account died after its commit."""
+    """Drop the cached card again, in case the process that changed the account died after its commit."""
     forget_cards([payload["user_id"]])
     forget_viewers([payload["user_id"]])
 
 
 @handles("access_ended")
 def forget_ended_access(payload: Payload) -> None:
-    """Forget an account behind requests again, in case the process that ended its access died after the commit."""
+    """Drop what is cached of a viewer again, in case the process that ended the access died after its commit."""
     forget_viewers([payload["user_id"]])

@@ -31,7 +31,7 @@ RESERVED_HANDLES = frozenset(
 BIO_MAX_CHARACTERS = 500
 NAME_MAX_CHARACTERS = 50
 MAX_LINES = 4
-LINE_MAX_CHARACTERS = 255  # of a name, and of a value
+LINE_MAX_CHARACTERS = 255  # for a name, and for a value
 
 
 class Theme(models.TextChoices):
@@ -63,10 +63,10 @@ class Density(models.TextChoices):
 
 
 class PostVisibility(models.TextChoices):
-    """The default visibility of new posts."""
+    """The default visibility of new posts, in the words of `Visibility`."""
 
-    PUBLIC = "public", _("Everybody")
-    UNLISTED = "unlisted", _("Everybody, but on no public page")
+    PUBLIC = "public", _("Public")
+    UNLISTED = "unlisted", _("Quiet public")
     FOLLOWERS = "followers", _("Followers")
 
 
@@ -104,7 +104,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         validators=[RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 of a-z, 0-9 and _."))],
     )
     email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
-    # Given by the owner but not confirmed. It has no effect, and several accounts may have the same.
+    # Given by the owner but not confirmed. It has no effect, and several accounts may have the same one.
     pending_email = models.EmailField(
         _("e-mail, not confirmed"), blank=True, default="", db_default=""
     )
@@ -173,6 +173,13 @@ class User(AbstractBaseUser, PermissionsMixin):
     groups_reposts = models.BooleanField(
         _("sees reposts of one post as one"), default=True, db_default=True
     )
+    plays_loops = models.BooleanField(
+        _("plays short videos without sound"), default=True, db_default=True
+    )
+    # "notifications", "list-" and the id of a list, or nothing
+    second_column = models.CharField(
+        _("second column of home"), max_length=30, blank=True, default="", db_default=""
+    )
     hides_activity = models.BooleanField(
         _("is kept out of activity pages"), default=False, db_default=False
     )
@@ -191,7 +198,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     derived: dict[Any, Any] | None = None  # values computed from a card, shared by all pages
     has_new_password = False  # True from `set_password` until the account is saved
     session_hash = ""  # set for an account from the cache, which has no password
-    # Set for a cached account behind a request: values cached for it under this epoch are void after a change.
+    # Set for a cached account behind a request. A change of the account gives it another epoch, which invalidates what
+    # was cached under this one.
     epoch = ""
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
@@ -239,7 +247,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return check_password(raw_password, self.password, rehash)
 
     def save(self, **options: Any) -> None:
-        """Save; a new password revokes, in the same transaction, all access that the old one granted."""
+        """Save. A new password also revokes all access that the old one granted, in the same transaction."""
         fields = options.get("update_fields")
         writes_password = self.has_new_password and (fields is None or "password" in fields)
         if not writes_password or self._state.adding:
@@ -253,7 +261,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def name(self) -> str:
-        """The display name, else the handle."""
+        """The display name, or the handle without one."""
         return self.display_name or self.handle
 
     @property
@@ -272,7 +280,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def is_suspended(self) -> bool:
-        """Whether staff suspended the account, or its owner deleted it: it and its posts are hidden."""
+        """Whether the account and its posts are hidden, because staff suspended it or its owner deleted it."""
         return self.suspended_at is not None
 
 
@@ -293,15 +301,17 @@ class UserCounts(models.Model):
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
     last_open_post_id = models.BigIntegerField(default=0, db_default=0)
-    wrote_restricted = models.BooleanField(default=False, db_default=True)  # or has an old row
+    wrote_restricted = models.BooleanField(
+        default=False, db_default=True
+    )  # also True in rows older than the column
     revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
-    # of the accounts that the user follows, blocks, mutes
+    # of the accounts that the user follows, blocks or mutes
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)
     # of the user's followers
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
     # of the ids and contents of the user's open posts
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # Zero if this reader has none. They are read with the reader, and save the queries for these things.
+    # Numbers of the user's own things, or flags. Reading them with the user saves queries for things that do not exist.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
@@ -309,7 +319,9 @@ class UserCounts(models.Model):
     pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
     holds_notifications = models.BooleanField(default=False, db_default=False)
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # with a language filter
-    knows_circles = models.BooleanField(default=False, db_default=True)  # or has an old row
+    knows_circles = models.BooleanField(
+        default=False, db_default=True
+    )  # also True in rows older than the column
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")

@@ -16,7 +16,7 @@ from apps.errors import Invalid
 from apps.media.avatars import avatar_file, header_file
 from apps.texts import is_visible, normalise, without_control_characters
 
-# Embeddings and overrides of direction: they would affect the text that follows on the page.
+# Embeddings and overrides of text direction, which would affect the text after them on the page.
 _OVERRIDES = re.compile("[\u202a-\u202e]")
 # Characters that reorder or hide text, without joiners, which emoji and several scripts need.
 _INVISIBLE = re.compile(
@@ -25,7 +25,7 @@ _INVISIBLE = re.compile(
 
 
 def clean_profile(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of an account that change; fields that are None stay.
+    """The cleaned values for an account's columns; fields that are None are left out.
 
     `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open
     files), `is_bot`, `is_discoverable`, `is_indexable`, `post_visibility`, `post_sensitive`,
@@ -35,7 +35,7 @@ def clean_profile(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def clean_name(text: str) -> str:
-    """A display name without characters that reorder or hide text; Invalid when it is too long."""
+    """A display name without characters that reorder or hide text. Invalid if it is too long."""
     name = single_line(text)
     if len(name) > NAME_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": NAME_MAX_CHARACTERS}

@@ -119,7 +119,7 @@ def handles_of(user_ids: Collection[int]) -> dict[int, str]:
 
 
 def user_ids_named(handles: Collection[str]) -> list[int]:
-    """The ids of all these lower-case handles; NotFound names the first missing one."""
+    """The ids of lower-case handles. NotFound, which names the first missing one."""
     ids = user_ids_by_handle(handles)
     for handle in handles:
         if handle not in ids:
@@ -141,7 +141,7 @@ class PersonalToken:
 
 
 def personal_token(digest: str) -> PersonalToken | None:
-    """A valid token with its active account and the counts; None when it is unknown or revoked."""
+    """A valid token with its active account and counts; None if it is unknown or revoked."""
     for id_, name, scopes, *account in rows_of(_BY_TOKEN, {"digest": digest}):
         return PersonalToken(id_, name, scopes, account_of(tuple(account)))
     return None

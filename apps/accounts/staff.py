@@ -16,7 +16,7 @@ def is_permitted(by: User, permission: str) -> bool:
 
 
 def require_permission(by: User, permission: str, *, over: User | None = None) -> None:
-    """Raise NotAllowed without the permission. Only superusers may act on a superuser (`over`)."""
+    """Raise NotAllowed if `by` lacks the permission. Only superusers may act on a superuser (`over`)."""
     outranked = over is not None and over.is_superuser and not by.is_superuser
     if outranked or not is_permitted(by, permission):
         raise NotAllowed(_("You may not do this."))

@@ -32,7 +32,7 @@ def sweep_mail() -> None:
 
 @shared_task
 def purge_mail() -> None:
-    """Delete old mails that were sent or could not be."""
+    """Delete old mails that were sent or have failed."""
     sending.purge()
 
 

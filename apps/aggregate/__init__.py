@@ -1,1 +1,1 @@
-"""The aggregate feed: what the people whom one follows liked and reposted, and whom they followed."""
+"""The aggregate feed: what a viewer's followees liked and reposted, and who they followed."""

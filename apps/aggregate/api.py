@@ -19,11 +19,11 @@ from feedcache.stats import stage
 
 
 class ActionJson(TypedDict):
-    """What an account did, with whom or what."""
+    """An action of an account: a like, a repost or a follow."""
 
     verb: Annotated[str, Verb]
     group_key: Annotated[
-        str, "Made of verb and object; show actions with the same key as one line."
+        str, "The verb and the object; show actions with the same key on one line."
     ]
     created_at: DateTime
     account: Annotated[AccountJson, "Who did it."]
@@ -43,11 +43,11 @@ def action_json(action: Action) -> ActionJson:
 
 
 @operation(
-    "What the people you follow liked and reposted, and whom they followed",
+    "What the people you follow liked and reposted, and who they followed",
     list[ActionJson],
     errors=[400, 401],
-    description="Single actions, newest first, each with a `group_key` for those who show `A, B and 3 "
-    "others liked ...`. Follow the `Link` header: no action is lost or comes twice.",
+    description="Single actions, newest first. Their `group_key` lets clients show `A, B and 3 others liked ...`. "
+    "Follow the `Link` header: no action is lost or repeated.",
     parameters=[
         OpenApiParameter("after", str, description="From the `Link` header."),
         OpenApiParameter("limit", int, description="How many at most; clamped."),

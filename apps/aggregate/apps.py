@@ -10,7 +10,7 @@ class AggregateConfig(AppConfig):
     verbose_name = _("aggregate feed")
 
     def ready(self) -> None:
-        """Adds a page with a tab, and an endpoint."""
+        """Add a page with a tab, and an endpoint."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import PAGES, TABS, Tab  # noqa: PLC0415 -- needs the models
 

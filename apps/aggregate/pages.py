@@ -1,4 +1,4 @@
-"""The aggregate feed: one line for the same action of several people with the same object."""
+"""The page of the aggregate feed: one line when several people did the same with the same object."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ MAX_FACES = 5
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`newest` stands for all of its actions; `actors` are those of all, the last one first."""
+    """Actions with the same verb and object. `newest` is the last of them; `actors` starts with the last actor."""
 
     newest: Action
     actors: list[User] = field(default_factory=list)
@@ -37,7 +37,7 @@ def aggregate(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def grouped(actions: Sequence[Action]) -> list[Line]:
-    """One line for each `group_key`, in the place of its newest action."""
+    """Group actions by `group_key`; each line is placed where its newest action was."""
     lines: dict[str, Line] = {}
     for action in actions:
         lines.setdefault(action.group_key, Line(action)).actors.append(action.actor)

@@ -1,7 +1,7 @@
-"""The aggregate feed (source 003): what the people whom one follows liked and reposted, and whom they followed.
+"""Reads the aggregate feed (source 003): what a viewer's followees liked and reposted, and who they followed.
 
-Pages consist of single actions, read from their own rows: there is no fan-out of actions, and an undone one is gone.
-`group_key` names verb and object; the page makes one line of the same key (docs/decisions/0093).
+Pages consist of single actions, read from the tables of likes, posts and follows. There is no fan-out of actions, and
+an undone action is gone at once. The page shows actions with the same `group_key` on one line (docs/decisions/0093).
 """
 
 import re
@@ -26,9 +26,9 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import MAX_ID, first_id_at, second_of
 
-MAX_ROUNDS = 4  # of rows; after that a page is short, with a cursor to continue from
+MAX_ROUNDS = 4  # queries for a page; after that it is short, with a cursor to continue from
 
-# Each kind: first those followees whose newest action comes first, as many as rows are wanted; then the rows of these.
+# For each verb, first find the followees with the newest actions, as many as rows are needed, then read their rows.
 _ACTORS = """
 actor AS MATERIALIZED (
     SELECT f.followee_id AS id, f.shows_reposts
@@ -104,7 +104,7 @@ class Action:
     """`actor` liked or reposted the post of `item`, or followed `target`."""
 
     verb: Verb
-    id: int  # of its row; each verb has ids of its own
+    id: int  # of its row; each verb has its own table
     actor: User
     object_id: int
     created_at: datetime
@@ -113,7 +113,7 @@ class Action:
 
     @property
     def group_key(self) -> str:
-        """The same for all actions with this verb and this object; that of reposts is `FeedItem.group_key`."""
+        """The same for all actions with this verb and object; for reposts it equals `FeedItem.group_key`."""
         return f"{self.verb}-{self.object_id}"
 
 
@@ -122,7 +122,7 @@ _POSITIONS = re.compile(r"([0-9]{1,19})-([0-9]{1,19})-([0-9]{1,19})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ActionCursor:
-    """Up to which ids (exclusive) each verb has been read: their rows are merged by time, but share no ids."""
+    """The last id that was read for each verb; the next page reads lower ids. Rows of all verbs are merged by time."""
 
     like: int = MAX_ID
     repost: int = MAX_ID
@@ -131,7 +131,7 @@ class ActionCursor:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "ActionCursor":
-        """Read `after` and `limit`. BadRequest for malformed ones."""
+        """Read `after` and `limit`. BadRequest if one is malformed."""
         refuse_moments(query)
         limit = Cursor.from_query({"limit": query.get("limit", "")}).limit
         after = query.get("after")
@@ -147,9 +147,9 @@ class ActionCursor:
         return f"{self.like}-{self.repost}-{self.follow}"
 
     def below_news(self, rows: Mapping[str, Sequence[_Row]]) -> "ActionCursor":
-        """Without what comes while somebody pages: at most just above the newest row of each verb, read from here.
+        """Lower the ids to just above the newest row of each verb, so that later actions never appear on later pages.
 
-        Of reposts above all ids of its second: it may be hidden.
+        For reposts, lower only to the end of the row's second, because the post may be hidden and its id secret.
         """
         newest = {verb: rows[verb][0].id if rows[verb] else 0 for verb in Verb}
         top = first_id_at(second_of(newest[Verb.REPOST]) + 1) if newest[Verb.REPOST] else 1
@@ -161,7 +161,7 @@ class ActionCursor:
         )
 
     def beyond(self, actions: Sequence[Action | _Row]) -> "ActionCursor":
-        """Continue after these actions, newest first."""
+        """The cursor after these actions, which come newest first."""
         last = {str(action.verb): action.id for action in actions}
         return replace(self, **last)
 
@@ -175,7 +175,7 @@ class ActionPage:
 
 
 def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
-    """A page of single actions: full unless the feed ends, or nearly all of four rounds were hidden."""
+    """A page of single actions. It is full unless the feed ends, or four queries found nearly only hidden actions."""
     actions: list[Action] = []
     position = cursor
     for _round in range(MAX_ROUNDS):
@@ -191,7 +191,7 @@ def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
         if len(rows) <= cursor.limit:
             return ActionPage(actions)
         position = position.beyond(rows)
-    # as in the pipeline: the id of a hidden repost is not revealed where the next page gets on without it
+    # as in the pipeline: do not reveal the id of a hidden repost if the next page can do without it
     above = min(first_id_at(second_of(position.repost) + 1), cursor.beyond(actions).repost)
     if position.repost < above < cursor.repost:
         position = replace(position, repost=above)
@@ -207,9 +207,9 @@ def _rows(viewer_id: int, cursor: ActionCursor) -> dict[str, list[_Row]]:
 
 
 def _visible(viewer: User, rows: Sequence[_Row]) -> Iterator[Action]:
-    """Those actions whose actor and object the viewer may see and wants to see.
+    """The actions whose actor and object the viewer may see and wants to see.
 
-    Who likes a restricted post is told on its own page, to those who look.
+    Likes of restricted posts appear only on the pages of these posts.
     """
     post_ids = {row.object_id for row in rows if row.verb != Verb.FOLLOW}
     found = apply_filters(viewer, FilterContext.HOME, hydrate(viewer.pk, list(post_ids)).items)

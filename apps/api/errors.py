@@ -10,19 +10,16 @@ from rest_framework.settings import api_settings
 from rest_framework.views import exception_handler, set_rollback
 
 from apps.errors import DomainError, Invalid, TooMany, Unavailable
-from apps.http.errors import CODES, problem, wait_text
+from apps.http.errors import CODES, problem
 
 
 def api_exception(exception: Exception, context: dict[str, Any]) -> Response | None:
     request = context["request"]
     if isinstance(exception, DomainError):
         set_rollback()
-        message = (
-            wait_text(exception.retry_after)
-            if isinstance(exception, TooMany)
-            else exception.message
+        body = problem(
+            request, exception.status, exception.code, exception.message, exception.errors
         )
-        body = problem(request, exception.status, exception.code, message, exception.errors)
         headers = None
         if isinstance(exception, TooMany | Unavailable):
             headers = {"Retry-After": str(exception.retry_after)}

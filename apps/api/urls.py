@@ -164,6 +164,7 @@ extensions: list[URLPattern] = [
     path("explain/home", timelines.explain_home),
     path("explain/statuses/<int:status_id>", timelines.explain_status),
     path("statuses/<int:status_id>/receipt", timelines.receipt),
+    path("statuses/<int:status_id>/journey", timelines.journey),
     *statuses.mark_paths("x"),
     path("catch_up", timelines.catch_up),
     path("recommended", search.recommended),

@@ -1,29 +1,25 @@
 """Checks of the delivery ledger, of the two rows of every follow, and of counts, a slice at a time (I1, I4, I11)."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from django.utils import timezone
-
 from apps.audit import repairs
 from apps.audit.models import AuditFinding, Kind, Subject
-from apps.audit.oracle import Row, rows
+from apps.audit.oracle import Row, rows, snapshot
 from apps.audit.repairs import AuditPass
 from apps.audit.rounds import Slice, next_slice
 from apps.engagement import reconcile
 from apps.engagement.reconcile import POSTS, USERS
-from apps.graph.models import Followee, Follower, PendingFollow
-from apps.posts.models import PendingPost, Post
+from apps.graph.models import Followee, Follower
+from apps.posts.models import Post
+from apps.sql import rows_of
 from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT
 from apps.timeline.models import FanoutChunk
 
 # Per run: the next so many rows of a round; of deliveries and receipts as many of the newest, too.
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
-INTERRUPTED = 500
-INTERRUPTED_SECONDS = 60  # longer than a statement may take on any server
 STUCK_SECONDS = 90  # longer than a lease: its worker died, and no sweeper came
 
 # Posts of a slice and of the newest, and whether each lacks a job: nothing is left that could begin its delivery. Posts
@@ -35,7 +31,6 @@ WITH post AS (
 ), pending AS (
     SELECT (payload->>'post_id')::bigint AS id FROM events_event
     WHERE state = 'pending' AND name = 'post_published' AND subscriber = %(subscriber)s
-    UNION ALL SELECT post_id FROM posts_pendingpost
 )
 SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
@@ -73,26 +68,31 @@ SELECT 0, post_id, state, attempts, last_error, followers FROM timeline_fanoutjo
 WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
 ORDER BY 2, 1 LIMIT %(maximum)s
 """
-# A row of `Followee` without its `Follower`, and the other way round.
-_WITHOUT_FOLLOWER = """
-SELECT f.owner_id AS follower, f.followee_id AS followee FROM graph_followee f
-WHERE f.id > %(after)s AND f.id <= %(until)s AND NOT EXISTS (
-    SELECT 1 FROM graph_follower m WHERE m.owner_id = f.followee_id AND m.follower_id = f.owner_id)
-"""
-_WITHOUT_FOLLOWEE = """
-SELECT m.follower_id AS follower, m.owner_id AS followee FROM graph_follower m
-WHERE m.id > %(after)s AND m.id <= %(until)s AND NOT EXISTS (
-    SELECT 1 FROM graph_followee f WHERE f.owner_id = m.follower_id AND f.followee_id = m.owner_id)
-"""
-_SIDES: tuple[tuple[Subject, type[Followee] | type[Follower], str], ...] = (
-    (Subject.FOLLOWING, Followee, _WITHOUT_FOLLOWER),
-    (Subject.FOLLOWERS, Follower, _WITHOUT_FOLLOWEE),
+# Follows of a slice of either table, as (follower, followee), and those of the other table that say the same. Rows of
+# different owners may lie on different servers: they are compared here.
+_FOLLOWEES = (
+    "SELECT owner_id, followee_id FROM graph_followee WHERE id > %(after)s AND id <= %(until)s"
+)
+_FOLLOWERS = (
+    "SELECT follower_id, owner_id FROM graph_follower WHERE id > %(after)s AND id <= %(until)s"
+)
+_PAIRS = "unnest(%(followers)s::bigint[], %(followees)s::bigint[]) AS pair (follower, followee)"
+_MIRRORS = f"""
+SELECT m.follower_id, m.owner_id FROM graph_follower m
+JOIN {_PAIRS} ON m.owner_id = pair.followee AND m.follower_id = pair.follower
+"""  # noqa: S608 -- constants
+_MIRRORED = f"""
+SELECT f.owner_id, f.followee_id FROM graph_followee f
+JOIN {_PAIRS} ON f.owner_id = pair.follower AND f.followee_id = pair.followee
+"""  # noqa: S608 -- constants
+_SIDES: tuple[tuple[Subject, type[Followee] | type[Follower], str, str], ...] = (
+    (Subject.FOLLOWING, Followee, _FOLLOWEES, _MIRRORS),
+    (Subject.FOLLOWERS, Follower, _FOLLOWERS, _MIRRORED),
 )
 
 
 def check_deliveries(audit_pass: AuditPass) -> None:
     """Deliveries that never began, lack a chunk, are stuck, dead or given up."""
-    _finish_posts(audit_pass)
     _check_unfinished(audit_pass)
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
@@ -175,34 +175,25 @@ def _resume(row: Row) -> None:
 
 
 def check_follows(audit_pass: AuditPass) -> None:
-    """A slice of the follows: each has a row in `Followee` and one in `Follower`. And all that were interrupted."""
-    _finish_follows(audit_pass)
-    for subject, model, statement in _SIDES:
+    """A slice of the follows: each has a row in `Followee` and one in `Follower`."""
+    for subject, model, statement, mirrors in _SIDES:
         with next_slice(subject, model, FOLLOWS) as part:
             audit_pass.run.follows += part.compared
-            for row in rows(statement, {"after": part.after, "until": part.until}):
-                repair = partial(repairs.repair_follow, row["follower"], row["followee"])
-                audit_pass.found(Kind.MIRROR, repair, viewer_id=row["follower"], details=row)
+            for follower, followee in _unmirrored(part, statement, mirrors):
+                repair = partial(repairs.repair_follow, follower, followee)
+                details = {"follower": follower, "followee": followee}
+                audit_pass.found(Kind.MIRROR, repair, viewer_id=follower, details=details)
 
 
-def _finish_posts(audit_pass: AuditPass) -> None:
-    """What the journal of posts on several servers still holds (`apps.posts.store`)."""
-    oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
-    for pending in PendingPost.objects.filter(created_at__lt=oldest).order_by("pk")[:INTERRUPTED]:
-        if repairs.finish_post(pending):
-            about = {"viewer_id": pending.author_id, "post_id": pending.post_id}
-            audit_pass.found(Kind.INTERRUPTED, lambda: None, **about)
-
-
-def _finish_follows(audit_pass: AuditPass) -> None:
-    """What the journal of follows on several servers still holds (`apps.graph.journal`)."""
-    oldest = timezone.now() - timedelta(seconds=INTERRUPTED_SECONDS)
-    for pending in PendingFollow.objects.filter(created_at__lt=oldest).order_by("pk")[:INTERRUPTED]:
-        follow = {"follower": pending.follower_id, "followee": pending.followee_id}
-        if repairs.finish_follow(pending):
-            audit_pass.found(
-                Kind.MIRROR, lambda: None, viewer_id=follow["follower"], details=follow
-            )
+def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, int]]:
+    """The follows of a slice that the other table does not have, in one snapshot."""
+    with snapshot():
+        follows = rows_of(statement, {"after": part.after, "until": part.until})
+        ends = {"followers": [one for one, _ in follows], "followees": [one for _, one in follows]}
+        known = set(rows_of(mirrors, ends)) if follows else set()
+    return [
+        (follower, followee) for follower, followee in follows if (follower, followee) not in known
+    ]
 
 
 def check_counts(audit_pass: AuditPass) -> None:

@@ -317,7 +317,7 @@ class _Question(NamedTuple):
 
     text: str
     reasons: Collection[str]
-    passes_by: bool = False
+    passing_answer: bool = False
     irrelevant: str = ""
 
     def check(self, reason: Reason | None) -> Check:
@@ -330,7 +330,7 @@ class _Question(NamedTuple):
                 Mark.IRRELEVANT,
             )
         mark = Mark.FAILED if has_failed else Mark.PASSED
-        return Check(self.text, _("Yes.") if self.passes_by != has_failed else _("No."), mark)
+        return Check(self.text, _("Yes.") if self.passing_answer != has_failed else _("No."), mark)
 
 
 def checklist(viewer: User, post_id: int) -> Checklist:
@@ -366,7 +366,7 @@ def _questions(look: Look) -> list[_Question]:
             _Question(
                 text,
                 [rule.id for rule in same],
-                same[-1].passes_by,
+                same[-1].passing_answer,
                 same[-1].irrelevant(item, look.facts),
             )
             for text, same in rules.items()
@@ -374,7 +374,7 @@ def _questions(look: Look) -> list[_Question]:
         _Question(
             _("Has it arrived on your home page?"),
             (Reason.FAILED, Reason.WAITING, Reason.GIVEN_UP, Reason.LOST),
-            passes_by=True,
+            passing_answer=True,
         ),
     ]
 
@@ -444,14 +444,14 @@ class Assembly:
 
     page: Page[FeedItem]
     rows: list[AssemblyRow]
-    gone: int
+    invisible: int  # candidates that are deleted, or that the viewer may not see
     stages: list[StageTime]
     milliseconds: float
     missing: list[str] = field(default_factory=list)
 
     @property
     def candidates(self) -> int:
-        return len(self.rows) + self.gone
+        return len(self.rows) + self.invisible
 
     @property
     def authors(self) -> int:
@@ -479,7 +479,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
         for reason in explained(viewer, made.verdicts, made.via)
     ]
     rows.sort(key=lambda row: -row.item.id)
-    return Assembly(made.page, rows, made.gone, _bar(stages), seconds * 1000, missing())
+    return Assembly(made.page, rows, made.invisible, _bar(stages), seconds * 1000, missing())
 
 
 def _bar(stages: Mapping[str, float]) -> list[StageTime]:

@@ -21,8 +21,11 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
-    """`compare` takes ids of posts or accounts, `forget` one of them whose value differs."""
+class AuditedCache:
+    """A cache that the auditor compares with the tables.
+
+    `compare` takes ids of posts or accounts; `forget` takes one of them and drops its value, which differs.
+    """
 
     name: str
     subject: Subject
@@ -31,7 +34,6 @@ class Cache:
 
 
 SECTIONS = Hook[Callable[[User, int], Section | None]]()  # about a post, for a viewer
-NOTES = Hook[
-    Callable[[User], Mapping[int, str]]
-]()  # a few words about posts of the home page, by id
-CACHES = Hook[Cache]()
+# a few words about posts on a viewer's home page, by id
+NOTES = Hook[Callable[[User], Mapping[int, str]]]()
+CACHES = Hook[AuditedCache]()

@@ -25,7 +25,6 @@ class Kind(models.TextChoices):
     RECEIPT = "receipt", gettext_lazy("changed receipt")
     LOST = "lost", gettext_lazy("delivery given up for good")
     MIRROR = "mirror", gettext_lazy("half a follow")
-    INTERRUPTED = "interrupted", gettext_lazy("half a post")
     COUNT = "count", gettext_lazy("wrong count")
     CACHED = "cached", gettext_lazy("cached value that is not so")
 
@@ -179,7 +178,6 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
         Kind.MIRROR: _(
             "The follow of %(followee)s by %(follower)s stood in one of its two lists only."
         ),
-        Kind.INTERRUPTED: _("A change of post %(post)s by %(who)s was cut off half-way."),
         Kind.COUNT: _(
             "%(number)s counts of %(counts)s in %(where)s were wrong; "
             "that of %(which)s was %(has)s instead of %(should)s."

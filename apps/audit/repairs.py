@@ -11,19 +11,15 @@ from django.db.models.functions import Now
 
 from apps.accounts.models import UserCounts
 from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.engagement import reconcile
-from apps.events.actions import enqueue, record
+from apps.events.actions import enqueue
 from apps.events.leases import State
 from apps.graph.cache import RELATIONS, load_sets
-from apps.graph.models import Followee, Follower, PendingFollow
-from apps.posts.actions import interrupted
-from apps.posts.models import PendingPost, Post
-from apps.posts.store import links_of
+from apps.graph.models import Followee, Follower
+from apps.posts.models import Post
 from apps.posts.visibility import ADDRESSED
-from apps.sql import database_time
+from apps.sql import database_time, lock_each
 from apps.timeline.fanout import dispatch, split
 from apps.timeline.models import FanoutChunk, FanoutJob
-from apps.timeline.sources import outbox
 from apps.timeline.sources.home_cache import HOME, INBOX
 from feedcache.structures.home_window import mark_deleted
 
@@ -85,9 +81,9 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
 
     The counts are left to the reconciliation, which compares them with both tables all the time.
     """
-    both = UserCounts.objects.filter(pk__in=(follower_id, followee_id)).order_by("pk")
     edges = Followee.objects.filter(owner=follower_id, followee=followee_id)
-    if len(both.select_for_update()) < len((follower_id, followee_id)):  # an account is gone
+    both = follower_id, followee_id
+    if len(lock_each(UserCounts, both)) < len(both):  # an account is gone
         edges.delete()
     edge = edges.first()
     mirrors = Follower.objects.filter(owner=followee_id, follower=follower_id)
@@ -98,42 +94,7 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
     else:
         mirrors.create(owner_id=followee_id, follower_id=follower_id, notifies=edge.notifies)
         differed = True
-    both.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
-    return differed
-
-
-@transaction.atomic
-def finish_follow(pending: PendingFollow) -> bool:
-    """Finish a change of a follow that its journal says was interrupted; whether anything was left of it.
-
-    Rows, counts and the event of what the `Followee` row says; both revisions are raised in any case.
-    """
-    follower_id, followee_id = pending.follower_id, pending.followee_id
-    differed = repair_follow(follower_id, followee_id)
-    UserCounts.objects.filter(pk=follower_id).update(graph_revision=F("graph_revision") + 1)
-    report = reconcile.Report()
-    for user_id in sorted((follower_id, followee_id)):
-        reconcile.reconcile_batch(reconcile.USERS, user_id - 1, report, fix=True, limit=1)
-    differed |= report.drifts > 0
-    if differed:
-        follows = Followee.objects.filter(owner=follower_id, followee=followee_id).exists()
-        name = "followed" if follows else "unfollowed"
-        record(name, follower_id=follower_id, followee_id=followee_id)
-    else:
-        record("relations_moved", user_ids=[follower_id])
-    pending.delete()
-    return differed
-
-
-def finish_post(pending: PendingPost) -> bool:
-    """Finish a change of a post that its journal says was interrupted, counts included; whether anything was left."""
-    differed = interrupted.finish_post(pending)
-    if differed:
-        outbox.repair(pending.author_id)
-        report = reconcile.Report()
-        reconcile.reconcile_batch(reconcile.USERS, pending.author_id - 1, report, fix=True, limit=1)
-        for target in links_of(pending.post_id):
-            reconcile.reconcile_batch(reconcile.POSTS, target - 1, report, fix=True, limit=1)
+    UserCounts.objects.filter(pk=followee_id).update(followers_revision=F("followers_revision") + 1)
     return differed
 
 

@@ -1,4 +1,4 @@
-"""Moving the slots of a Redis Cluster, a few seconds at a time."""
+"""Moves the slots of a Redis Cluster, a few seconds at a time."""
 
 from django.utils.translation import gettext as _
 
@@ -8,13 +8,13 @@ from feedcache.connections import RedisError
 from feedcache.redis_clients import cluster_of
 from feedcache.servers.slots import SlotError, migrate
 
-SLOT_SECONDS = 5.0  # of one call
+SLOT_SECONDS = 5.0  # the length of one call
 
 
 def move_slot(name: str, slot: int, address: str) -> int:
-    """Move keys of one slot of a class's Redis Cluster to the node at an address, for a few seconds; returns how many.
+    """Move keys of a slot in a class's Redis Cluster to another node, for a few seconds; returns their number.
 
-    Repeat it until that node owns the slot. Invalid.
+    Call it again until that node owns the slot. Invalid.
     """
     cluster = cluster_of(CLUSTERS[name]())
     if cluster is None:

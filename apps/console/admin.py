@@ -1,4 +1,4 @@
-"""Cache servers in the admin: nodes and their health, versions of the processes, changes and their history."""
+"""Cache servers in the admin: nodes and their health, the processes and their versions, changes and their history."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/console.html", context)
 
     def service_level_page(self, request: HttpRequest) -> TemplateResponse:
-        """Requests, calls of backends and hit rates of the last hour, over all processes."""
+        """Requests, calls to backends and hit rates of the last hour, over all processes."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may go here."))
         try:
@@ -96,7 +96,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/service_level.html", context)
 
     def redis_page(self, request: HttpRequest) -> TemplateResponse:
-        """Servers, classes of data, slots of clusters, and calls of the last hour. Opens without any Redis."""
+        """Servers, classes of data, slots of clusters, and calls in the last hour. The page works without Redis."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may go here."))
         servers = redis_statuses()

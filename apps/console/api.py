@@ -20,7 +20,7 @@ from feedcache.servers.topology_listener import Report
 
 
 class CacheNodeJson(TypedDict):
-    """A Memcached where it stands. `error` is empty when set, get and delete worked just now; sizes in bytes."""
+    """A Memcached node. `error` is empty if set, get and delete worked just now; sizes are in bytes."""
 
     place: Annotated[str, "Pool, group and slot."]
     name: str
@@ -39,7 +39,7 @@ class CacheNodeJson(TypedDict):
 
 
 class HitRateJson(TypedDict):
-    """Of what was asked for within the last hour, how much was there."""
+    """How many of the keys asked for within the last hour were found."""
 
     name: str
     answered: int
@@ -55,7 +55,7 @@ class ProcessJson(TypedDict):
 
 
 class CacheTopologyJson(TypedDict):
-    """Everything. `processes` is none while Redis does not tell."""
+    """The nodes, hit rates and processes. `processes` is null while Redis does not answer."""
 
     version: int
     nodes: list[CacheNodeJson]
@@ -100,7 +100,7 @@ def hit_rate_json(rate: Rate) -> HitRateJson:
 )
 @endpoint(GET="read")
 def topology(request: Request) -> Response:
-    """The same as the console in the admin."""
+    """What the console in the admin shows."""
     staff_of(request, "operations.view_topologyversion")
     current = topology_in_force()
     classes, tiers = rates()

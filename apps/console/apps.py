@@ -9,7 +9,7 @@ class ConsoleConfig(AppConfig):
     verbose_name = _("console of the caches")
 
     def ready(self) -> None:
-        """Adds an endpoint. Its pages are in the admin."""
+        """Add an endpoint. The pages are in the admin."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
 
         ENDPOINTS.add("apps.console.api")

@@ -1,4 +1,4 @@
-"""Forms of staff that change the topology; each knows its question and its action."""
+"""Forms with which staff change the topology; each has a question to confirm and an action."""
 
 import re
 from abc import abstractmethod
@@ -43,7 +43,7 @@ def place_choices(topology: Topology) -> Choices:
 
 
 class ChangeForm(forms.Form):
-    """`seen` is the version the page showed; it must still be the current one."""
+    """A form that changes the topology. `seen` is the version that the page showed; it must still be current."""
 
     title: ClassVar[Any] = ""
     seen = forms.IntegerField(widget=forms.HiddenInput)
@@ -65,11 +65,11 @@ class ChangeForm(forms.Form):
 
     @abstractmethod
     def question(self) -> str:
-        """The question of the confirmation page."""
+        """The question on the confirmation page."""
 
     @abstractmethod
     def act(self, by: Author) -> TopologyVersion:
-        """Carry it out. Raises DomainError."""
+        """Make the change. Raises DomainError."""
 
     def author(self, name: str) -> Author:
         return Author(name, seen=self.cleaned_data["seen"])
@@ -91,7 +91,7 @@ class AddL1Form(ChangeForm):
     )
 
     def initial_values(self, topology: Topology) -> dict[str, Any]:
-        """One node of an eighth of Main."""
+        """Propose one node with an eighth of Main's memory."""
         return {"megabytes": max(megabytes(topology.main) // (sum(L1_SHARES) // 2), 1)}
 
     def question(self) -> str:
@@ -260,7 +260,7 @@ class MoveSlotForm(forms.Form):
         return _("Move slot %(slot)d of “%(name)s” to %(target)s?") % self.cleaned_data
 
     def act(self) -> str:
-        """Move keys for some seconds; what was done. Invalid."""
+        """Move keys for some seconds; returns a sentence about the result. Raises Invalid."""
         moved = move_slot(*(self.cleaned_data[name] for name in ("name", "slot", "target")))
         text = ngettext(
             "Slot %(slot)d: %(moved)d key went to %(target)s.",

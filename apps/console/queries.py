@@ -1,4 +1,4 @@
-"""What the pages of Redis show: classes of data, slots of clusters, and calls."""
+"""What the console's Redis page shows: classes of data, slots of clusters, and calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from feedcache.servers.health import SERVERS, RedisStatus, database_of
 from feedcache.servers.slots import Master, Move, SlotError, masters, moves
 from feedcache.topology import TENANTS, Place, Tenant, Topology
 
-REDIS = "redis "  # prefix of the classes of data among the backends of calls
+REDIS = "redis "  # the names of backends that are classes of data in Redis begin with this
 
 
 def place_code(place: Place) -> str:
@@ -35,7 +35,7 @@ class ClassStatus:
 
     @property
     def database(self) -> int:
-        """Its number, on a server that is not a cluster."""
+        """The number of its database on a server that is not a cluster."""
         return database_of(SERVERS[self.name]())
 
     @property
@@ -54,7 +54,7 @@ class ClassStatus:
 
 @dataclass(frozen=True, slots=True)
 class SlotMap:
-    """Which server has which slots of a Redis Cluster, and which slots are moving. `error`: why that is unknown."""
+    """Which server has which slots of a Redis Cluster, and which are moving. `error` says why that is unknown."""
 
     classes: list[str]
     masters: list[Master]
@@ -63,7 +63,7 @@ class SlotMap:
 
 
 def class_statuses(servers: Sequence[RedisStatus], topology: Topology) -> list[ClassStatus]:
-    """By class of data, of the servers that were just probed."""
+    """Sort the servers that were just probed by class of data."""
     return [
         ClassStatus(
             name, [server for server in servers if name in server.classes], topology.tenant(name)
@@ -73,7 +73,7 @@ def class_statuses(servers: Sequence[RedisStatus], topology: Topology) -> list[C
 
 
 def slot_maps() -> list[SlotMap]:
-    """Of every Redis Cluster; [] when all data are on single servers."""
+    """The slots of every Redis Cluster; [] if all data are on single servers."""
     names: dict[str, list[str]] = {}
     clusters: dict[str, Cluster] = {}
     for name, client_of in CLUSTERS.items():
@@ -92,7 +92,7 @@ def _slot_map(names: list[str], cluster: Cluster) -> SlotMap:
 
 
 def redis_calls() -> list[Calls] | None:
-    """Calls of Redis within the last hour, by class of data; None while Redis does not answer."""
+    """Calls to Redis within the last hour, by class of data; None while Redis does not answer."""
     try:
         level = service_level(totals.last_hour())
     except RedisError:

@@ -1,5 +1,6 @@
-"""Seeds the demo data, one size in one transaction: an interrupted run
-leaves nothing but files, which the next one overwrites.
+"""Seeds one size of the demo data in a single transaction.
+
+An interrupted run leaves only media files, which the next run overwrites.
 """
 
 import time
@@ -28,19 +29,21 @@ from apps.search.indexing import BATCH, index_people, index_posts
 from apps.search.trends import rank_posts
 from apps.tags.trends import KEEP_DAYS, count_days
 
-LOCK = 7_239_501  # of PostgreSQL: two seedings wait for each other
-_PREPARE = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
+LOCK = 7_239_501  # key of an advisory lock: one seeding at a time
+_WITHOUT_TIMEOUTS = (
+    "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
+)
 _TABLES = (
     "accounts_user, accounts_usercounts, graph_followee, graph_follower, posts_post, posts_postcounts, "
     "posts_mention, posts_attachment, notifications_notification, timeline_fanoutjob, timeline_fanoutchunk, "
     + ", ".join(mark.table for mark in ROW_MARKS)
 )
-Advance = Callable[[str, int], None]
+ReportProgress = Callable[[str, int], None]  # what, and how many more
 
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """Numbers of rows; `earlier` is the run that had made the same size already."""
+    """Numbers of new rows; `earlier` is an earlier run of the same size, after which nothing is added."""
 
     accounts: int = 0
     follows: int = 0
@@ -50,12 +53,14 @@ class SeedResult:
     earlier: SeedRun | None = None
 
 
-def seed(*, size: str, seed_number: int, advance: Advance, now: float | None = None) -> SeedResult:
-    """Add a size of the demo unless it exists; Conflict when users of the cast exist and have posts."""
+def seed(
+    *, size: str, seed_number: int, advance: ReportProgress, now: float | None = None
+) -> SeedResult:
+    """Add a size of the demo unless it exists. Conflict if accounts of the scripted people exist and have posts."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-            cursor.execute(_PREPARE)
+            cursor.execute(_WITHOUT_TIMEOUTS)
         if earlier := SeedRun.objects.filter(size=size).first():
             return SeedResult(earlier=earlier)
         world = World(
@@ -115,6 +120,7 @@ def _report(world: World) -> SeedResult:
 
 def expected_rows(size: str) -> int:
     """About how many rows a size makes, for the progress bar."""
-    each = SIZES[size]
-    rows = 1 + each.follows_each + each.posts_each * 1.3 + each.likes_each
-    return round(each.accounts * rows) + 2_000
+    per_account = SIZES[size]
+    posts = per_account.posts_each * 1.3  # with their reposts
+    rows = 1 + per_account.follows_each + posts + per_account.likes_each
+    return round(per_account.accounts * rows) + 2_000  # of the scripted people

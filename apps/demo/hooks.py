@@ -1,5 +1,5 @@
-"""What optional apps add to the demo."""
+"""Hook with which optional apps add to the demo."""
 
 from apps.events.hooks import Hook
 
-SEEDING = Hook[str]()  # dotted names of functions of a `World` that has its accounts and posts
+SEEDING = Hook[str]()  # dotted names of functions that take a `World` with its accounts and posts

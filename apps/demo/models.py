@@ -1,11 +1,11 @@
-"""The sizes of demo data that exist, so that seeding twice changes nothing."""
+"""Records which sizes of demo data exist, so that seeding twice changes nothing."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class SeedRun(models.Model):
-    """A size of the demo, written in the transaction that made it."""
+    """A size of the demo that exists. Its row is inserted in the transaction that makes the size."""
 
     size = models.CharField(max_length=10, unique=True)
     seed = models.BigIntegerField()

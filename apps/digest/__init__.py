@@ -1,1 +1,1 @@
-"""A mail a week with what members missed, for those who want it."""
+"""A weekly mail with what members missed, for those who want it."""

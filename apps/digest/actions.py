@@ -1,4 +1,4 @@
-"""Wanting the weekly mail, and ending it from the mail itself."""
+"""Subscribes members to the weekly mail, and unsubscribes them, also by a link in the mail."""
 
 from django.core import signing
 from django.utils.translation import gettext as _
@@ -18,12 +18,12 @@ def choose(user: User, *, wants: bool) -> None:
 
 
 def end_token(user: User) -> str:
-    """For the link in a mail: it holds for as long as SECRET_KEY, and can do nothing else."""
+    """The token in a mail's unsubscribe link. It stays valid while SECRET_KEY does, and can do nothing else."""
     return signing.dumps(user.pk, salt=SALT)
 
 
 def reader_of(token: str) -> User:
-    """Whose mail a link ends, whether or not it has ended already. NotFound."""
+    """The member whom a link unsubscribes, whether subscribed or not. NotFound."""
     try:
         number = signing.loads(token, salt=SALT)
     except signing.BadSignature:

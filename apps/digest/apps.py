@@ -1,4 +1,4 @@
-"""The digest app. Optional."""
+"""The app of the weekly mail. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class DigestConfig(AppConfig):
     verbose_name = _("weekly mail")
 
     def ready(self) -> None:
-        """Adds its switch, the page that ends it, a file of archives, and a step of erasures."""
+        """Add a switch in the settings, the page to unsubscribe, a file in archives, and a step of erasure."""
         from apps.digest import privacy  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import INSERTS, PAGES, Insert  # noqa: PLC0415 -- needs the models

@@ -1,4 +1,4 @@
-"""Who wants the weekly mail, and the mails of each week."""
+"""Subscribers of the weekly mail, and the mails of each week."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from apps.events.leases import SlowRow, State
 
 
 class DigestReader(models.Model):
-    """A member who wants the mail, since when."""
+    """A member who wants the mail, and since when."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -23,7 +23,7 @@ class DigestReader(models.Model):
 
 
 class Issue(SlowRow):
-    """The mail of a week, which begins on the Monday `week`, to one member."""
+    """The mail to one member in the week that begins on the Monday `week`."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

@@ -1,4 +1,4 @@
-"""The switch of the weekly mail, and the page that ends it without a login."""
+"""The switch for the weekly mail, and the page to unsubscribe without a login."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -21,11 +21,11 @@ def settings(request: AuthenticatedRequest) -> HttpResponseBase:
     return SeeOther(f"{reverse('settings_notifications')}#digest")
 
 
-@csrf_exempt  # mail programs post without a session (RFC 8058): the link itself is the proof
+@csrf_exempt  # mail programs post without a session (RFC 8058); the token in the link is proof enough
 @require_get_or_post
 @never_cache
 def end(request: HttpRequest, token: str) -> HttpResponse:
-    """Asking shows a button: mail servers ask for every address in a mail. Posting ends it, twice too."""
+    """GET only shows a button, because mail servers open every link in a mail. POST unsubscribes."""
     reader = reader_of(token)
     if request.method == "POST":
         choose(reader, wants=False)

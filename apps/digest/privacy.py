@@ -1,4 +1,4 @@
-"""What an archive of an account has of its weekly mail, and what becomes of it when the account is deleted."""
+"""Exports a subscription to the weekly mail into archives, and erases it with the account."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +21,7 @@ ARCHIVE = Part(
 
 
 def digests(user: User, limit: int) -> int:
-    """The subscription, and the mails that were sent or wait."""
+    """Delete the subscription, and the rows of sent and waiting mails."""
     readers = DigestReader.objects.filter(user=user).delete()[0]
     rows = Issue.objects.filter(user=user).values("pk")[:limit]
     return readers + Issue.objects.filter(pk__in=rows).delete()[0]

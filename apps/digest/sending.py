@@ -1,7 +1,7 @@
-"""The weekly mail: a row for each reader and week, which a task sends (`apps.events.leases`).
+"""Sends the weekly mail: each reader and week has a row, which a task sends (`apps.events.leases`).
 
-It says what the home page would show of the last seven days, without posts for some only: mails are not encrypted. It
-has no picture and no link that tells who opened it.
+It has posts that the home page would show from the last seven days, but no restricted ones, because mails are not
+encrypted. It has no pictures or links that reveal who opened it.
 """
 
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ TASK = "apps.digest.tasks.send"
 MAX_POSTS = 7
 EXCERPT_CHARACTERS = 200
 SWEEP_BATCH_SIZE = 50
-RETENTION = timedelta(weeks=4)  # a row is why a week has one mail
+RETENTION = timedelta(weeks=4)  # the row of a week prevents a second mail
 
-# Who has begun to want it this week gets it from the next one on.
+# Members who subscribe during a week get the mail from the next week on.
 _MAKE = """
 INSERT INTO digest_issue (user_id, week, state, attempts, last_error)
 SELECT user_id, %(week)s, %(state)s, 0, '' FROM digest_digestreader WHERE since < %(week)s ON CONFLICT DO NOTHING
@@ -41,11 +41,11 @@ SELECT user_id, %(week)s, %(state)s, 0, '' FROM digest_digestreader WHERE since 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a mail says."""
+    """The content of a mail."""
 
     user: User
     items: list[FeedItem]
-    more: int  # posts beside them
+    more: int  # the number of posts that the mail leaves out
     unread: Unread
     end_url: str
 
@@ -55,20 +55,20 @@ class Digest:
 
 
 def make_issues(today: date | None = None) -> int:
-    """The rows of this week that are missing; how many. Again it makes none."""
+    """Insert the missing rows of this week; returns their number. A second run inserts none."""
     today = today or timezone.now().date()
     monday = today - timedelta(days=today.weekday())
     return sql.change(_MAKE, week=monday, state=State.PENDING.value)
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send due mails, unless enough workers are sending; returns how many were claimed."""
+    """Send due mails, unless enough workers are sending already; returns the number of claimed rows."""
     at_once = settings.EMAIL_CONCURRENCY
     return leases.run_few(Issue, _send, at_once=at_once, limit=limit, only=only)
 
 
 def due() -> list[int]:
-    """Some of the due mails: few at a time, for the mail server's sake."""
+    """Ids of some due mails; few at a time, to spare the mail server."""
     return leases.due_ids(Issue, limit=SWEEP_BATCH_SIZE)
 
 
@@ -79,7 +79,7 @@ def purge() -> None:
 def digest_of(user: User) -> Digest:
     """The posts of the last seven days that others reacted to most."""
     found = [item for item in catch_up(user, None).by_reactions if _may_be_mailed(user, item)]
-    # a post that several people reposted is told once
+    # a post that several people reposted appears once
     items = list({item.shown.id: item.shown for item in found}.values())
     return Digest(
         user=user,
@@ -98,7 +98,7 @@ def _may_be_mailed(user: User, item: FeedItem) -> bool:
 
 
 def _send(row: Issue) -> None:
-    """Nothing to who has ended it meanwhile, has no confirmed address, or missed nothing."""
+    """Send a mail, unless the member has unsubscribed, has no confirmed address, or missed nothing."""
     readers = DigestReader.objects.select_related("user__counts")
     reader = readers.filter(user=row.user_id).first()
     if reader is None or not _may_get_mail(reader.user):
@@ -114,7 +114,7 @@ def _may_get_mail(user: User) -> bool:
 
 
 def message_of(digest: Digest) -> EmailMessage:
-    """In the current language. Mail programs offer to end it by the headers of RFC 2369 and RFC 8058."""
+    """The mail in the current language, with headers by which mail programs can unsubscribe (RFC 2369, RFC 8058)."""
     context = {
         "digest": digest,
         "site_name": settings.SITE_NAME,

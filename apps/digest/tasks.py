@@ -8,14 +8,14 @@ from apps.events.actions import enqueue
 
 @shared_task
 def make() -> None:
-    """The mails of this week, once; from Monday on, in UTC."""
+    """Make the rows of this week's mails, once, from Monday on (UTC)."""
     sending.make_issues()
     sending.purge()
 
 
 @shared_task
 def send(issue_id: int) -> None:
-    """Skipped while another worker sends it, and once it is sent."""
+    """Send a mail, unless another worker is sending it or has sent it."""
     sending.run_due(limit=1, only=[issue_id])
 
 

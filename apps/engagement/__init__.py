@@ -1,1 +1,1 @@
-"""Likes, bookmarks, reads and votes; the counts of posts and accounts, checked and repaired."""
+"""Likes, bookmarks, reactions, reads and votes. Also checks and repairs the counts of posts and accounts."""

@@ -1,6 +1,8 @@
-"""Likes, bookmarks, reads and votes in polls: the row and its count in one transaction. All but votes are idempotent.
+"""Likes, bookmarks, reactions, reads and votes. The row and its count change in one transaction.
 
-The existence filter is marked before the commit, so it never lacks a row that can be read.
+All but votes are idempotent.
+
+The existence filter is set before the commit, so it never lacks a row that can be read.
 """
 
 from collections.abc import Callable, Collection
@@ -31,7 +33,7 @@ def like_post(user: User, post_id: int) -> None:
 
 
 def unlike_post(user: User, post_id: int) -> None:
-    """Also for posts that are no longer visible."""
+    """Take back a like, also for posts that are no longer visible."""
     remove_mark(LIKE, user, post_id)
 
 
@@ -41,26 +43,26 @@ def bookmark_post(user: User, post_id: int) -> None:
 
 
 def unbookmark_post(user: User, post_id: int) -> None:
-    """Also for posts that are no longer visible."""
+    """Remove a bookmark, also for posts that are no longer visible."""
     remove_mark(BOOKMARK, user, post_id)
 
 
 def add_mark(mark: RowMark, user: User, post_id: int, choice: str = "") -> None:
-    """Mark a post, or the source of a repost; another `choice` takes the place of an earlier one. NotFound, Invalid."""
+    """Mark a post, or the source of a repost; `choice` replaces an earlier one. NotFound, Invalid."""
     if mark.choice and choice not in mark.counts:
         raise invalid("name", _("There is no such option."), "unknown")
     chosen = {mark.choice: choice} if mark.choice else {}
     target = visible_source(user.pk, post_id).id
     rows = mark.model._default_manager.filter(user=user, post=target)
     with transaction.atomic():
-        # the counts row is the lock: the second of two equal requests finds the row of the first
+        # the counts row serves as the lock, so the second of two equal requests finds the row of the first
         POST_COUNTS_TABLE.locked(target)
         earlier = rows.first()
         if earlier is None:
             mark.model._default_manager.create(user=user, post_id=target, **chosen)
             _note(mark.exists, user.pk, target)
             POST_COUNTS.change(target, dict.fromkeys(_counted(mark, choice), +1))
-            if mark.is_told:
+            if mark.notifies_author:
                 record("post_marked", kind=mark.kind, user_id=user.pk, post_id=target)
         elif chosen and (before := getattr(earlier, mark.choice)) != choice:
             rows.update(**chosen)
@@ -68,7 +70,7 @@ def add_mark(mark: RowMark, user: User, post_id: int, choice: str = "") -> None:
 
 
 def remove_mark(mark: RowMark, user: User, post_id: int) -> None:
-    """Also for posts that are no longer visible."""
+    """Take back a mark, also for posts that are no longer visible."""
     source = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
     target = source.first() or post_id
     with transaction.atomic():
@@ -79,7 +81,7 @@ def remove_mark(mark: RowMark, user: User, post_id: int) -> None:
         row.delete()
         choice = getattr(row, mark.choice) if mark.choice else ""
         POST_COUNTS.change(target, dict.fromkeys(_counted(mark, choice), -1))
-        if mark.is_told:
+        if mark.notifies_author:
             record("post_unmarked", kind=mark.kind, user_id=user.pk, post_id=target)
 
 
@@ -87,7 +89,7 @@ def _counted(mark: RowMark, choice: str) -> Collection[str]:
     return [choice] if choice else mark.counts
 
 
-# By the verb in the addresses of pages.
+# The actions by the verb in the address of a page.
 MARK_VERBS: dict[str, Callable[[User, int], None]] = {
     **{
         verb: partial(add_mark, mark, choice=choice)
@@ -98,29 +100,30 @@ MARK_VERBS: dict[str, Callable[[User, int], None]] = {
 }
 
 
-def mark_post_read(user: User, post_id: int) -> None:
-    """Mark a post as read by a user; the first read counts, except the author's own.
+def mark_post_read(user: User, post_id: int) -> bool:
+    """Mark a post as read by a user; returns whether this counts: the first read of each user, except the author's.
 
     Does nothing while Redis is down.
     """
     if author_of(post_id) == user.pk:
-        return
+        return False
     try:
-        new = mark_many(READS, [(user.pk, post_id)])
+        is_first = bool(mark_many(READS, [(user.pk, post_id)]))
     except RedisError:
-        return
-    if new:
+        return False
+    if is_first:
         count_reads([post_id])
+    return is_first
 
 
 def mark_recommended(user_id: int, post_ids: Collection[int]) -> None:
-    """Posts that are recommended to a user now, and not again. Does nothing while Redis is down."""
+    """Remember that posts were recommended to a user, so that they are not again. Does nothing while Redis is down."""
     with suppress(RedisError):
         mark_many(RECOMMENDED, [(user_id, post_id) for post_id in post_ids])
 
 
 def vote(user: User, post_id: int, choices: Collection[int]) -> None:
-    """Vote in the poll of a post, by the numbers of options from 0; a vote is final. Invalid, NotFound."""
+    """Vote in the poll of a post; `choices` are numbers of options from 0. A vote is final. Invalid, NotFound."""
     post = visible_posts(user.pk, [post_id]).posts.get(post_id)
     if post is None or post.poll is None:
         raise NotFound(_("There is no such poll."))
@@ -128,7 +131,7 @@ def vote(user: User, post_id: int, choices: Collection[int]) -> None:
         raise invalid("choices", _("You cannot vote in your own poll."), "own_poll")
     chosen = sorted(set(choices))
     with transaction.atomic():
-        # the poll's row is the lock: the second of two equal requests finds the votes of the first
+        # the poll's row serves as the lock, so the second of two equal requests finds the votes of the first
         poll = Poll.objects.select_for_update().get(pk=post_id)
         _check_choices(poll, chosen)
         if Vote.objects.filter(poll=poll, user=user).exists():
@@ -141,7 +144,7 @@ def vote(user: User, post_id: int, choices: Collection[int]) -> None:
 
 @transaction.atomic
 def withdraw_vote(user: User, post_id: int) -> None:
-    """Delete the vote of a user whose account is deleted, rows and counts; idempotent."""
+    """Delete the vote of a user whose account is being deleted, both rows and counts. Idempotent."""
     poll = Poll.objects.select_for_update().filter(pk=post_id).first()
     votes = Vote.objects.filter(poll=post_id, user=user)
     chosen = set(votes.values_list("choice", flat=True))
@@ -154,7 +157,7 @@ def withdraw_vote(user: User, post_id: int) -> None:
 
 
 def _note(marks: Marks, user_id: int, post_id: int) -> None:
-    """Call it after the insertion: a rebuild of the filter waits for earlier transactions."""
+    """Set a mark in the existence filter. Call it after the insertion: a rebuild waits for such transactions."""
     try:
         mark_many(marks, [(user_id, post_id)])
     except RedisError:

@@ -42,7 +42,7 @@ class LikeAdmin(StaffList):
 
     @admin.action(description=gettext_lazy("Remove"), permissions=["discard"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Like]) -> TemplateResponse | None:
-        """After a confirmation."""
+        """Remove likes, after a confirmation."""
         likes = self.chosen(request, queryset.select_related("user"))
         question = ngettext("Remove %(count)d like?", "Remove %(count)d likes?", len(likes)) % {
             "count": len(likes)

@@ -11,5 +11,5 @@ class EngagementConfig(AppConfig):
     verbose_name = _("engagement")
 
     def ready(self) -> None:
-        """Register the check of marks."""
+        """Register the system check for marks."""
         import_module("apps.engagement.checks")

@@ -1,7 +1,7 @@
-"""The existence filters in Redis: which user did what with which post.
+"""Existence filters in Redis: whether a user has marked a post.
 
-Likes and bookmarks have rows: "no" spares the query, "yes" is confirmed by it. Reads and recommendations have none: the
-filter is their only record, lossy on purpose, and takes an unread post for a read one at the declared rate.
+Likes, bookmarks and reactions have rows: a "no" saves the query, and a "perhaps" is confirmed by it. Reads and
+recommendations have no rows: the filter is their only record, and takes an unread post for a read one at a known rate.
 """
 
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""Whether every count, flag and table of what readers do with posts belongs to a mark; when the site starts."""
+"""A system check: every count, flag and table for what readers do with posts must belong to a mark."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from django.db.models import Model
 from apps.engagement.marks import MARKS, ViewerFlags
 from apps.posts.models import Counts, Poll, Post, PostCounts
 
-# Counts of posts that are about a post, and columns that count nothing.
+# Counts of other posts that refer to a post, and columns that count nothing.
 COUNTS_OF_POSTS = {"replies", "quotes"}
-NO_COUNTS = {"post", "revision"}
+NO_COUNTS = {"post", "author_id", "revision"}
 FLAGS_OF_POSTS = {"own", "muted"}
-# Tables of a user and a post that are no marks.
+# Tables that refer to a user and a post but are not marks, and why.
 NO_MARKS = {
     "posts.Mention": "what a post says",
     "posts.IdempotencyKey": "the same request again",
@@ -34,21 +34,21 @@ def _mistakes() -> Iterator[str]:
     columns = [field.name for field in PostCounts._meta.fields if field.name not in NO_COUNTS]
     if columns != list(Counts._fields):
         yield (
-            f"The counts of posts are {', '.join(columns)} in the table, and {', '.join(Counts._fields)} in"
-            " apps.posts.models.Counts: these are the same, in the same order."
+            f"The counts of posts are {', '.join(columns)} in the table, but {', '.join(Counts._fields)} in"
+            " apps.posts.models.Counts: they must be the same, in the same order."
         )
     declared = Counter(name for mark in MARKS for name in mark.counts)
     for name in sorted({*columns, *Counts._fields} ^ {*declared, *COUNTS_OF_POSTS}):
-        known = "is in no mark" if name in columns else "is no column"
+        known = "belongs to no mark" if name in columns else "is not a column"
         yield f"{PostCounts._meta.db_table}.{name} {known}."
     flags = {mark.flag for mark in MARKS if mark.flag}
     for name in sorted(set(ViewerFlags._fields) ^ (flags | FLAGS_OF_POSTS)):
-        known = "is in no mark" if name in ViewerFlags._fields else "is none"
-        yield f"The flag {name!r} of a post's viewer {known}."
+        known = "belongs to no mark" if name in ViewerFlags._fields else "does not exist"
+        yield f"The field {name!r} of ViewerFlags {known}."
     models = {mark.model for mark in MARKS}
     for model in apps.get_models():
         if _may_be_a_mark(model) and model not in models and model._meta.label not in NO_MARKS:
-            yield f"{model._meta.label} is of a user and a post, and in no mark."
+            yield f"{model._meta.label} refers to a user and a post, but belongs to no mark."
 
 
 def _may_be_a_mark(model: type[Model]) -> bool:

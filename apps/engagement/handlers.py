@@ -10,7 +10,7 @@ from feedcache.structures.bloom import mark_many
 
 @handles("mark_missed")
 def mark_again(payload: Payload) -> None:
-    """Repeat a failed mark. A store that rejects marks must not keep answering "no"."""
+    """Repeat a failed mark, or drop the filter: a filter that lacks marks must not keep answering "no"."""
     marks = FILTERS[payload["kind"]]
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])
@@ -21,11 +21,11 @@ def mark_again(payload: Payload) -> None:
 
 @handles("filter_outdated")
 def invalidate_filters(payload: Payload) -> None:
-    """Rows bypassed a filter while its store was down."""
+    """Drop a filter after rows were inserted without it while its store was down."""
     invalidate(FILTERS[payload["kind"]])
 
 
 @handles("poll_ended")
 def count_for_good(payload: Payload) -> None:
-    """The final count: the poll is closed."""
+    """Count the votes of a closed poll once more; this is the final count."""
     recount_poll(payload["post_id"])

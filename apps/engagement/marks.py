@@ -1,9 +1,9 @@
-"""What readers do with posts. A mark is declared here, once; everything that has to know of all marks reads it here.
+"""Declares what readers can do with posts, each mark once; everything that needs all marks reads them here.
 
-These are: actions with their events, existence filters and their rebuilds, what a page reads of its reader, the
-comparison of counts, notifications, archives and erasures, verbs of pages and of the API. What a mark does in a way
-of its own, because it is more than a row (a vote, a repost, a read), stays where it was and is only declared; that
-nothing was forgotten is checked when the site starts (`checks`) and by `tests/engagement/test_marks.py`.
+These are actions with their events, existence filters and their rebuilds, the flags that a page reads for its viewer,
+the comparison of counts, notifications, archives and erasures, and the verbs of pages and the API. A mark that is more
+than a row (a vote, a repost, a read) has code elsewhere and is only declared here. A system check (`checks`) and
+`tests/engagement/test_marks.py` find marks that are not declared completely.
 """
 
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ class ViewerFlags(NamedTuple):
     bookmarked: bool = False
     reposted: bool = False
     own: bool = False
-    muted: bool = False  # the thread it belongs to
-    read: bool = False  # from a Bloom filter: wrong once in a hundred times
-    reaction: str = ""  # its name
+    muted: bool = False  # whether the viewer has muted the thread
+    read: bool = False  # from a Bloom filter: wrong for about one unread post in a hundred
+    reaction: str = ""  # the name of the viewer's reaction
 
 
 class Endpoint(NamedTuple):
-    """How the API makes and takes back a mark: `POST /api/:api/statuses/:id/:verb`, and `unverb`.
+    """How the API sets and removes a mark: `POST /api/:api/statuses/:id/:verb`, and `:unverb`.
 
-    A mark with a choice has its name behind the verb.
+    If the mark has a choice, its name follows the verb in the path.
     """
 
     api: str
@@ -46,9 +46,9 @@ class Endpoint(NamedTuple):
 class Mark:
     """What a reader can do with a post.
 
-    `counts` are columns of `PostCounts`, `flag` is a field of `ViewerFlags`, `status` are the fields of the API's
-    statuses that say them. `exists` answers whether a reader may have made the mark. `archive` is the file of
-    a member's archive, `erasure` the step of an erasure: empty where nothing is kept about a member.
+    `counts` are columns of `PostCounts`, `flag` is a field of `ViewerFlags`, and `status` names the fields of the API's
+    statuses that show them. The filter `exists` says whether a reader may have set the mark. `archive` is a file in a
+    member's archive, and `erasure` a step of erasure; both are empty if nothing is stored about a member.
     """
 
     kind: str
@@ -63,16 +63,16 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class RowMark(Mark):
-    """A mark that is a row of `user` and `post`. With `is_told` the author gets a notification of this kind.
+    """A mark that is a row with `user` and `post`. With `notifies_author` the author gets a notification of this kind.
 
-    `choice` is a field of the row: which of `counts` it adds to. A reader has one row for each post, and may choose
-    again.
+    `choice` names the field of the row that says which of `counts` it adds to. A reader has one row per post, and can
+    change the choice.
     """
 
     model: type[Like] | type[Bookmark] | type[Reaction]
     exists: Marks
     endpoint: Endpoint
-    is_told: bool = False
+    notifies_author: bool = False
     choice: str = ""
 
     @property
@@ -81,30 +81,30 @@ class RowMark(Mark):
 
     @property
     def refers_to_posts(self) -> bool:
-        """Whether PostgreSQL holds its rows to posts: not for new marks, because posts may be on other servers."""
+        """Whether the table has a foreign key to posts. New marks have none, because posts may be on other servers."""
         post: Any = self.model._meta.get_field("post")
         return bool(post.db_constraint)
 
     @property
     def value_sql(self) -> str:
-        """What a row sets the flag to."""
+        """SQL for the value that a row gives to the flag."""
         return self.choice or "NULL"
 
     def counted_sql(self, column: str) -> str:
-        """How many rows add to a count, by post."""
+        """SQL for the number of rows that add to a count, by post."""
         only = f" AND {self.choice} = '{column}'" if self.choice else ""
         return f"SELECT post_id, count(*) FROM {self.table} WHERE post_id = ANY(%(ids)s){only} GROUP BY 1"  # noqa: S608 -- names of ours
 
     @property
     def verbs(self) -> dict[str, str]:
-        """The verbs that pages have for it, with what each chooses."""
+        """The verbs of the site's pages for the mark, each with its choice."""
         return (
             {f"{self.kind}_{one}": one for one in self.counts} if self.choice else {self.kind: ""}
         )
 
     @property
     def names(self) -> dict[str, str]:
-        """What can be chosen, by the names that people and the API have for it."""
+        """The possible choices, by the names that people and the API use."""
         if not self.choice:
             return {}
         field: Any = self.model._meta.get_field(self.choice)
@@ -117,7 +117,7 @@ LIKE = RowMark(
     counts=("likes",),
     flag="liked",
     exists=LIKES,
-    is_told=True,
+    notifies_author=True,
     status=("favourites_count", "favourited"),
     endpoint=Endpoint("v1", "favourite", "write:favourites", "Like a post", "Take back a like"),
     archive="likes.csv",
@@ -129,7 +129,7 @@ BOOKMARK = RowMark(
     counts=("bookmarks",),
     flag="bookmarked",
     exists=BOOKMARKS,
-    status=("bookmarked",),  # how many there are is told to nobody
+    status=("bookmarked",),  # the number of bookmarks is not published
     endpoint=Endpoint(
         "v1", "bookmark", "write:bookmarks", "Keep a post for later", "Drop a bookmark"
     ),
@@ -143,7 +143,7 @@ REACTION = RowMark(
     choice="name",
     flag="reaction",
     exists=of_rows("react"),
-    is_told=True,
+    notifies_author=True,
     status=("reactions",),
     endpoint=Endpoint(
         "x", "react", "write:favourites", "React to a post with an emoji", "Take back a reaction"
@@ -151,11 +151,11 @@ REACTION = RowMark(
     archive="reactions.csv",
     erasure="reactions",
 )
-# The filter is their only record.
+# The existence filter is the only record of reads.
 READ = Mark(
     kind="read", model=None, counts=("reads",), flag="read", exists=READS, status=("reads_count",)
 )
-# A post of its own: published, cached and told as one.
+# A repost is a post: it is published, cached and notified about like one.
 REPOST = Mark(
     kind="repost",
     model=Post,
@@ -165,13 +165,13 @@ REPOST = Mark(
     archive="posts.jsonl",
     erasure="posts",
 )
-# Of a poll, which counts its votes itself.
+# A poll counts its votes itself.
 VOTE = Mark(kind="vote", model=Vote, status=("poll",), archive="votes.csv", erasure="votes")
 
 MARKS: tuple[Mark, ...] = (LIKE, BOOKMARK, REACTION, READ, REPOST, VOTE)
 ROW_MARKS = tuple(mark for mark in MARKS if isinstance(mark, RowMark))
 
-# What a page asks of its reader and posts, by the flag that the answer sets.
+# The existence filters that a page asks, by the flag that the answer sets.
 ON_PAGES = {mark.flag: mark.exists for mark in MARKS if mark.exists is not None}
-# All existence filters, by kind. What was recommended is seen on no page.
+# All existence filters, by kind. No page shows what was recommended.
 FILTERS = {marks.kind: marks for marks in (*ON_PAGES.values(), RECOMMENDED)}

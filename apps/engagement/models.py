@@ -1,4 +1,4 @@
-"""Likes, bookmarks, reactions and votes: unique rows whose insertion decides the counts."""
+"""Likes, bookmarks, reactions and votes: unique rows, whose insertion changes the counts."""
 
 from django.conf import settings
 from django.db import models
@@ -28,7 +28,7 @@ class Like(models.Model):
 
 
 class Bookmark(models.Model):
-    """Private to `user`."""
+    """A bookmark, which only `user` can see."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -49,7 +49,7 @@ class Bookmark(models.Model):
 
 
 class ReactionName(models.TextChoices):
-    """The reactions there are, by the columns that count them."""
+    """The possible reactions, by the columns that count them."""
 
     THUMBS = "thumbs", "👍"
     HEARTS = "hearts", "❤️"
@@ -60,12 +60,12 @@ class ReactionName(models.TextChoices):
 
 
 class Reaction(models.Model):
-    """An emoji under a post: one of each reader, who may also like the post."""
+    """A reader's emoji under a post, at most one; the reader may also like the post."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
-    # without a constraint: where posts are split over servers nothing can refer to them
+    # without a constraint, because foreign keys cannot refer to posts that are on several servers
     post = models.ForeignKey(
         Post, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
@@ -82,7 +82,7 @@ class Reaction(models.Model):
 
 
 class Vote(models.Model):
-    """An option of a poll, by its number from 0; one row for each chosen option."""
+    """An option that `user` chose in a poll, by its number from 0; one row for each chosen option."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

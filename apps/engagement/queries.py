@@ -1,8 +1,7 @@
-"""Reads of engagement.
+"""Reads what viewers did with posts.
 
-The existence filters answer most of them: a viewer who marked nothing on a page costs no query.
-Every "perhaps" of a mark that has rows is confirmed by its row, so that no like appears that was not given, and
-a like that was taken back disappears at once.
+The existence filters answer most of it: a viewer who marked nothing on a page costs no query. For marks with rows,
+every "perhaps" is confirmed by the row, so that no false like appears and a removed like disappears at once.
 """
 
 from collections import defaultdict
@@ -14,7 +13,8 @@ from apps.engagement.cache import RECOMMENDED
 from apps.engagement.marks import ON_PAGES, ROW_MARKS
 from apps.engagement.models import Bookmark, Like
 from apps.pagination import Cursor, Page, page_of_rows
-from apps.sql import rows_of
+from apps.sql import rows_of, rows_of_each
+from feedcache.ids import authors_of
 from feedcache.read_through import Batch, Future
 from feedcache.structures.bloom import Answer, Marks, check_many, queue_many
 
@@ -27,15 +27,15 @@ _ENGAGED = " UNION ALL ".join(
 )
 
 _POLLS = """
-SELECT post_id, votes, voters,
-       ARRAY(SELECT choice FROM engagement_vote WHERE poll_id = p.post_id AND user_id = %(viewer)s ORDER BY choice)
-FROM posts_poll p WHERE post_id = ANY(%(posts)s)
+SELECT post_id, votes, voters FROM posts_poll WHERE post_id = ANY(%(posts)s) AND author_id = ANY(%(authors)s);
+SELECT poll_id, array_agg(choice ORDER BY choice) FROM engagement_vote
+WHERE poll_id = ANY(%(posts)s) AND user_id = %(viewer)s GROUP BY poll_id
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Engaged:
-    """What a viewer did with posts: the flags that are set, by post. Of what was read one in a hundred is wrong."""
+    """What a viewer did with posts: the flags that are set, by post. `read` is wrong for about 1 % of unread posts."""
 
     flags: defaultdict[int, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
 
@@ -44,7 +44,7 @@ class Engaged:
             self.flags[post_id][flag] = value
 
     def posts(self, flag: str) -> set[int]:
-        """Those with a flag."""
+        """The ids of posts with a flag."""
         return {post_id for post_id, flags in self.flags.items() if flag in flags}
 
 
@@ -58,19 +58,19 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
 def ask_existence(
     batch: Batch, viewer_id: int | None, post_ids: Collection[int]
 ) -> Future[Existence]:
-    """Queue what the existence filters know of a viewer and posts; `confirmed` turns it into facts."""
+    """Queue the questions to the existence filters about a viewer and posts; `confirmed` checks their answers."""
     if viewer_id is None or not post_ids:
         return dict
     return queue_many(batch, viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids), stage="flags")
 
 
 def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> set[int]:
-    """The posts that were recommended to a viewer before (one in a hundred is wrong); one round trip to Redis."""
+    """The posts that were recommended to a viewer before, and one in a hundred that were not; one round trip."""
     return check_many(viewer_id, {RECOMMENDED: post_ids})[RECOMMENDED].perhaps
 
 
 def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
-    """What a viewer did, by the filters' answers of one or more batches, in at most one query."""
+    """What a viewer did, by the filters' answers from one or more batches, in at most one query."""
     result = Engaged()
     doubtful: dict[str, list[int]] = {mark.flag: [] for mark in ROW_MARKS}
     for answer in filter(None, answers):
@@ -95,14 +95,16 @@ class PollResult:
 
 
 def poll_results(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, PollResult]:
-    """The results of the polls of posts; at most one query."""
+    """The poll results of posts, in at most one round trip."""
     if not post_ids:
         return {}
+    authors = list(authors_of(post_ids))
+    values = {"viewer": viewer_id, "posts": list(post_ids), "authors": authors}
+    polls, votes = rows_of_each(_POLLS, values)
+    own: dict[int, list[int]] = dict(votes)
     return {
-        post_id: PollResult(tuple(votes), voters, tuple(own))
-        for post_id, votes, voters, own in rows_of(
-            _POLLS, {"viewer": viewer_id, "posts": list(post_ids)}
-        )
+        post_id: PollResult(tuple(of_options), voters, tuple(own.get(post_id, ())))
+        for post_id, of_options, voters in polls
     }
 
 

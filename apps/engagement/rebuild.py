@@ -1,11 +1,11 @@
 """Rebuilds the existence filters from the rows, in steps, and keeps them complete.
 
-A filter that answers must lack nothing. The builder registers the new filter, so that every mark from then on goes
-there too; waits for the transactions that may have marked before the registration; and reads all rows. A flush of the
-store drops the registration with everything else, and the rebuild starts over.
+A filter that answers must not lack a row. The builder registers the new filter, so that every mark from then on is also
+set there; waits for the transactions that may have marked before the registration; and reads all rows. If the store is
+flushed, the registration is lost too, and the rebuild starts over.
 
-A store that comes back slightly older than it was (a crash of the machine, a promoted replica) has lost the newest
-marks, but also the newest "complete until": everything since then is marked again.
+A store that comes back with slightly older data (after a crash of its machine, or as a promoted replica) has lost the
+newest marks, but also the newest "complete until" time, so everything since then is marked again.
 """
 
 import time
@@ -24,15 +24,15 @@ from feedcache.structures.bloom import Generation, Marks, Pair, delete_chunks, m
 
 MODELS = {mark.exists: mark.model for mark in ROW_MARKS}
 ROWS_PER_QUERY = 5000
-PAIRS_PER_BATCH = 500  # few enough to notice a full layer before it exceeds its capacity by much
+PAIRS_PER_BATCH = 500  # small, so that a full layer is noticed before it far exceeds its capacity
 RECENT_PER_QUERY = 200
 LOOK_BACK_SECONDS = 120  # longer than a transaction that marks
 MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
-# Every transaction that marked before has a smaller number: it inserted its row first. Still
-# running are those in the snapshot, and all from its upper end (one past the last transaction that
-# ENDED) to the barrier. Numbers belong to the whole server, so other databases are excluded.
+# Every transaction that marked before has a smaller number, because it inserted its row first. Still running are those
+# in the snapshot, and all from its upper end (one past the last transaction that ENDED) up to the barrier. Numbers are
+# shared by the whole server, so transactions of other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 WITH now AS (SELECT pg_current_snapshot() AS seen),
@@ -51,7 +51,7 @@ SELECT EXISTS (
     )
 )
 """
-# pg_stat_activity does not change within a transaction without this.
+# Without this, pg_stat_activity does not change within a transaction.
 _CLEAR_STATISTICS = "SELECT pg_stat_clear_snapshot()"
 
 
@@ -66,7 +66,7 @@ class Outcome(Enum):
 
 
 def maintain(marks: Marks, *, seconds: float) -> Outcome:
-    """Rebuild a missing filter, else mark the newest rows again."""
+    """Rebuild a missing filter, or mark the newest rows again in an existing one."""
     bloom.clear_garbage(marks.name)
     state = bloom.read_state(marks.name)
     if state.live is None or state.building is not None:
@@ -105,7 +105,7 @@ def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Out
 
 
 def _reached(marks: Marks) -> tuple[str, str]:
-    """The phase, and the transaction waited for or the last row that was read."""
+    """The phase of the rebuild, and the transaction it waits for, or the last row it has read."""
     phase, _, reached = bloom.rebuild_cursor(marks.name).partition(" ")
     is_valid = phase in {"wait", "rows"} and reached.isdecimal()
     return (phase, reached) if is_valid else ("wait", "")
@@ -147,7 +147,7 @@ def _fill(
 
 
 def catch_up(marks: Marks) -> Outcome:
-    """Mark again everything since the filter was last complete; RedisError."""
+    """Mark again everything since the filter was last complete. RedisError."""
     now, complete_until = int(time.time()), bloom.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)
@@ -160,9 +160,9 @@ def catch_up(marks: Marks) -> Outcome:
 
 
 def invalidate(marks: Marks) -> None:
-    """Stop using the filter of a kind until it is rebuilt: for rows that bypassed it.
+    """Stop using a filter until it is rebuilt, because rows were inserted without it.
 
-    Call it in the transaction of those rows, after their insertion: a later rebuild waits for it.
+    Call it in the transaction of those rows, after their insertion: a later rebuild waits for that transaction.
     """
     delete_chunks(marks, bloom.drop_filters(marks.name))
 
@@ -182,7 +182,7 @@ def _rows(marks: Marks, *, after: int) -> list[tuple[int, int, int]]:
 
 
 def _recent(marks: Marks, since: datetime) -> Iterator[list[Pair]]:
-    """The rows since a moment, newest first: keys follow time, so a whole older page ends it."""
+    """The rows since a time, newest first. Keys grow with time, so it stops at a page with only older rows."""
     rows = MODELS[marks].objects.order_by("-pk")
     page = list(rows.values_list("pk", "user_id", "post_id", "created_at")[:RECENT_PER_QUERY])
     while pairs := [(user, post) for _pk, user, post, created in page if created >= since]:

@@ -1,8 +1,8 @@
-"""Finds counts that drifted, in PostgreSQL from the rows they count and in Redis from PostgreSQL, and repairs them.
+"""Finds and repairs counts that drifted: in PostgreSQL from the rows they count, and in Redis from PostgreSQL.
 
-One statement compares the counts of a slice with the rows, so both are of one moment, beside all writers. Works in
-batches of some hundred ids, beside all writers: a difference is checked again under the lock of its row, and a repair
-is a change with a revision of its own, so that it never overwrites anything newer.
+It works in batches of some hundred ids, while others write. One statement compares the counts of a batch with the rows,
+so both are of the same moment. A difference is checked again while its row is locked, and a repair is a change with a
+new revision, so that it never overwrites anything newer.
 """
 
 import logging
@@ -14,13 +14,13 @@ from functools import cached_property
 
 from django.db import connection, transaction
 
-from apps import shards
 from apps.accounts.cache import USER_COUNTS, USER_COUNTS_TABLE
 from apps.accounts.counts_store import CountsTable, put_after_commit
 from apps.engagement.marks import ROW_MARKS
 from apps.posts.cache import POST_COUNTS, POST_COUNTS_TABLE
 from apps.posts.models import Poll
 from apps.posts.visibility import is_open
+from apps.sql import rows_of_each
 from feedcache.ids import EPOCH, first_id_at
 from feedcache.structures.counters import maintenance
 from feedcache.structures.counters.records import Row, revision_after
@@ -32,12 +32,8 @@ BATCH_SIZE = 500  # ids
 DAY = 24 * 3600
 POLLS_PER_STATEMENT = 200
 _COUNT_VOTES = """
-SELECT p.post_id,
-       ARRAY(SELECT count(v.id) FROM generate_series(0, cardinality(p.options) - 1) AS option
-             LEFT JOIN engagement_vote v ON v.poll_id = p.post_id AND v.choice = option
-             GROUP BY option ORDER BY option),
-       (SELECT count(DISTINCT v.user_id) FROM engagement_vote v WHERE v.poll_id = p.post_id)
-FROM posts_poll p WHERE p.post_id = ANY(%s)
+SELECT poll_id, choice, count(*) FROM engagement_vote WHERE poll_id = ANY(%(polls)s) GROUP BY poll_id, choice;
+SELECT poll_id, count(DISTINCT user_id) FROM engagement_vote WHERE poll_id = ANY(%(polls)s) GROUP BY poll_id
 """
 _PollCounts = tuple[list[int], int]
 
@@ -59,7 +55,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Subject:
-    """The counts of one kind of id. `truth`: SQL per field for the (id, n) of `ids` that have any."""
+    """The counts for one kind of id. `truth` has for each field the SQL that counts rows: (id, n) for `ids`."""
 
     service: CounterService
     table: CountsTable
@@ -97,8 +93,8 @@ class Subject:
         )
 
 
-# Only open posts count: public numbers must not reveal restricted posts. Replies are found by the
-# index of threads, because a reply shares the thread of what it answers.
+# Only open posts count, because public numbers must not reveal restricted posts. Replies are found by the index of
+# threads, because a reply is in the same thread as the post it answers.
 POSTS = Subject(
     POST_COUNTS,
     POST_COUNTS_TABLE,
@@ -148,7 +144,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """The differences of a scan."""
+    """The differences that a scan found."""
 
     compared: int = 0
     repaired: int = 0
@@ -171,7 +167,7 @@ class Report:
 def reconcile_batch(
     subject: Subject, after: int, report: Report, *, fix: bool, limit: int = BATCH_SIZE
 ) -> int | None:
-    """Compare the next ids above `after`; returns the last of them, None at the end."""
+    """Compare the next ids above `after`; returns the last of them, or None at the end."""
     rows = subject.table.all_rows_after(after, limit=limit)
     if not rows:
         return None
@@ -179,15 +175,8 @@ def reconcile_batch(
     ids = [row.id for row in rows]
     wrong = subject.drifted(ids)
     if fix:
-        repaired = [
-            drift
-            for id_ in sorted({drift.id for drift in wrong})
-            for drift in _recount(subject, id_)
-        ]
-        report.repaired += len(repaired)
-        # other servers commit rows a moment before their counts are committed here
-        if shards.are_used():
-            wrong = repaired
+        for id_ in sorted({drift.id for drift in wrong}):
+            report.repaired += len(_recount(subject, id_))
     report.note(subject, wrong)
     _compare(subject, rows, report, fix=fix)
     return ids[-1]
@@ -201,7 +190,7 @@ def start_id(subject: Subject, days: float | None) -> int:
 
 
 def reconcile_next(*, days: float, seconds: float) -> Report:
-    """Continue the last scan for `seconds` per subject, and repair what differs."""
+    """Continue the last scan for `seconds` per subject, and repair wrong counts."""
     report = Report()
     for subject in SUBJECTS:
         store, deadline = subject.service.store, time.monotonic() + seconds
@@ -228,7 +217,7 @@ def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) ->
 
 @transaction.atomic
 def _recount(subject: Subject, id_: int) -> list[Drift]:
-    """Set counts to their rows, under the lock of all writers; returns those that were wrong."""
+    """Set counts to the numbers of their rows, under the lock that all writers take; returns the wrong ones."""
     if subject.table.locked(id_) is None:
         return []
     drifts = subject.drifted([id_])
@@ -241,7 +230,7 @@ def _recount(subject: Subject, id_: int) -> list[Drift]:
 
 @transaction.atomic
 def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
-    """Put a row with a revision that beats the record in Redis."""
+    """Write a row to Redis with a revision above that of the record there."""
     row = subject.table.locked(id_)
     if row is None:
         return
@@ -250,7 +239,7 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare running polls, first to end first, for `seconds`; returns how many it repaired."""
+    """Compare running polls for `seconds`, those that end first at the beginning; returns the number repaired."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:
@@ -263,12 +252,12 @@ def recount_running_polls(*, seconds: float) -> int:
 @transaction.atomic
 def recount_poll(post_id: int) -> bool:
     """Set the counts of a poll to its votes; returns whether they were wrong."""
-    polls = list(Poll.objects.select_for_update().filter(pk=post_id))  # voters wait for it
+    polls = list(Poll.objects.select_for_update().filter(pk=post_id))  # voters wait for this lock
     if not _wrong(polls):
         return False
     [poll] = polls
     votes, voters = _votes_of(polls)[post_id]
-    text = "the poll %d counted %s of %d, and is %s of %d"
+    text = "poll %d had the counts %s of %d voters, but its votes are %s of %d"
     logger.warning(text, post_id, poll.votes, poll.voters, votes, voters)
     poll.votes, poll.voters = votes, voters
     poll.save(update_fields=["votes", "voters"])
@@ -284,7 +273,7 @@ def _running(after: tuple[datetime, int] | None) -> list[Poll]:
 
 
 def _wrong(polls: Sequence[Poll]) -> list[int]:
-    """The polls whose counts differ; polls without options belong to deleted posts."""
+    """The polls whose counts are wrong. Polls without options belong to deleted posts, and are skipped."""
     voted = _votes_of([poll for poll in polls if poll.options])
     by_id = {poll.pk: poll for poll in polls}
     return [key for key, counts in voted.items() if counts != (by_id[key].votes, by_id[key].voters)]
@@ -293,6 +282,13 @@ def _wrong(polls: Sequence[Poll]) -> list[int]:
 def _votes_of(polls: Sequence[Poll]) -> dict[int, _PollCounts]:
     if not polls:
         return {}
-    with connection.cursor() as sql:
-        sql.execute(_COUNT_VOTES, [[poll.pk for poll in polls]])
-        return {post_id: (votes, voters) for post_id, votes, voters in sql.fetchall()}
+    chosen, people = rows_of_each(_COUNT_VOTES, {"polls": [poll.pk for poll in polls]})
+    votes = {(post_id, option): number for post_id, option, number in chosen}
+    voters: dict[int, int] = dict(people)
+    return {
+        poll.pk: (
+            [votes.get((poll.pk, option), 0) for option in range(len(poll.options))],
+            voters.get(poll.pk, 0),
+        )
+        for poll in polls
+    }

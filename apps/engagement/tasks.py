@@ -22,13 +22,13 @@ def recount_polls() -> None:
 
 @shared_task
 def maintain_filters() -> None:
-    """Keep the existence filters complete; a long rebuild continues in the next message."""
+    """Keep the existence filters complete; a long rebuild continues in another run."""
     unfinished = False
     for marks in rebuild.MODELS:
         try:
             outcome = rebuild.maintain(marks, seconds=REBUILD_SECONDS)
         except RedisError as error:
-            logger.warning("the existence filter of %s is left as it is: %s", marks.kind, error)
+            logger.warning("could not maintain the existence filter of %s: %s", marks.kind, error)
         else:
             unfinished |= outcome is rebuild.Outcome.UNFINISHED
     if unfinished:

@@ -42,7 +42,7 @@ EVENTS = {
     "account_unlocked": "user_id",
     "blocked": "owner_id, blocked_id",
     "circle_changed": "circle_id, user_ids (added or removed, at most 1,001)",
-    "post_marked": "kind (of a mark that its author is told of), user_id, post_id",
+    "post_marked": "kind (of a mark that notifies the author), user_id, post_id",
     "post_unmarked": "kind, user_id, post_id",
     "post_liked": "user_id, post_id (until 0.2: such events may wait during an upgrade)",
     "post_unliked": "user_id, post_id (until 0.2)",
@@ -99,8 +99,8 @@ def handles(
 
     def subscribe(handler: Handler) -> Handler:
         subscriber = f"{handler.__module__}.{handler.__name__}"
-        own, others = {subscriber: handler}, _handlers[name]
-        _handlers[name] = {**own, **others} if first else {**others, **own}
+        new, others = {subscriber: handler}, _handlers[name]
+        _handlers[name] = {**new, **others} if first else {**others, **new}
         if when is not None:
             _conditions[subscriber] = when
         return handler
@@ -128,7 +128,7 @@ def record(name: str, **payload: Any) -> None:
 
 
 def recording(name: str, **payload: Any) -> dict[str, Any]:
-    """The values of `RECORD`, for a statement that writes more than events; `dispatch_after_commit` follows it."""
+    """Values for `RECORD`, for callers that combine it with other writes. Call `dispatch_after_commit` afterwards."""
     if not connection.in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of the change it reports")
     return {
@@ -148,8 +148,8 @@ def enqueue(
 ) -> None:
     """Send a Celery task to `queue`, or to the queue of its route. By name, because tasks are a layer above actions.
 
-    The message is only a hint that rows are due: if it is lost, a sweep finds them. So after a failure the broker is
-    left alone for a moment, instead of letting every request wait for it. The message expires after `expires` seconds.
+    The message is only a hint that rows are due: if it is lost, a sweep finds them. So after a failure nothing is sent
+    for a moment, and requests do not wait for the broker. The message expires after `expires` seconds.
     """
     if not broker.is_closed and not broker.allows():
         return
@@ -157,14 +157,16 @@ def enqueue(
         current_app.send_task(task_name, args=args, queue=queue, expires=expires)
     except (OperationalError, OSError) as error:
         broker.fail()
-        logger.warning("no broker for %s, left to the sweep: %s", task_name, error)
+        logger.warning(
+            "could not send %s to the broker, a sweep will find its rows: %s", task_name, error
+        )
     else:
         if not broker.is_closed:
             broker.succeed()
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = timedelta()) -> int:
-    """Claim events that have been due for `overdue` and run their handlers; returns how many were claimed."""
+    """Claim events that have been due for `overdue` and run their handlers; returns the number of claimed events."""
     return leases.run_due(Event, _handle, limit=limit, only=only, overdue=overdue)
 
 
@@ -195,7 +197,7 @@ def sweep(
 
 
 def retry_dead(event_ids: list[int]) -> int:
-    """Give dead letters five more attempts, now; returns how many."""
+    """Give dead letters five more attempts, beginning now; returns their number."""
     dead = leases.revive_dead(Event, pk__in=event_ids)
     if dead:
         enqueue("apps.events.tasks.dispatch", dead)
@@ -203,13 +205,13 @@ def retry_dead(event_ids: list[int]) -> int:
 
 
 def discard_dead(event_ids: list[int]) -> int:
-    """Delete dead letters; returns how many."""
+    """Delete dead letters; returns their number."""
     deleted, _by_model = Event.objects.filter(pk__in=event_ids, state=leases.State.DEAD).delete()
     return deleted
 
 
 def purge_done() -> int:
-    """Delete events that were done `KEEP_DONE_DAYS` ago; returns how many."""
+    """Delete events that were done more than `KEEP_DONE_DAYS` ago; returns their number."""
     horizon = timezone.now() - timedelta(days=KEEP_DONE_DAYS)
     done = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon)
     return purge(done.order_by("finished_at"))

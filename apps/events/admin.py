@@ -48,7 +48,7 @@ class BoundedPaginator(Paginator):
 
 
 class MomentInput(forms.DateTimeInput):
-    """The browser's own field of a day and a time, to the minute."""
+    """The browser's own field for a date and a time, to the minute."""
 
     input_type = "datetime-local"
 
@@ -64,7 +64,7 @@ class StaffList(admin.ModelAdmin):
     list_max_show_all = PER_PAGE
     show_full_result_count = False
     sortable_by: ClassVar[tuple[str, ...]] = ()
-    # One field with one label, in the zone of the reader; the two of Django have none.
+    # One field with a label, in the reader's time zone, instead of Django's two fields without labels.
     formfield_overrides: ClassVar = {
         DateTimeField: {"form_class": forms.DateTimeField, "widget": MomentInput}
     }
@@ -90,12 +90,12 @@ class StaffList(admin.ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Called by what it lists, not "Select event to view"."""
+        """Set the title to what the page lists, instead of "Select event to view"."""
         title = {"title": capfirst(self.opts.verbose_name_plural)}
         return super().changelist_view(request, {**title, **(extra_context or {})})
 
     def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """The selected rows; none, with an error message, when there are more than `MAX_AT_A_TIME`."""
+        """The selected rows. If there are more than `MAX_AT_A_TIME`, shows an error message and returns none."""
         rows = list(queryset[: MAX_AT_A_TIME + 1])
         if len(rows) <= MAX_AT_A_TIME:
             return rows
@@ -111,7 +111,7 @@ class StaffList(admin.ModelAdmin):
         question: str,
         ask_reason: bool = False,
     ) -> TemplateResponse | None:
-        """The page that asks for confirmation of an action; None if it is confirmed, so that the action goes on."""
+        """The page that asks to confirm an action; None once it is confirmed, so that the action continues."""
         reason = reason_of(request)
         confirmed = "confirmed" in request.POST
         if confirmed and (reason or not ask_reason):
@@ -141,7 +141,7 @@ class StaffList(admin.ModelAdmin):
         *,
         note: str = "",
     ) -> int:
-        """Call `act` for each row, report refusals, and return how many succeeded. `note` goes into their history."""
+        """Call `act` for each row, show refusals, and return the number of successes, whose history gets the `note`."""
         done = 0
         for row in rows:
             try:
@@ -214,6 +214,6 @@ class EventAdmin(StaffList):
 
 
 def number_in(text: str) -> int:
-    """The row id in a search term; 0, which no row has, for anything else."""
+    """The row id in a search term; 0, which is no row's id, for anything else."""
     digits = text.strip()
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 18 else 0

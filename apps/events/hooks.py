@@ -1,7 +1,7 @@
-"""Hooks: what optional apps add to the core, each in its `AppConfig.ready`.
+"""Hooks: lists to which optional apps add their parts, each in its `AppConfig.ready`.
 
-A hook stands in the module that uses it. The core imports no optional app (a contract of import-linter); an app that is
-left out of the setting OPTIONAL_APPS adds nothing.
+A hook is defined beside the code that uses it. The core imports no optional app (a contract of import-linter); an app
+that the setting OPTIONAL_APPS leaves out adds nothing.
 """
 
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class Hook(list[T]):
-    """A list of at most `maximum` values, to which apps `add`. A value that is added twice is there once."""
+    """A list of at most `maximum` values, to which apps `add`. Adding a value twice has no effect."""
 
     def __init__(self, *, maximum: int | None = None) -> None:
         super().__init__()
         self._maximum = maximum
 
     def add(self, *values: T) -> None:
-        """Add values; ImproperlyConfigured if there are too many, because two apps claim what only one can have."""
+        """Add values. ImproperlyConfigured if there are too many: two apps provide what only one may."""
         self += [value for value in values if value not in self]
         if self._maximum is not None and len(self) > self._maximum:
             raise ImproperlyConfigured(f"at most {self._maximum} of {self}")

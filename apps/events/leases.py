@@ -1,6 +1,7 @@
-"""Work as rows that cannot be lost: claimed under a lease, retried when it expires, dead letters after five attempts.
+"""Stores work as rows, so that none is lost. A row is claimed under a lease, and retried if the lease expires; after
+five attempts it is a dead letter.
 
-Celery may lose any message; a periodic sweep finds the rows all the same (`FOR UPDATE SKIP LOCKED`).
+Celery may lose any message; a periodic sweep finds the rows anyway (`FOR UPDATE SKIP LOCKED`).
 """
 
 import logging
@@ -85,7 +86,7 @@ class LeasedRow(models.Model):
 
 
 class SlowRow(LeasedRow):
-    """A row whose work waits for a server that is not ours. `started_at` is set while a worker is at it."""
+    """A row whose work waits for another site's server. `started_at` is set while a worker processes it."""
 
     started_at = models.DateTimeField(null=True)
 
@@ -127,7 +128,7 @@ def run_due(
     overdue: timedelta = timedelta(),
     write: Callable[[R, Outcome], None] | None = None,
 ) -> int:
-    """Claim due rows and process each; returns how many were claimed.
+    """Claim due rows and process each; returns the number of claimed rows.
 
     When a row is marked done, the outcome that `work` returned is written with it: by `finish`, or by `write` instead.
     A row that fails is retried after a pause; when a store is down, the attempt does not count.
@@ -177,7 +178,7 @@ def run_few(
     limit: int,
     only: list[int] | None = None,
 ) -> int:
-    """As `run_due`, with up to `at_once` rows at a time in all workers together.
+    """Like `run_due`, but all workers together process at most `at_once` rows at a time.
 
     A server that hangs must not occupy the workers that deliver posts.
     """
@@ -198,9 +199,9 @@ def run_few(
 
 
 def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
-    """Rows whose message was lost or which must be retried, those first that have been due longest.
+    """Ids of rows whose message was lost or which must be retried; those due longest come first.
 
-    For sweeps that enqueue: of work that takes too long to be done by the sweep itself.
+    For sweeps that enqueue tasks, because the work takes too long for the sweep itself.
     """
     manager: Any = model._default_manager
     due = manager.filter(state=State.PENDING, due_at__lte=Now()).order_by("due_at")
@@ -241,7 +242,7 @@ def postpone(row: LeasedRow) -> None:
 
 
 def recall() -> int:
-    """Make rows due now that are due later than any lease or pause allows; returns how many.
+    """Make rows due now if they are due later than any lease or pause allows; returns their number.
 
     They were written while PostgreSQL's clock was ahead; it has gone back since.
     """

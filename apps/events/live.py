@@ -35,4 +35,4 @@ def _publish(name: str, ids: Mapping[str, int]) -> None:
     try:
         publish(orjson.dumps([name, ids]))
     except RedisError as error:
-        logger.warning("%s was not announced: %s", name, error)
+        logger.warning("could not announce %s: %s", name, error)

@@ -7,7 +7,7 @@ from apps.events.leases import LeasedRow, State
 
 
 class Event(LeasedRow):
-    """An event for one subscriber. Written in the transaction of the change itself."""
+    """An event for one subscriber, inserted in the transaction of the change itself."""
 
     name = models.CharField(_("name"), max_length=40)
     subscriber = models.CharField(_("subscriber"), max_length=120)

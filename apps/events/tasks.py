@@ -14,7 +14,7 @@ SWEEP_SECONDS = (
 
 @shared_task
 def dispatch(event_ids: list[int]) -> None:
-    """Run the named events that are still due."""
+    """Handle those of these events that are still due."""
     actions.run_due(limit=len(event_ids), only=event_ids)
 
 

@@ -1,1 +1,1 @@
-"""Feeds that people make by rules: whose posts, which tags and words, and what of these to leave out."""
+"""Feeds that people define by rules: whose posts, which tags and words to include, and which to leave out."""

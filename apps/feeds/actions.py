@@ -1,4 +1,4 @@
-"""Writes of feeds. They lock the owner's counts row first, so that limits hold."""
+"""Writes to feeds. Each locks the owner's counts row first, so that the limits hold."""
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +27,8 @@ from apps.tags.names import normalize
 
 MAX_FEEDS = 20  # per account
 MAX_PINNED = 3  # tabs beside the timelines
-MAX_RULES = 50  # per feed: people, tags and words; each that includes is a bounded scan for a page
-MAX_PHRASES = 10  # included words per feed: these scans are the dearest
+MAX_RULES = 50  # per feed: people, tags and words; each included one costs a page a bounded scan
+MAX_PHRASES = 10  # included words per feed: their scans cost most
 INCLUDES = ("include_people", "include_tags", "include_words")
 RULES = (*INCLUDES, "exclude_people", "exclude_tags", "exclude_words")
 SWITCHES = (
@@ -42,15 +42,15 @@ SWITCHES = (
 
 
 def draft_feed(owner: User, **fields: Any) -> Feed:
-    """A feed that is not saved, to look at what it catches. Invalid, as `create_feed`."""
+    """An unsaved feed, to preview its posts. Invalid, like `create_feed`."""
     return _apply(Feed(owner=owner), {**fields, "name": "-"})
 
 
 @transaction.atomic
 def create_feed(owner: User, **fields: Any) -> Feed:
-    """Make a feed of columns of `Feed`; people are handles, tags and words are as people write them.
+    """Make a feed. `fields` are columns of `Feed`, but people are handles, and tags and words are as people type them.
 
-    Invalid without a name or anything that it includes, for unknown people and tags, and beyond the limits.
+    Invalid without a name, without an include rule, for unknown people or impossible tags, and beyond the limits.
     """
     _lock(owner)
     if Feed.objects.filter(owner=owner).count() >= MAX_FEEDS:
@@ -62,21 +62,21 @@ def create_feed(owner: User, **fields: Any) -> Feed:
 
 @transaction.atomic
 def change_feed(owner: User, feed_id: int, **fields: Any) -> Feed:
-    """Change what is given; the address stays. NotFound, and Invalid as `create_feed`."""
+    """Change the given fields; the address stays the same. NotFound, and Invalid like `create_feed`."""
     _lock(owner)
     return _save(_apply(own_feed(owner, feed_id), fields))
 
 
 @transaction.atomic
 def delete_feed(owner: User, feed_id: int) -> None:
-    """NotFound."""
+    """Delete one of the owner's feeds. NotFound."""
     _lock(owner)
     own_feed(owner, feed_id).delete()
     _count(owner)
 
 
 def forget_person(user_id: int) -> int:
-    """Remove a deleted account from the rules of all feeds; returns how many named it."""
+    """Remove a deleted account from the rules of all feeds; returns the number of feeds that named it."""
     without = {
         name: Func(F(name), Value(user_id), function="array_remove")
         for name in ("include_people", "exclude_people")
@@ -112,7 +112,7 @@ def _lock(owner: User) -> None:
 
 
 def _count(owner: User) -> None:
-    """What the owner's counts row says, so that readers without tabs need no query."""
+    """Store the number of pinned feeds in the owner's counts row, so that readers without tabs need no query."""
     number = Feed.objects.filter(owner=owner, is_pinned=True).count()
     UserCounts.objects.filter(pk=owner.pk).update(pinned_feeds=number)
     viewer_changed(owner.pk)
@@ -120,7 +120,7 @@ def _count(owner: User) -> None:
 
 
 def _free_slug(owner: User, name: str) -> str:
-    """Of the name; with a number when the owner has it already."""
+    """A slug made from the name, with a number if the owner has that slug already."""
     slug = slugify(name, allow_unicode=True)[: SLUG_MAX_CHARACTERS - 3] or "feed"
     taken = set(Feed.objects.filter(owner=owner).values_list("slug", flat=True))
     numbered = (f"{slug}-{number}" for number in range(2, MAX_FEEDS + 2))
@@ -156,7 +156,7 @@ def _clean_tags(field: str, names: Sequence[str]) -> list[str]:
 def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
     phrases = list(dict.fromkeys(map(single_line, lines)))
     for phrase in phrases:
-        # as it is looked for: some characters become up to eighteen
+        # the length as it is searched: normalization turns some characters into up to eighteen
         if len(unicodedata.normalize("NFKC", phrase)) > WORDS_MAX_CHARACTERS:
             message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
             raise invalid(field, message)

@@ -1,4 +1,4 @@
-"""Staff see which feeds there are, to answer reports of public ones; not their rules."""
+"""Staff see which feeds exist, to answer reports about public ones, but not their rules."""
 
 from django.contrib import admin
 

@@ -30,7 +30,7 @@ class FeedJson(TypedDict):
     id: str
     name: str
     url: Annotated[
-        Uri, "Its page; of a public one with links for feed readers, where the site has them."
+        Uri, "The feed's page; if the feed is public, it may link to versions for feed readers."
     ]
     include_people: Annotated[list[str], "Handles."]
     include_tags: list[str]
@@ -102,9 +102,9 @@ class FeedInput(FeedChange):
 
 
 class FeedStatusJson(StatusJson):
-    """A status with the rules of a feed that brought it."""
+    """A status on a feed's timeline."""
 
-    x_because: Annotated[list[str], "Told to the owner of the feed only."]
+    x_because: Annotated[list[str], "The include rules that match. Empty unless the feed is yours."]
 
 
 @operation("Your feeds by rules", list[FeedJson], method="GET", tags=["feeds"], errors=[401])
@@ -119,7 +119,7 @@ class FeedStatusJson(StatusJson):
 )
 @endpoint(GET="read:lists", POST="write:lists")
 def feeds(request: Request) -> Response:
-    """One's feeds, at most 20; or a new one."""
+    """List the viewer's feeds, at most 20, or make a new one."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response(feeds_json(feeds_of(viewer)))
@@ -151,13 +151,13 @@ def feed(request: Request, feed_id: int) -> Response:
     name="feed_timeline",
     tags=["feeds"],
     errors=[400, 404, 422, 429],
-    description="One of your own, or a public one; of that others see the public statuses only. A page may be short "
-    "or empty while there is more: follow the `Link` header.",
+    description="The feed is yours or public. Others see only its public statuses. A page may be short or empty "
+    "although there is more: follow the `Link` header.",
     parameters=POSTS_PARAMETERS,
 )
 @endpoint(GET="read:lists", public=True)
 def of_feed(request: Request, feed_id: int) -> Response:
-    """A feed's timeline."""
+    """A page of the posts that a feed catches."""
     viewer, cursor = requests.viewer_of(request), posts_cursor(request)
     feed = readable_feed(requests.viewer_id_of(request), feed_id)
     if feed.include_words:

@@ -1,4 +1,4 @@
-"""The feeds app. Optional."""
+"""The app of feeds by rules. Optional."""
 
 from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
@@ -9,14 +9,14 @@ class FeedsConfig(AppConfig):
     verbose_name = _("feeds")
 
     def ready(self) -> None:
-        """Adds pages with tabs, endpoints, a file of archives, and a step of erasures."""
+        """Add pages with tabs, endpoints, a file in archives, and a step of erasure."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.feeds import privacy, tabs  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import OWN_TABS, PAGES, TABS  # noqa: PLC0415 -- needs the models
 
         if apps.is_installed("apps.syndication"):
-            # before the page of a feed, whose name in the address may have a dot
+            # before the page of a feed, because slugs may contain a dot
             PAGES.add("apps.feeds.syndication")
         PAGES.add("apps.feeds.pages")
         ENDPOINTS.add("apps.feeds.api")

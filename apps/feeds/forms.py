@@ -1,4 +1,4 @@
-"""The form of a feed. Actions validate; the form only splits what is typed."""
+"""The form for a feed. It only splits the text that is typed; the actions validate."""
 
 from typing import Any
 
@@ -57,13 +57,13 @@ class FeedForm(forms.Form):
 
     def __init__(self, data: Any = None, *, feed: Feed | None = None) -> None:
         super().__init__(data, initial=_initial(feed) if feed else {})
-        if feed:  # programs may have chosen languages that the form does not offer
+        if feed:  # a client of the API may have set languages that the form does not offer
             known = {code for code, _name in WRITTEN}
             more = [(code, code) for code in feed.languages if code not in known]
             self.fields["languages"].choices = [*WRITTEN, *more]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     def values(self) -> dict[str, Any]:
-        """Arguments of `create_feed` and `change_feed`."""
+        """Arguments for `create_feed` and `change_feed`."""
         data = dict(self.cleaned_data)
         for name in RULES:
             if name.endswith("_words"):

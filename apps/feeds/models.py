@@ -1,4 +1,4 @@
-"""Feeds by rules."""
+"""The model of a feed by rules."""
 
 from typing import Any
 from urllib.parse import quote
@@ -23,11 +23,11 @@ def _texts(maximum: int) -> Any:
 
 
 class Feed(models.Model):
-    """Posts by one of the people, with one of the tags or with one of the words that are included, unless something
-    that is excluded or one of the switches leaves them out.
+    """A feed catches posts by an included person, with an included tag or with included words, unless an exclude rule
+    or a switch leaves them out.
 
-    People are ids of accounts, tags normalized names, words phrases. `slug` is its part of the address and never
-    changes. Everybody may read a public feed, without its rules.
+    People are account ids, tags are normalized names, and words are phrases. `slug` is the last part of the address
+    and never changes. Everybody may read a public feed, but not its rules.
     """
 
     owner = models.ForeignKey(
@@ -41,7 +41,7 @@ class Feed(models.Model):
     exclude_people = _numbers()
     exclude_tags = _texts(WORDS_MAX_CHARACTERS)
     exclude_words = _texts(WORDS_MAX_CHARACTERS)
-    languages = _texts(10)  # none: all
+    languages = _texts(10)  # empty: all languages
     only_media = models.BooleanField(default=False)
     without_replies = models.BooleanField(default=False)
     without_reposts = models.BooleanField(default=False)

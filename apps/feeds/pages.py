@@ -1,4 +1,4 @@
-"""Feeds by rules: the page of each, and the pages to make, change and delete them."""
+"""The page of a feed, and the pages to make, change and delete feeds."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ PREVIEW_POSTS = 5
 
 @require_safe
 def feed_page(request: SiteRequest, handle: str, slug: str) -> HttpResponseBase:
-    """A feed by its owner and its name in the address."""
+    """The page of a feed, found by the owner's handle and the slug."""
     owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
     feed = feed_at(viewer_id, owner, slug)
     if handle != owner.handle:
@@ -90,7 +90,7 @@ def delete(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
 
 
 def _save(request: AuthenticatedRequest, form: FeedForm, old: Feed | None) -> Feed | None:
-    """The saved feed; None for a preview, and when the form is invalid and shows why."""
+    """The saved feed; None for a preview, or if the form is invalid, which then shows the errors."""
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return None
     try:
@@ -105,7 +105,7 @@ def _save(request: AuthenticatedRequest, form: FeedForm, old: Feed | None) -> Fe
 def _form_page(
     request: AuthenticatedRequest, template: str, form: FeedForm, **context: Any
 ) -> HttpResponse:
-    """The page of a form; when a preview is asked for, with the posts that the feed would have now."""
+    """Render the form; for a preview also the posts that the feed would show now."""
     if "preview" in request.POST:
         form.fields["name"].required = False
         context["preview"] = _preview(request, form)
@@ -119,7 +119,7 @@ def _form_page(
 
 
 def _preview(request: AuthenticatedRequest, form: FeedForm) -> Any:
-    """The first page of the feed that the form describes; None when the form is invalid and shows why."""
+    """The first posts of the feed that the form describes; None if the form is invalid, which then shows the errors."""
     if not form.is_valid():
         return None
     try:

@@ -1,4 +1,4 @@
-"""What an archive of an account has of its feeds, and what becomes of them when the account is deleted."""
+"""Exports an account's feeds into its archive, and erases them with the account."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,6 +30,6 @@ ARCHIVE = Part(
 
 
 def feeds(user: User, limit: int) -> int:
-    """Feeds, and the account in the rules of those of others."""
+    """Delete the account's feeds, and remove the account from the rules of other people's feeds."""
     rows = Feed.objects.filter(pk__in=Feed.objects.filter(owner=user).values("pk")[:limit])
     return forget_person(user.pk) + rows.delete()[0]

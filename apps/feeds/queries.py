@@ -1,4 +1,4 @@
-"""Reads of feeds. Private feeds of others are NotFound."""
+"""Reads of feeds. Other people's private feeds raise NotFound."""
 
 from collections.abc import Iterable
 
@@ -22,12 +22,12 @@ def pinned_feeds(viewer: User | None) -> list[Feed]:
 
 
 def own_feed(owner: User, feed_id: int) -> Feed:
-    """NotFound."""
+    """One of the owner's feeds. NotFound."""
     return _found(Feed.objects.filter(pk=feed_id, owner=owner).select_related("owner").first())
 
 
 def readable_feed(viewer_id: int | None, feed_id: int) -> Feed:
-    """The viewer's own feed, or a public one of an account that is not suspended. NotFound."""
+    """A feed that is the viewer's own, or public; the owner must not be suspended. NotFound."""
     rows = Feed.objects.filter(pk=feed_id, owner__suspended_at=None)
     return _readable(viewer_id, rows.select_related("owner").first())
 
@@ -39,7 +39,7 @@ def feed_at(viewer_id: int | None, owner: User, slug: str) -> Feed:
 
 
 def handles_in(feeds: Iterable[Feed]) -> dict[int, str]:
-    """The handles of the people whom feeds name, by id; without suspended accounts."""
+    """The handles of the people named in feeds, by id; without suspended accounts."""
     ids = {pk for feed in feeds for pk in (*feed.include_people, *feed.exclude_people)}
     rows = User.objects.filter(pk__in=ids, suspended_at=None) if ids else User.objects.none()
     return dict(rows.values_list("pk", "handle"))

@@ -1,4 +1,4 @@
-"""Public feeds by rules for feed readers, where the site has syndication."""
+"""Serves public feeds by rules to feed readers, if the site has the syndication app."""
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path

@@ -1,7 +1,7 @@
-"""The timeline of a feed: the posts that its rules catch, newest first; always from PostgreSQL.
+"""The timeline of a feed: the posts that its rules catch, newest first, always read from PostgreSQL.
 
-Each rule that includes is a bounded range of an index: an author's posts, a tag's uses, the search index. What the
-merged candidates are is checked in the same statement; the pipeline of all timelines decides who may see them.
+Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. The same
+statement merges the candidates and checks the exclude rules; the pipeline of all timelines decides who may see them.
 """
 
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources.found import stored
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
-SCAN = MAX_IDS  # candidates of each rule, and of all together, in one statement; no round asks for more
+SCAN = MAX_IDS  # most candidates in one statement, per rule and after the merge; no round asks for more
 
 _RANGE = "< %(newest)s AND {id} > %(oldest)s ORDER BY {id} {{order}} LIMIT {scan}"
 _BY_POST, _BY_USE = (_RANGE.format(id=name, scan=SCAN) for name in ("id", "post_id"))
@@ -44,12 +44,12 @@ JOIN tags_tag tag ON tag.name = named.name
 CROSS JOIN LATERAL (
     SELECT post_id FROM tags_taguse WHERE tag_id = tag.id AND is_public AND post_id {_BY_USE}
 ) bearing"""  # noqa: S608 -- constants
-# One for each phrase, whose text PostgreSQL plans with: a rare word by its list, a frequent one by a range of ids.
+# One subquery per phrase, planned by its text: a rare word is read by its posts, a common one by a range of ids.
 _WORDS = f"""
 (SELECT post_id, {{place}} FROM search_postentry
 WHERE words @@ %({{name}})s::tsquery AND (is_public OR author_id = %(reader)s) AND post_id {_BY_USE})"""  # noqa: S608 -- constants
 
-# A repost is judged by what it shares, and by who shares it. A lateral look-up by key asks the shard of the key only.
+# A repost is checked by the post it shares and by who shares it. A lateral look-up by key asks only the key's shard.
 _CANDIDATES = f"""
 WITH found(id, place) AS ({{rules}}), candidate AS (
     SELECT id, array_agg(place ORDER BY place) AS places FROM found GROUP BY id ORDER BY id {{order}} LIMIT {SCAN}
@@ -67,11 +67,11 @@ _NOT_EXCLUDED = {
     "exclude_tags": """
         NOT EXISTS (SELECT 1 FROM tags_taguse u JOIN tags_tag t ON t.id = u.tag_id
                     WHERE u.post_id = shown.id AND t.name = ANY(%(exclude_tags)s))""",
-    # a post that is not indexed yet waits
+    # a post that is not indexed yet is left out until it is
     "exclude_words": """
         EXISTS (SELECT 1 FROM search_postentry e
                 WHERE e.post_id = shown.id AND NOT e.words @@ %(exclude_words)s::tsquery)""",
-    # `pt` includes `pt-BR`; a post without a language is in none
+    # `pt` also matches `pt-BR`; a post without a language matches none
     "languages": """
         ARRAY[lower(shown.language), split_part(lower(shown.language), '-', 1)] && %(languages)s::text[]""",
     "only_media": "EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = shown.id)",
@@ -79,7 +79,7 @@ _NOT_EXCLUDED = {
         (post.reply_to_id IS NULL OR post.reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID} = post.author_id)""",
     "without_reposts": "post.kind <> 'repost'",
 }
-# For others than the owner: public posts, but none by somebody whom the owner blocks or who blocks the owner.
+# Readers other than the owner see public posts only, and none by authors on either side of a block with the owner.
 _PUBLIC = "visibility = 'public'"
 _FOR_OTHERS = """shown.visibility = 'public' AND NOT EXISTS (
     SELECT 1 FROM graph_block b
@@ -88,10 +88,10 @@ _FOR_OTHERS = """shown.visibility = 'public' AND NOT EXISTS (
 
 
 def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedItem]:
-    """A page of a feed, saved or not; its owner is told the reason of each post, others see what is public.
+    """A page of a feed, saved or not. The owner sees which rules matched each post; others see public posts only.
 
-    At most eight statements of candidates, for `SEARCH_SECONDS` in all; Invalid when that is too little. A page may end
-    early, with a cursor to go on from, when nearly all that the rules include is left out again.
+    At most eight statements read candidates, within `SEARCH_SECONDS` in all; Invalid if they take longer. If nearly all
+    candidates are excluded, the page ends early, with a cursor to continue from.
     """
     candidates = _Candidates(feed, is_own=viewer is not None and viewer.pk == feed.owner_id)
     reader = Reader(viewer, FilterContext.PUBLIC)
@@ -110,15 +110,15 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
 
 @dataclass(slots=True)
 class _Candidates:
-    """The source of a page: `places` holds what belongs here, the rest tells how far it was read."""
+    """The source of a page. `places` has the candidates that the feed catches, with the places of their rules."""
 
     feed: Feed
     is_own: bool
-    places: dict[int, list[int]] = field(default_factory=dict)  # of the rules that include a post
+    places: dict[int, list[int]] = field(default_factory=dict)  # by post id
     time_limit: TimeLimit = field(default_factory=lambda: TimeLimit(settings.SEARCH_SECONDS))
 
     def ids(self, cursor: Cursor, count: int) -> list[int]:
-        """Up to `count` candidates; where too few belong here, the last of the others tell how far they were read."""
+        """Up to `count` candidates. If too few are caught, uncaught ones fill the rest to mark where the scan ended."""
         try:
             rows = self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
         except TooSlow:
@@ -134,7 +134,7 @@ class _Candidates:
 
 
 def _labels(feed: Feed) -> list[str]:
-    """The rules that include, in the order of their places, as people read them."""
+    """The include rules in the order of their places, as shown to people."""
     handles = handles_in([feed])
     people = [f"@{handles.get(pk, '')}" for pk in feed.include_people]
     tags = [f"#{name}" for name in feed.include_tags]

@@ -1,1 +1,1 @@
-"""Filters: words and posts that a reader wants to be warned of, or not to see. They affect only their owner."""
+"""Filters: words and posts that a reader wants to be warned about, or not to see. They affect only their owner."""

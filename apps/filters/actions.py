@@ -1,4 +1,4 @@
-"""Writes of filters. They lock the owner's counts row first, so that limits hold."""
+"""Writes to filters. Each locks the owner's counts row first, so that the limits hold."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +29,12 @@ from apps.posts.queries import visible_posts
 MAX_FILTERS = 50  # per account
 MAX_KEYWORDS_OF_FILTER = 100
 MAX_POSTS = 100  # per filter
-MAX_SECONDS = 10 * 366 * 24 * 3600  # until a filter expires
+MAX_SECONDS = 10 * 366 * 24 * 3600  # the longest life of a filter that expires
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordChange:
-    """A keyword to add, or with an `id` to change or delete; None leaves a field unchanged."""
+    """A keyword to add or, with an `id`, to change or delete. None leaves a field unchanged."""
 
     id: int | None = None
     keyword: str | None = None
@@ -44,7 +44,7 @@ class KeywordChange:
 
 @dataclass(frozen=True, slots=True)
 class FilterChange:
-    """Changes of a filter; None leaves a field unchanged. `expires_in` is in seconds from now, 0 means never."""
+    """Changes to a filter; None leaves a field unchanged. `expires_in` is in seconds from now; 0 means never."""
 
     title: str | None = None
     places: Collection[str] | None = None
@@ -55,7 +55,7 @@ class FilterChange:
 
 @transaction.atomic
 def create_filter(owner: User, change: FilterChange) -> Filter:
-    """Invalid without title or places, for unknown places, and beyond 50 filters of 100 keywords."""
+    """Make a filter. Invalid without a title or places, for unknown places, and beyond the limits."""
     _lock(owner)
     if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
         raise invalid("title", _("At most %(count)d filters.") % {"count": MAX_FILTERS})
@@ -72,7 +72,7 @@ def change_filter(owner: User, filter_id: int, change: FilterChange) -> Filter:
 
 @transaction.atomic
 def delete_filter(owner: User, filter_id: int) -> None:
-    """NotFound."""
+    """Delete a filter. NotFound."""
     _lock(owner)
     own_filter(owner, filter_id).delete()
     _changed(owner)
@@ -80,7 +80,7 @@ def delete_filter(owner: User, filter_id: int) -> None:
 
 @transaction.atomic
 def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) -> FilterKeyword:
-    """NotFound, Invalid."""
+    """Add a keyword to a filter. NotFound, Invalid."""
     _lock(owner)
     found = own_filter(owner, filter_id)
     _change_keywords(owner, found, [KeywordChange(None, keyword, whole_word)])
@@ -92,7 +92,7 @@ def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) 
 def change_keyword(
     owner: User, keyword_id: int, *, keyword: str | None, whole_word: bool | None
 ) -> FilterKeyword:
-    """NotFound, Invalid."""
+    """Change a keyword; None leaves a field unchanged. NotFound, Invalid."""
     _lock(owner)
     row = own_keyword(owner, keyword_id)
     _change_keywords(owner, row.filter, [KeywordChange(keyword_id, keyword, whole_word)])
@@ -102,7 +102,7 @@ def change_keyword(
 
 @transaction.atomic
 def delete_keyword(owner: User, keyword_id: int) -> None:
-    """NotFound."""
+    """Delete a keyword. NotFound."""
     _lock(owner)
     own_keyword(owner, keyword_id).delete()
     _changed(owner)
@@ -110,7 +110,7 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 
 @transaction.atomic
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
-    """Change a keyword and, if it is the only one, its filter, as in version 1 of the API. NotFound, Invalid."""
+    """Change a keyword and, if it is the only one, its filter, like version 1 of the API. NotFound, Invalid."""
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter
     if found.keywords.count() > 1:
@@ -123,7 +123,7 @@ def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> N
 
 @transaction.atomic
 def delete_last_keyword(owner: User, keyword_id: int) -> None:
-    """Delete a keyword, and its filter when nothing else is in it. NotFound."""
+    """Delete a keyword, and its filter if that is empty then. NotFound."""
     _lock(owner)
     keyword = own_keyword(owner, keyword_id)
     keyword.delete()
@@ -134,7 +134,7 @@ def delete_last_keyword(owner: User, keyword_id: int) -> None:
 
 @transaction.atomic
 def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
-    """Add a post that the owner may see. Idempotent. NotFound, Invalid beyond 100 posts."""
+    """Add a post that the owner may see. Idempotent. NotFound; Invalid beyond 100 posts."""
     _lock(owner)
     found = own_filter(owner, filter_id)
     if post_id not in visible_posts(owner.pk, [post_id]).posts:
@@ -148,7 +148,7 @@ def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
 
 @transaction.atomic
 def remove_post(owner: User, row_id: int) -> None:
-    """NotFound."""
+    """Remove a post from a filter, by the id of its `FilterPost` row. NotFound."""
     _lock(owner)
     own_filter_post(owner, row_id).delete()
     _changed(owner)
@@ -193,7 +193,7 @@ def _change_keyword(found: Filter, change: KeywordChange) -> None:
 
 
 def _check_allowance(owner: User) -> None:
-    """Invalid when an account has more keywords than its pages look for."""
+    """Raise Invalid if an account has more keywords than its pages search for."""
     rows = FilterKeyword.objects.filter(filter__owner=owner)
     keywords = list(rows.values_list("keyword", flat=True)[: MAX_KEYWORDS + 1])
     if len(keywords) > MAX_KEYWORDS:
@@ -209,7 +209,7 @@ def _lock(owner: User) -> None:
 
 
 def _changed(owner: User) -> None:
-    """After every change: the cached filters of the old revision are a miss."""
+    """Call this after every change. It raises the revision, so that the cached filters are not read any more."""
     owner.counts.filters = Filter.objects.filter(owner=owner).count()
     owner.counts.filters_revision += 1
     owner.counts.save(update_fields=["filters", "filters_revision"])

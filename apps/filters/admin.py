@@ -1,4 +1,4 @@
-"""Staff see which filters an account has and where they apply, to answer "where is my post?"; not their keywords."""
+"""Staff see an account's filters and where they apply, to answer "where is my post?", but not their keywords."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""The filters of readers in Memcached, by the revision of their owner: after a change another entry is read."""
+"""Caches readers' filters in Memcached. The key contains a revision, so after a change another entry is read."""
 
 from datetime import datetime
 from functools import lru_cache
@@ -22,9 +22,9 @@ def _encode(reader: Filters) -> bytes:
     return pack(orjson.dumps(reader.filters, default=plain, option=orjson.OPT_NON_STR_KEYS))
 
 
-@lru_cache(maxsize=16)  # of up to 8 MB: who reads a page reads the next one soon
+@lru_cache(maxsize=16)  # entries of up to 8 MB, because a reader soon reads the next page
 def _decode(data: bytes) -> Filters:
-    """ValueError when the bytes are something else."""
+    """Raises ValueError for any other bytes."""
     try:
         return Filters(
             [

@@ -1,13 +1,13 @@
-"""Whether a reader's filters match a text. Pure; takes no regular expressions from readers.
+"""Finds which of a reader's filters match a text. Keywords are never treated as regular expressions.
 
-Text and keywords are compared case-folded and in NFKC, any blanks and line ends in a row as one blank. "Whole words
-only" requires a word boundary where the keyword begins or ends with a letter of a script that puts spaces between
-words, which Chinese does not; nor does Korean between words and their endings.
+Text and keywords are compared case-folded, in NFKC, and with any run of white space as one blank. "Whole words only"
+requires a word boundary where the keyword begins or ends with a letter of a script that puts spaces between words;
+Chinese does not, nor does Korean between words and their endings.
 
-A page looks for all keywords of its reader in the texts of all its posts, so neither may multiply the cost of the
-other: keywords are folded when they are read from the database, texts once per process, and `Automaton` finds all
-keywords in one walk through a text, however many there are. Whole words are looked for in the parts of a text, which
-are words and single other characters: the part "tea" is in "a tea!" and not in "teatime".
+A page searches all its posts for all keywords of its reader, so neither number may multiply the cost of the other:
+keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any number of
+keywords in one pass over a text. Whole words are searched in the parts of a text, which are words and single other
+characters: the part "tea" is in "a tea!" but not in "teatime".
 """
 
 import unicodedata
@@ -21,16 +21,18 @@ from itertools import islice
 
 import regex
 
-# Of a post, folded: only texts that grow by it, up to eighteen times, have more.
+# The folded text of a post is cut here. Only texts that folding makes longer, up to eighteen times, reach this.
 MAX_CHARACTERS = 40_000
-# So many keywords are looked for one by one first, which is faster in the texts of most posts.
+# Up to so many keywords are searched one by one first, which is faster for most posts.
 FEW = 50
-MAX_REMEMBERED = 200  # posts, for the next page with them
-# What is told of a post: who wants to know why needs no more.
-MAX_TOLD = 10  # of the keywords of a filter that match
-MAX_FILTERS_TOLD = 2  # and those that hide or warn where the first two do not
-_BETWEEN = "\0"  # parts; PostgreSQL stores no text with it
-_BETWEEN_TEXTS = "\uffff"  # no character, and no blank: a keyword does not go on in another text
+MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
+# The limits of what a page says about the matches in a post.
+MAX_TOLD = 10  # keywords per filter
+MAX_FILTERS_TOLD = 2  # filters, and any others that hide or warn where these do not
+_BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
+_BETWEEN_TEXTS = (
+    "\uffff"  # separates texts; not a character, so that no keyword matches across two texts
+)
 _PARTS = regex.compile(
     r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]+|.",
@@ -42,7 +44,7 @@ Found = tuple[set[str], set[str]]
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """What a reader wrote, and what is looked for."""
+    """A keyword as the reader wrote it, and as it is searched."""
 
     text: str
     folded: str
@@ -51,7 +53,7 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilter:
-    """A filter, until `expires_at`. `posts` maps the ids of its posts to the ids of their `FilterPost` rows."""
+    """A filter that acts until `expires_at`. `posts` maps ids of posts to the ids of their `FilterPost` rows."""
 
     id: int
     title: str
@@ -67,7 +69,7 @@ class ActiveFilter:
 
 @dataclass(frozen=True, slots=True)
 class FilterMatch:
-    """Up to `MAX_TOLD` keywords of a filter in a post, and whether the filter names the post."""
+    """A filter that matches a post: up to `MAX_TOLD` of its keywords, and whether it names the post itself."""
 
     filter: ActiveFilter
     keywords: tuple[str, ...] = ()
@@ -75,7 +77,7 @@ class FilterMatch:
 
 
 class Filters:
-    """All filters of a reader, with what is made once to find all their keywords."""
+    """All filters of a reader, with the automatons that find their keywords."""
 
     def __init__(self, filters: Sequence[ActiveFilter] = ()) -> None:
         self.filters = filters
@@ -86,18 +88,18 @@ class Filters:
         return bool(self.filters)
 
     def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
-        """Filters that match a post with these texts now: `MAX_FILTERS_TOLD` and more only where they act elsewhere."""
+        """The filters that match a post now: `MAX_FILTERS_TOLD`, and others that act in other places or ways."""
         found = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
         if post_id in self._naming:
             found = self._with_those_that_name(post_id, found)
-        told, acts = list[FilterMatch](), set[tuple[str, bool]]()
+        matches, acts = list[FilterMatch](), set[tuple[str, bool]]()
         for match in found:
             if match.filter.acts_at(now):
                 own = {(place, match.filter.hides) for place in match.filter.places}
-                if len(told) < MAX_FILTERS_TOLD or not own <= acts:
-                    told.append(match)
+                if len(matches) < MAX_FILTERS_TOLD or not own <= acts:
+                    matches.append(match)
                     acts |= own
-        return tuple(told)
+        return tuple(matches)
 
     def _with_those_that_name(
         self, post_id: int, found: tuple[FilterMatch, ...]
@@ -111,7 +113,7 @@ class Filters:
         return tuple(matches)
 
     def _remembered(self, divided: str) -> tuple[FilterMatch, ...]:
-        """By a hash: a process keeps many of these objects, and texts are long."""
+        """The filters whose keywords are in a text, kept by its hash: texts are long, and a process keeps many."""
         key = blake2b(divided.encode(errors="surrogatepass"), digest_size=16).digest()
         found = self._found.get(key)
         if found is None:
@@ -127,7 +129,7 @@ class Filters:
         return found
 
     def _found_in(self, divided: str) -> Found:
-        """The keywords that are in a divided text as whole words, and those that are anywhere in it."""
+        """The keywords found in a divided text as whole words, and those found anywhere in it."""
         text = divided.replace(_BETWEEN, "")
         if len(self._all) <= FEW and not any(folded in text for folded in self._all):
             return set(), set()
@@ -154,17 +156,17 @@ NO_FILTERS = Filters()
 
 
 class Automaton:
-    """Finds which of many sequences are in a text, in time that depends on the text only (Aho and Corasick).
+    """Finds which of many sequences are in a text, in a time that depends only on the text (Aho and Corasick).
 
-    Written here because the packages for it list every occurrence: of keywords "a", "aa", "aaa" and so on up to 100
-    letters these are 100 at each letter of a text of "a".
+    Written here because the packages for it list every occurrence: with keywords "a", "aa", "aaa" up to 100 letters,
+    each letter of a text of "a" would give 100 occurrences.
 
-    A state is what has been read of a sequence. `_next` leads from it by an item; where it does not, `_shorter` is the
-    longest end of what has been read with which another sequence begins.
+    A state stands for the beginning of a sequence that was just read. `_next` leads to the next state by an item. If
+    there is none, `_shorter` leads to the longest end of that beginning with which another sequence begins.
     """
 
     def __init__(self, sequences: Iterable[tuple[str, Sequence[str]]]) -> None:
-        """Sequences of items, each with its name."""
+        """`sequences` are pairs of a name and a sequence of items."""
         self._next: list[dict[str, int]] = [{}]
         self._name: dict[int, str] = {}  # by the state in which a sequence is complete
         for name, sequence in sequences:
@@ -183,7 +185,7 @@ class Automaton:
             return set()
         following, shorter = self._next, self._shorter
         state, states = 0, set[int]()
-        for item in text:  # `_step`, written out: this is where the time goes
+        for item in text:  # `_step` inlined, because this loop takes most of the time
             while (found := following[state].get(item)) is None and state:
                 state = shorter[state]
             if found:
@@ -207,7 +209,7 @@ class Automaton:
         return found or 0
 
     def _complete(self, states: Iterable[int]) -> set[str]:
-        """The names of all sequences that end in these states. No state is looked at twice."""
+        """The names of all sequences that end in these states. It visits no state twice."""
         seen, names = {0}, set[str]()
         for each in states:
             state = each
@@ -225,14 +227,14 @@ def fold(text: str) -> str:
 
 
 def parts(folded: str) -> list[str]:
-    """The words of a folded text, and each character between them."""
+    """Split a folded text into words and the single characters between them."""
     found: list[str] = _PARTS.findall(folded)
     return found
 
 
-@lru_cache(maxsize=256)  # a post is read by many
+@lru_cache(maxsize=256)  # many readers see the same post
 def _divided(text: str) -> str:
-    """The parts of a text, folded; as one string, of which a process can keep many."""
+    """The folded parts of a text as one string, which takes less memory than a list."""
     return _BETWEEN.join(parts(fold(text)[:MAX_CHARACTERS]))
 
 

@@ -1,4 +1,4 @@
-"""Filters of readers: where they apply, what they do, and what they match."""
+"""Readers' filters: where they apply, what they do, and what they match."""
 
 from django.conf import settings
 from django.db import models
@@ -6,9 +6,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 TITLE_MAX_CHARACTERS = 100
-KEYWORD_MAX_CHARACTERS = 200  # also when folded
+KEYWORD_MAX_CHARACTERS = 200  # before and after folding
 
-# of all filters of an account; what each page of the account looks for
+# For all filters of an account together, because each of its pages searches for all of them.
 MAX_KEYWORDS = 1_000
 MAX_FOLDED_CHARACTERS = 10_000
 
@@ -31,7 +31,7 @@ class FilterAction(models.TextChoices):
 
 
 class Filter(models.Model):
-    """`places` are values of `FilterContext`. After `expires_at` the filter does nothing."""
+    """A filter. `places` are values of `FilterContext`. After `expires_at` it does nothing."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

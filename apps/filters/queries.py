@@ -1,4 +1,4 @@
-"""Reads of filters. Filters of other accounts are NotFound."""
+"""Reads of filters. Filters of other accounts raise NotFound."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -21,14 +21,14 @@ from feedcache.read_through import Batch, Future
 
 
 def active_filters_of(viewer: User | None) -> Filters:
-    """A viewer's filters, from Memcached; without any filter nothing is read."""
+    """A viewer's filters, from Memcached; reads nothing for a viewer without filters."""
     if viewer is None or not viewer.counts.filters:
         return NO_FILTERS
     return _only(FILTERS.get_many([_key(viewer)], _load))
 
 
 def ask_active_filters(batch: Batch, viewer: User | None) -> Future[Filters]:
-    """The same as a part of a batch."""
+    """Like `active_filters_of`, but read in a batch."""
     if viewer is None or not viewer.counts.filters:
         return lambda: NO_FILTERS
     found = batch.get_many(FILTERS, [_key(viewer)], _load, stage="rules")
@@ -40,7 +40,7 @@ def _key(owner: User) -> Owner:
 
 
 def _load(owners: Collection[Owner]) -> dict[Owner, Filters]:
-    """In three queries for each owner."""
+    """Load filters, in three queries for each owner."""
     return {key: Filters(_active_filters(_rows_of(key[0]))) for key in owners}
 
 
@@ -66,7 +66,7 @@ def own_filter(owner: User, filter_id: int) -> Filter:
 
 
 def own_keyword(owner: User, keyword_id: int) -> FilterKeyword:
-    """NotFound."""
+    """A keyword in one of the owner's filters. NotFound."""
     rows = FilterKeyword.objects.filter(pk=keyword_id, filter__owner=owner)
     if (found := rows.select_related("filter").first()) is None:
         raise NotFound(_("There is no such keyword."))
@@ -74,7 +74,7 @@ def own_keyword(owner: User, keyword_id: int) -> FilterKeyword:
 
 
 def own_filter_post(owner: User, row_id: int) -> FilterPost:
-    """By the id of the row. NotFound."""
+    """A post in one of the owner's filters, by the id of the row. NotFound."""
     rows = FilterPost.objects.filter(pk=row_id, filter__owner=owner)
     if (found := rows.select_related("filter").first()) is None:
         raise NotFound(_("This filter does not name this post."))
@@ -88,7 +88,7 @@ def _with_contents(rows: QuerySet[Filter]) -> QuerySet[Filter]:
 
 
 def _active_filters(rows: Iterable[Filter]) -> list[ActiveFilter]:
-    """With keywords folded here, once. What older versions allowed beyond the bounds of an account does nothing."""
+    """Fold the keywords. Those beyond an account's limits, which older versions allowed, are ignored."""
     found = []
     count = characters = 0
     for row in rows:

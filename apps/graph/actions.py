@@ -35,7 +35,6 @@ from apps.graph.cache import (
     renew_graph_revisions,
 )
 from apps.graph.groups.actions import leave_circles_of_each_other
-from apps.graph.journal import journaled
 from apps.graph.models import (
     AccountNote,
     Block,
@@ -47,7 +46,7 @@ from apps.graph.models import (
     PastRelation,
     Relation,
 )
-from apps.sql import purge
+from apps.sql import lock_each, purge
 from apps.throttling import check_rate_limit
 
 NOTE_MAX_CHARACTERS = 2000
@@ -183,7 +182,7 @@ def unblock_user(owner: User, other: User) -> None:
     counts = _lock(owner, other)
     block = Block.objects.filter(owner=owner, blocked=other).first()
     if block is not None:
-        block.delete()
+        Block.objects.filter(owner=owner, pk=block.pk).delete()
         _remember(PastRelation.Kind.BLOCK, block, other.pk)
         _apply(
             counts,
@@ -217,7 +216,7 @@ def unmute_user(owner: User, other: User) -> None:
     counts = _lock(owner)
     mute = Mute.objects.filter(owner=owner, muted=other).first()
     if mute is not None:
-        mute.delete()
+        Mute.objects.filter(owner=owner, pk=mute.pk).delete()
         _remember(PastRelation.Kind.MUTE, mute, other.pk)
         _apply(counts, RelationChange(owner.pk, MUTING, other.pk))
         record("relations_moved", user_ids=[owner.pk])
@@ -276,12 +275,20 @@ def note_about(owner: User, other: User, text: str) -> None:
 
 def _request(follower: User, followee: User, changes: dict[str, Any], limit: str) -> None:
     request = FollowRequest.objects.filter(requester=follower, owner=followee).first()
+    is_new = request is None
     if request is None:
         check_rate_limit(limit, str(follower.pk))
         request = FollowRequest(requester=follower, owner=followee)
         record("follow_requested", requester_id=follower.pk, owner_id=followee.pk)
     Options.of(request)._replace(**changes).put_into(request)
-    request.save()
+    if is_new:
+        request.save()
+    else:
+        FollowRequest.objects.filter(owner=followee, pk=request.pk).update(
+            shows_reposts=request.shows_reposts,
+            notifies=request.notifies,
+            languages=request.languages,
+        )
     viewer_changed(follower.pk)
 
 
@@ -320,8 +327,7 @@ class Options(NamedTuple):
 
 def _lock(*users: User) -> Counts:
     """Lock the counts rows of accounts; as they were before what follows."""
-    rows = UserCounts.objects.select_for_update().filter(pk__in=[user.pk for user in users])
-    return {counts.pk: counts for counts in rows.order_by("pk")}
+    return lock_each(UserCounts, [user.pk for user in users])
 
 
 def _insert_edge(follower: User, followee: User, options: Options) -> list[RelationChange]:
@@ -331,11 +337,10 @@ def _insert_edge(follower: User, followee: User, options: Options) -> list[Relat
     """
     edge = Followee(owner=follower, followee=followee, created_at=Now())
     options.put_into(edge)
-    with journaled(follower.pk, followee.pk):
-        edge.save()
-        mirror = Follower.objects.create(
-            owner=followee, follower=follower, notifies=options.notify, created_at=Now()
-        )
+    edge.save()
+    mirror = Follower.objects.create(
+        owner=followee, follower=follower, notifies=options.notify, created_at=Now()
+    )
     _count(follower, followee, +1)
     if options.languages:
         _count_choosy(follower.pk)
@@ -357,13 +362,12 @@ def _update_edge(edge: Followee, options: Options) -> list[RelationChange]:
     if before._replace(notify=options.notify) != options:  # what home shows
         _remember_follow(edge)
     options.put_into(edge)
-    with journaled(edge.owner_id, edge.followee_id):
-        _rows_of(edge).update(
-            shows_reposts=edge.shows_reposts, notifies=edge.notifies, languages=edge.languages
-        )
-        Follower.objects.filter(owner=edge.followee_id, follower=edge.owner_id).update(
-            notifies=options.notify
-        )
+    _rows_of(edge).update(
+        shows_reposts=edge.shows_reposts, notifies=edge.notifies, languages=edge.languages
+    )
+    Follower.objects.filter(owner=edge.followee_id, follower=edge.owner_id).update(
+        notifies=options.notify
+    )
     if before.languages != options.languages:
         _count_choosy(edge.owner_id)
     if before.reposts == options.reposts:
@@ -378,9 +382,8 @@ def _delete_edge(follower: User, followee: User) -> list[RelationChange]:
     edge = Followee.objects.filter(owner=follower, followee=followee).first()
     if edge is None:
         return []
-    with journaled(follower.pk, followee.pk):
-        _rows_of(edge).delete()
-        Follower.objects.filter(owner=followee, follower=follower).delete()
+    _rows_of(edge).delete()
+    Follower.objects.filter(owner=followee, follower=follower).delete()
     _remember_follow(edge)
     Endorsement.objects.filter(owner=follower, other=followee).delete()
     _count(follower, followee, -1)
@@ -422,7 +425,7 @@ def _delete_request(requester: User, owner: User) -> FollowRequest | None:
     """Delete a request to follow, granted or not, and return it for its options."""
     request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
     if request is not None:
-        FollowRequest.objects.filter(pk=request.pk).delete()
+        FollowRequest.objects.filter(owner=owner, pk=request.pk).delete()
         record("follow_request_ended", requester_id=requester.pk, owner_id=owner.pk)
         viewer_changed(requester.pk)
     return request

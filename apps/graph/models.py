@@ -248,20 +248,6 @@ class Endorsement(Relation):
         return f"{self.owner_id} + {self.other_id}"
 
 
-class PendingFollow(models.Model):
-    """A follow that is being written on several servers (`shards`); a row that stays is of one that was interrupted.
-
-    Without foreign keys: it is committed while the rows of both accounts are locked.
-    """
-
-    follower_id = models.BigIntegerField()
-    followee_id = models.BigIntegerField()
-    created_at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"{self.follower_id} -> {self.followee_id}"
-
-
 class GraphImport(models.Model):
     """How far an edge list has been loaded, so that an interrupted load goes on where it was."""
 

@@ -214,6 +214,16 @@ def cached_followees(reader_id: int) -> Members | None:
         return None
 
 
+def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[int]:
+    """Whom a reader follows: from Redis if it has them at `revision` (see `relations`), else from PostgreSQL."""
+    if revision is None:
+        revision = load_graph_revisions([reader_id]).get(reader_id, 0)
+    cached = cached_followees(reader_id)
+    if cached is not None and cached.is_at(revision):
+        return cached.ids
+    return Followee.objects.filter(owner=reader_id).values_list("followee", flat=True)
+
+
 def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
     """Everybody who follows an account now, from Redis, loaded on a miss; None unless they are `expected` people.
 

@@ -17,7 +17,6 @@ from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from rest_framework.request import Request
 
 from apps.errors import DomainError, Invalid, TooMany, Unavailable
@@ -89,12 +88,11 @@ PROBLEM, JSON = "application/problem+json", "application/json"
 
 
 def error_response(request: HttpRequest, error: DomainError) -> HttpResponse:
-    message = wait_text(error.retry_after) if isinstance(error, TooMany) else error.message
     if request.path.startswith(JSON_PATHS):
-        body = problem(request, error.status, error.code, message, error.errors)
+        body = problem(request, error.status, error.code, error.message, error.errors)
         response: HttpResponse = JsonResponse(body, status=error.status)
     else:
-        response = error_page(request, error.status, message)
+        response = error_page(request, error.status, error.message)
     if isinstance(error, TooMany | Unavailable):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
@@ -124,14 +122,6 @@ def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
         "is_member": settings.SESSION_COOKIE_NAME in request.COOKIES,
     }
     return HttpResponse(render_to_string("error.html", context), status=status)
-
-
-def wait_text(seconds: int) -> str:
-    return ngettext(
-        "Too many requests. Try again in %(count)d second.",
-        "Too many requests. Try again in %(count)d seconds.",
-        seconds,
-    ) % {"count": seconds}
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -1,1 +1,1 @@
-"""Uploads: pictures, video and sound in sandboxes; avatars, crops, captions, addresses, BlurHash."""
+"""Uploads: decodes pictures, video and sound in sandboxes; crops avatars; makes addresses and blurred previews."""

@@ -1,7 +1,7 @@
-"""Addresses of stored files: stable ones for open posts, signed ones that expire for all others.
+"""Addresses of stored files: permanent for open posts, signed and expiring for all others.
 
 A restricted file's address expires within two days. It is signed when the post is read, and
-PostgreSQL decides each read: readers who lost access to the post get no new address.
+PostgreSQL decides each read, so readers who have lost access to the post get no new address.
 """
 
 import secrets
@@ -13,10 +13,10 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 OPEN_FOLDER, RESTRICTED_FOLDER = "pictures/", "restricted/"
-# At least. Addresses stay the same all day and for all readers, so that browsers can cache the picture.
+# The minimum. An address is the same all day and for all readers, so that browsers can cache the picture.
 LIFETIME_SECONDS = 24 * 3600
 KEY_CHARACTERS = 32
-MAX_REMEMBERED = 8192  # of 200 bytes
+MAX_REMEMBERED = 8192  # addresses of some 200 bytes
 _SALT = "apps.media.addresses"
 
 
@@ -33,13 +33,13 @@ def is_restricted(name: str) -> bool:
 
 @lru_cache(maxsize=MAX_REMEMBERED)
 def path_of(name: str) -> str:
-    """The path of a stored file, which depends on its name only: a page asks twenty times for those of avatars."""
+    """The path of a stored file. It depends only on the name, and a page needs those of some twenty avatars."""
     path: str = default_storage.url(name)
     return path
 
 
 def address_of(name: str) -> str:
-    """The relative address of a stored picture; restricted ones expire within two days."""
+    """The relative address of a stored picture; a restricted picture's address expires within two days."""
     url = path_of(name)
     if not is_restricted(name):
         return url

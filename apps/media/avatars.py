@@ -1,4 +1,4 @@
-"""Avatars and headers: uploads that the sandbox crops and re-encodes, and the colours of those that are drawn."""
+"""Avatars and headers: uploads are cropped and re-encoded in the sandbox; missing ones are drawn in these colours."""
 
 import secrets
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from apps.media.sizes import Box
 AVATAR_SIZE = (400, 400)
 HEADER_SIZE = (1500, 500)
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
-# Of what is drawn where there is no picture: a dark ground (contrast to white at least 7:1) and a lighter tone.
+# Colours of drawn avatars: a dark background (contrast to white at least 7:1) and a lighter accent.
 PALETTE = (
     ("#7A4A1E", "#E3B778"), ("#1F4E79", "#8FB7D9"), ("#2E6B5E", "#9BC8A8"), ("#4A4F1F", "#C9C77E"),
     ("#8C2F4B", "#E7A3A8"), ("#34495E", "#B7C4CF"), ("#6A3B6E", "#D3A9D6"), ("#235B6B", "#93C7D1"),
@@ -23,7 +23,7 @@ PALETTE = (
 
 @dataclass(frozen=True, slots=True)
 class Cropped:
-    """An upload and its crop: left, upper, right, lower edge as fractions of the upright picture."""
+    """An upload and its crop: the left, upper, right and lower edges as fractions of the upright picture."""
 
     file: IO[bytes]
     box: Box = WHOLE
@@ -40,15 +40,15 @@ def parse_box(text: str) -> Box:
 
 
 def avatar_file(upload: IO[bytes] | Cropped) -> "ContentFile[bytes]":
-    """A WebP of 400 x 400 pixels under a random name; Invalid when the upload cannot be decoded.
+    """A WebP of 400 x 400 pixels with a random name. Invalid if the upload cannot be decoded.
 
-    A box that is not square is cropped to its middle.
+    If the box is not square, its middle is used.
     """
     return _fitted(upload, AVATAR_SIZE, field="avatar")
 
 
 def header_file(upload: IO[bytes] | Cropped) -> "ContentFile[bytes]":
-    """A WebP of 1500 x 500 pixels, otherwise as `avatar_file`."""
+    """A WebP of 1500 x 500 pixels, otherwise like `avatar_file`."""
     return _fitted(upload, HEADER_SIZE, field="header")
 
 

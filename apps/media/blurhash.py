@@ -1,4 +1,4 @@
-"""BlurHash: some 28 characters that browsers render as a blur until the picture has loaded. Pure.
+"""BlurHash: some 28 characters that browsers render as a blur until the picture has loaded.
 
 The picture becomes a sum of cosine waves in linear light: `factor[j][i]` is the mean of every pixel times cos(pi i x /
 width) cos(pi j y / height). The first factor is the mean colour; the others are small and coarsely quantised. The
@@ -48,7 +48,7 @@ def _colour(light: NDArray[np.float64]) -> int:
 
 
 def _detail(colour: NDArray[np.float64]) -> int:
-    """Three values of -1 to 1, relative to the largest wave, as one number below 19^3."""
+    """Encode three values from -1 to 1, relative to the largest wave, as one number below 19^3."""
     steps = np.clip(np.floor(np.sign(colour) * np.abs(colour) ** 0.5 * 9 + 9.5), 0, 18)
     red, green, blue = (int(value) for value in steps)
     return red * 19 * 19 + green * 19 + blue

@@ -1,4 +1,4 @@
-"""Captions: WebVTT files, checked, and rewritten with their cues alone. Pure.
+"""Checks WebVTT files with captions, and rewrites them with nothing but their cues.
 
 The format: https://www.w3.org/TR/webvtt1/. Style sheets, regions and comments of an upload are left out.
 """
@@ -13,7 +13,7 @@ _LEFT_OUT = ("NOTE", "STYLE", "REGION")
 
 
 def clean_captions(data: bytes) -> bytes:
-    """The cues of a WebVTT file, in UTF-8. ValueError for anything else, for too many and for none."""
+    """The file with only its cues, in UTF-8. ValueError if it is not WebVTT, or has too many cues or none."""
     if len(data) > MAX_BYTES:
         raise ValueError("too large")
     text = data.decode("utf-8-sig")  # UnicodeDecodeError is a ValueError
@@ -28,7 +28,7 @@ def clean_captions(data: bytes) -> bytes:
 
 
 def _cue(block: str) -> str:
-    """Its timing and its text, without its name and its place on the picture."""
+    """A cue with its timing and its text, but without its name and its position on the picture."""
     lines = block.split("\n")
     if "-->" not in lines[0]:
         lines = lines[1:]

@@ -1,14 +1,14 @@
-"""Starts ffmpeg with what it needs and nothing else, as a program of its own (`apps.media.video`).
+"""Starts ffmpeg with only the rights that it needs. Runs as a separate program for `apps.media.video`.
 
     python -m apps.media.confine FOLDER SECONDS PROGRAM [ARGUMENT ...]
 
-The program may open the files of FOLDER and read those of the system, and no others (Landlock, where the kernel has
-it). It opens no sockets, starts no processes, and neither sees other processes nor signals, limits or changes them
-(seccomp, on x86-64 and ARM); its memory, processor time and files are bounded. It yields the processor, and ends with
-the process that started it. Settings and secrets of the site are not in its environment.
+The program can write in FOLDER and read system files, and nothing else (Landlock, if the kernel has it). It cannot open
+sockets or start processes, nor see, signal, limit or change other processes (seccomp, on x86-64 and ARM). Its memory,
+processor time and files are bounded. It runs at low priority, and ends with the process that started it. Its
+environment has none of the site's settings and secrets.
 
-What it may still do: start threads, as many as its memory has room for, and run other programs of the system, which
-are confined as it is.
+It can still start as many threads as fit into its memory, and replace itself with another program of the system, which
+is confined in the same way.
 """
 
 import ctypes
@@ -22,16 +22,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-MEMORY_BYTES = 3 * 1024**3  # of address space: libraries and the frames that an encoder looks ahead
+MEMORY_BYTES = 3 * 1024**3  # of address space, for libraries and the frames that an encoder holds
 MAX_FILE_BYTES = 512 * 1024**2  # of everything it writes
 MAX_OPEN_FILES = 24
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
-# The machines as seccomp numbers them, and the numbers of their system calls; None where a machine has no such call.
+# Seccomp's numbers for machines, and each machine's numbers for system calls; None if it has no such call.
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _COLUMNS = ("x86_64", "aarch64")
 _CALLS: dict[str, tuple[int | None, int | None]] = {
-    # the network and rings of system calls
+    # the network, and io_uring
     "socket": (41, 198), "io_uring_setup": (425, 425),
     # other processes: to read them, to signal them, to slow them down
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
@@ -43,7 +43,7 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "migrate_pages": (256, 238), "move_pages": (279, 239),
     # new processes and namespaces
     "fork": (57, None), "vfork": (58, None), "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40),
-    # files by their names, of which Landlock leaves owner, mode, times and attributes alone
+    # owner, mode, times and attributes of files, which Landlock does not protect
     "truncate": (76, 45), "chmod": (90, None), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None),
     "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6),
@@ -52,22 +52,27 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "bpf": (321, 280), "userfaultfd": (323, 282),
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
 }  # fmt: skip
-# Allowed with some arguments only.
+# These calls are allowed with some arguments only.
 CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25)
 CLONE_THREAD = 0x10000
 OWNER_COMMANDS = (
     8,
     10,
     15,
-)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: the kernel signals the process that is named
+)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: with these the kernel would signal another process
 LOAD, JUMP_IF_EQUAL, JUMP_IF_GREATER_OR_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # places of 32 bits
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = (
+    0,
+    4,
+    16,
+    24,
+)  # offsets in `struct seccomp_data`
 ALLOW, KILL, NOT_PERMITTED, NO_SUCH_CALL = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
-OTHER_NUMBERS = 0x40000000  # of x32 programs on x86-64
+OTHER_NUMBERS = 0x40000000  # call numbers of x32 programs on x86-64
 Program = list[tuple[int, int, int, int]]
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT, LANDLOCK_VERSION = 444, 445, 446, 1
-# By the version of Landlock that knows them: kinds of access to files; TCP; sockets and signals of others.
+# Rights by the Landlock version that introduced them: access to files; TCP; other processes' sockets and signals.
 FILE_ACCESS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 NETWORK_ACCESS = {4: 0b11}
 SCOPES = {6: 0b11}
@@ -83,7 +88,7 @@ def main() -> None:
 
 
 def confine(folder: str, seconds: int, program: str) -> None:
-    """Give up all that the program does not need."""
+    """Give up all rights that the program does not need."""
     os.chdir(folder)
     os.nice(10)
     limit(seconds)
@@ -109,7 +114,7 @@ def limit(seconds: int) -> None:
 
 
 def missing() -> list[str]:
-    """What this machine cannot do of all that. Of Landlock, signals and TCP, which seccomp forbids too, are no part."""
+    """The protections that this machine lacks. Landlock counts from its first version: seccomp forbids the rest too."""
     if sys.platform != "linux":
         return ["Landlock", "seccomp"]
     has_landlock = landlock_version(ctypes.CDLL(None, use_errno=True)) > 0
@@ -122,12 +127,12 @@ def missing() -> list[str]:
 
 
 def landlock_version(libc: ctypes.CDLL) -> int:
-    """0 where there is none, or it is turned off."""
+    """The kernel's Landlock version; 0 if it has none, or it is turned off."""
     return max(0, int(libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION)))
 
 
 def confine_files(libc: ctypes.CDLL, folder: Path, program: Path) -> None:
-    """Landlock; nothing changes on kernels without it."""
+    """Restrict access to files with Landlock; does nothing on kernels without it."""
     version = landlock_version(libc)
     if version == 0:
         return
@@ -152,7 +157,7 @@ def _known(version: int, kinds: dict[int, int]) -> int:
 
 
 def forbid_calls(libc: ctypes.CDLL) -> None:
-    """Seccomp; nothing changes on machines whose numbers are not known."""
+    """Forbid system calls with seccomp; does nothing on machines other than those in `ARCHITECTURES`."""
     if platform.machine() not in ARCHITECTURES:
         return
     program = rules(platform.machine(), os.getpid())
@@ -163,7 +168,7 @@ def forbid_calls(libc: ctypes.CDLL) -> None:
 
 
 def rules(machine: str, own_id: int) -> Program:
-    """The filter of a process with this id; `execv` keeps it."""
+    """The filter for a process with this id; `execv` keeps both."""
     column = _COLUMNS.index(machine)
     program: Program = [
         (LOAD, 0, 0, ARCHITECTURE),
@@ -177,7 +182,7 @@ def rules(machine: str, own_id: int) -> Program:
         number = numbers[column]
         if number is not None:
             program += _when(number, [(RETURN, 0, 0, NOT_PERMITTED)])
-    # the C library tries the older call then, whose flags can be looked at
+    # the C library then tries the older call, whose flags the filter can check
     program += _when(CLONE3[column], [(RETURN, 0, 0, NO_SUCH_CALL)])
     program += _when(
         CLONE[column], _argument(FIRST_ARGUMENT, JUMP_IF_SET, [CLONE_THREAD], hit=ALLOW)
@@ -193,12 +198,12 @@ def rules(machine: str, own_id: int) -> Program:
 
 
 def _when(number: int, then: Program) -> Program:
-    """Instructions for one system call. Each way through them ends in a RETURN."""
+    """Instructions for one system call. Each path through them ends in a RETURN."""
     return [(JUMP_IF_EQUAL, 0, len(then), number), *then]
 
 
 def _argument(place: int, jump: int, values: Sequence[int], *, hit: int) -> Program:
-    """`hit` when an argument is one of the values, else the other answer."""
+    """Instructions that return `hit` if an argument is one of the values, else the opposite."""
     tests = [(jump, len(values) - index, 0, value) for index, value in enumerate(values)]
     miss = NOT_PERMITTED if hit == ALLOW else ALLOW
     return [(LOAD, 0, 0, place), *tests, (RETURN, 0, 0, miss), (RETURN, 0, 0, hit)]

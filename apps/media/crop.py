@@ -1,4 +1,4 @@
-"""Crops and scales the picture of a profile, as a program of its own (`apps.media.sandbox`).
+"""Crops and scales an avatar or a header. Runs as a separate program for `apps.media.sandbox`.
 
 Arguments: width and height in pixels, then the left, upper, right and lower edge of the crop as
 fractions of the upright picture.
@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def crop_picture(data: bytes, *, size: tuple[int, int], box: Box) -> bytes:
-    """A WebP of exactly this size; the middle of the box where proportions differ."""
+    """A WebP of exactly this size. If the box has other proportions, its middle is used."""
     upright = flat(opened(data, moving=False), SIDE)
     return webp(ImageOps.fit(upright.crop(pixels(box, upright.size)), size), quality=85)
 

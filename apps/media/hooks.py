@@ -1,4 +1,4 @@
-"""What optional apps add to the files that the site serves."""
+"""Hooks with which optional apps add to the files that the site serves."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from apps.events.hooks import Hook
 
 
 class ServedFolder(NamedTuple):
-    """A folder of the storage, and whether a file in it is served now."""
+    """A folder of the storage; `serves` says whether a file in it may be served now."""
 
     name: str
     serves: Callable[[str], bool]

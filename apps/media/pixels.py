@@ -1,7 +1,7 @@
 """Decodes untrusted pictures inside the restricted process that `apps.media.sandbox` starts.
 
-The program reads the picture from standard input and writes its result to standard output. It has little memory and CPU
-time, cannot open files and knows nothing of the site, which contains a decoder that is exploited.
+The program reads the picture from standard input and writes its result to standard output. An exploited decoder can do
+little harm: it has little memory and CPU time, cannot open files, and knows nothing about the site.
 """
 
 import base64
@@ -19,13 +19,13 @@ from PIL import AvifImagePlugin, ExifTags, Image, ImageMath, ImageOps, ImageSequ
 from apps.media.sizes import MAX_PIXELS, TOO_LARGE, UNFIT
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF", "HEIF")
-# Other files of several pictures show their first: those hold stereo, previews or gain maps.
+# Files of other formats show only their first picture: the others are previews, gain maps or for stereo.
 MOVING = {"PNG", "WEBP", "GIF", "AVIF"}
 COPIED = {"WEBP", "AVIF"}
-# Of all frames together, where the decoder holds several copies: `COPIED` and animations.
+# The limit for all frames together if the decoder holds several copies: for `COPIED` formats and animations.
 MAX_COPIED_PIXELS = 12_500_000
 MAX_FRAMES = 600
-TILE = 1024  # pixels: the side of what is converted at once
+TILE = 1024  # pixels: the side of a tile that is converted at once
 MEMORY_BYTES = 1024**3  # of address space; resident memory stays below 300 MB
 CPU_SECONDS = 15
 ORIENTATION, UPRIGHT = ExifTags.Base.Orientation, 1
@@ -47,18 +47,18 @@ UNREADABLE = (
 )
 
 
-# One thread: more take address space.
+# One thread, because each takes address space.
 AvifImagePlugin.DEFAULT_MAX_THREADS = 1
 pi_heif.options.DECODE_THREADS = 1
 pi_heif.register_heif_opener(thumbnails=False, depth_images=False, aux_images=False)
 
 
 class TooManyPixels(Exception):
-    """Raised from the header, before anything is decoded."""
+    """The picture's header says that it is too large; raised before anything is decoded."""
 
 
 def serve(work: Callable[[bytes], bytes], rehearse: Callable[[], object]) -> int:
-    """Filter stdin to stdout; returns the exit code. `rehearse` loads all that `work` needs."""
+    """Filter stdin to stdout; returns the exit code. `rehearse` loads everything that `work` needs."""
     limit(rehearse)
     code, output = outcome(work, sys.stdin.buffer.read())
     sys.stdout.buffer.write(output)
@@ -66,7 +66,7 @@ def serve(work: Callable[[bytes], bytes], rehearse: Callable[[], object]) -> int
 
 
 def outcome(work: Callable[[bytes], bytes], data: bytes) -> tuple[int, bytes]:
-    """The exit code and the output for a file."""
+    """Process a file; returns the exit code and the output."""
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         return 0, work(data)
@@ -77,7 +77,7 @@ def outcome(work: Callable[[bytes], bytes], data: bytes) -> tuple[int, bytes]:
 
 
 def limit(rehearse: Callable[[], object]) -> None:
-    """Give up what decoding does not need, after the rehearsal: no file opens any more."""
+    """Give up all rights that decoding does not need. After the rehearsal no file can be opened any more."""
     rehearse()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -88,12 +88,12 @@ def limit(rehearse: Callable[[], object]) -> None:
 
 
 def samples() -> list[bytes]:
-    """A tiny picture of each format to rehearse with, of two frames where it may move."""
+    """A tiny picture of each format for the rehearsal; two frames if the format can be animated."""
     return [_HEIF if name == "HEIF" else _sample(name) for name in FORMATS]
 
 
 def opened(data: bytes, *, moving: bool = True) -> Image.Image:
-    """Open without decoding; TooManyPixels. Counts only the first frame unless `moving`."""
+    """Open a picture without decoding it. Without `moving`, only the first frame counts. TooManyPixels."""
     picture = Image.open(BytesIO(data), formats=FORMATS)
     frames = frames_of(picture) if moving else 1
     copied = frames > 1 or picture.format in COPIED
@@ -104,12 +104,12 @@ def opened(data: bytes, *, moving: bool = True) -> Image.Image:
 
 
 def frames_of(picture: Image.Image) -> int:
-    """More than one when it moves."""
+    """The number of frames; more than one if the picture is animated."""
     return getattr(picture, "n_frames", 1) if picture.format in MOVING else 1
 
 
 def frames(picture: Image.Image) -> Iterator[Image.Image]:
-    """All frames of what moves, upright, in RGBA with eight bits per channel."""
+    """All frames of an animation, upright, in RGBA with eight bits per channel."""
     orientation = picture.getexif().get(ORIENTATION, UPRIGHT)
     for frame in ImageSequence.Iterator(picture):
         yield _upright(in_eight_bits(frame.copy(), "RGBA"), orientation)
@@ -118,14 +118,14 @@ def frames(picture: Image.Image) -> Iterator[Image.Image]:
 def flat(picture: Image.Image, side: int) -> Image.Image:
     """The first frame, upright, as RGB or RGBA with eight bits per channel.
 
-    A picture of at least twice `side` is reduced by a whole factor, and stays at least `side` long:
-    tile by tile, so that memory never holds two full copies.
+    A picture at least twice as long as `side` is reduced by a whole factor, but not below `side`. This works tile by
+    tile, so that memory never holds two full copies.
     """
     picture.draft("RGB", (side, side))  # JPEG decodes to a half or a quarter at once
     is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))
     picture.load()
     if is_wide and isinstance(clear := picture.info.get("transparency"), tuple):
-        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # as the pixels are
+        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # like the pixels
     factor = max(1, max(picture.size) // side)
     width, height = picture.size
     tile = max(1, TILE // factor) * factor
@@ -172,7 +172,7 @@ def _sample(name: str) -> bytes:
     return buffer.getvalue()
 
 
-# 16 x 16 pixels: Pillow cannot write one.
+# A HEIF of 16 x 16 pixels, because Pillow cannot write one.
 _HEIF = base64.b64decode(
     "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAXxtZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAA"
     "ACJpbG9jAAAAAERAAAEAAQAAAAABoAABAAAAAAAAAEsAAAAjaWluZgAAAAAAAQAAABVpbmZlAgAAAAABAABodmMxAAAAAA5waXRt"

@@ -1,7 +1,7 @@
-"""Re-encodes the picture of a post and its preview, as a program of its own (`apps.media.sandbox`).
+"""Re-encodes a post's picture and makes its preview. Runs as a separate program for `apps.media.sandbox`.
 
-Only the pixels of the original survive. The output is a line of JSON with the facts of the picture,
-then the bytes of the picture and of its preview.
+Only the pixels of the original survive. The output is a line of JSON with facts about the picture, then the bytes of
+the picture and of its preview.
 """
 
 import json
@@ -17,7 +17,7 @@ from apps.media.sizes import PREVIEW_SIDE, SIDE, fitted_size
 
 HASH_SIDE = 32
 VP8X_FLAGS, ALPHA_FLAG = 20, 0x10  # https://developers.google.com/speed/webp/docs/riff_container
-DURATION = 100  # milliseconds of a frame that does not say it
+DURATION = 100  # milliseconds, for frames without a duration
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def rehearse() -> None:
 def written(
     still: Image.Image, moves: bytes, size: tuple[int, int]
 ) -> tuple[dict[str, object], list[bytes]]:
-    """The facts and bytes of a picture and its preview; `moves` is an encoded animation or empty."""
+    """The facts and bytes for a picture and its preview; `moves` is an encoded animation, or empty."""
     if not moves:
         still = fitted(still, SIDE)
         size = still.size
@@ -60,7 +60,7 @@ def written(
 
 
 def fitted(picture: Image.Image, side: int) -> Image.Image:
-    """Scale down to at most `side` pixels either way."""
+    """Scale down to at most `side` pixels wide and high."""
     if max(picture.size) <= side:
         return picture
     return picture.resize(
@@ -69,7 +69,7 @@ def fitted(picture: Image.Image, side: int) -> Image.Image:
 
 
 def moving(picture: Image.Image) -> tuple[bytes, tuple[int, int]]:
-    """All frames as an animated WebP, each as long as it was, and its size."""
+    """All frames as an animated WebP with the original durations, and its size in pixels."""
     buffer = BytesIO()
     pictures, milliseconds = [], []
     for frame in frames(picture):
@@ -96,7 +96,7 @@ def moving(picture: Image.Image) -> tuple[bytes, tuple[int, int]]:
 
 
 def with_alpha(data: bytes) -> bytes:
-    """An animation that says it has clear parts. libwebp forgets it when they lie outside of all that it encodes."""
+    """Set the flag for transparency in an animation. libwebp leaves it out if no encoded rectangle is transparent."""
     if data[12:16] != b"VP8X":
         return data
     return data[:VP8X_FLAGS] + bytes([data[VP8X_FLAGS] | ALPHA_FLAG]) + data[VP8X_FLAGS + 1 :]

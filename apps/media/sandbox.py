@@ -22,7 +22,7 @@ PICTURE_TYPES = [
     "image/heif",
 ]
 TIMEOUT_SECONDS = 25.0
-# One thread: the arrays are small, and every thread takes address space.
+# One thread, because the arrays are small, and every thread takes address space.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -39,7 +39,7 @@ class ReencodedPicture:
 
 
 def reencode_picture(data: bytes) -> ReencodedPicture:
-    """As WebP: upright, at most 2,048 pixels a side, without metadata. Invalid."""
+    """Re-encode a picture as WebP: upright, at most 2,048 pixels a side, without metadata. Raises Invalid."""
     output = run_decoder("apps.media.reencode", data, field="file")
     header, _newline, pictures = output.partition(b"\n")
     facts = json.loads(header)
@@ -50,7 +50,7 @@ def reencode_picture(data: bytes) -> ReencodedPicture:
 
 
 def run_decoder(module: str, data: bytes, *, arguments: Sequence[str] = (), field: str) -> bytes:
-    """The output of a decoding program for a file; Invalid for `field` when it fails."""
+    """Run a decoding program on a file and return its output. If it fails, raises Invalid for `field`."""
     command = [sys.executable, "-s", "-E", "-m", module, *arguments]
     try:
         result = subprocess.run(  # noqa: S603 -- a constant and numbers

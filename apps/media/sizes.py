@@ -1,4 +1,4 @@
-"""Sizes of pictures, and what decoding programs answer. For them and for the site, which imports no decoder."""
+"""Sizes of pictures, and exit codes. Shared by the decoding programs and the site, which must not import decoders."""
 
 SIDE = 2048  # the longer side of a picture, in pixels
 PREVIEW_SIDE = 640  # the longer side of its preview
@@ -8,6 +8,6 @@ UNFIT, TOO_LARGE = 3, 4  # exit codes of the decoding programs
 
 
 def fitted_size(width: int, height: int, side: int) -> tuple[int, int]:
-    """The size scaled down to at most `side` pixels either way; never enlarged."""
+    """The size scaled down to at most `side` pixels wide and high; never enlarged."""
     scale = min(1.0, side / max(width, height))
     return max(1, round(width * scale)), max(1, round(height * scale))

@@ -1,8 +1,8 @@
-"""Video and sound: probed and transcoded by ffmpeg, in processes that `apps.media.confine` restricts.
+"""Probes and transcodes video and sound with ffmpeg, in processes that `apps.media.confine` restricts.
 
-Nothing of an upload is served: video becomes H.264 and AAC in MP4, sound AAC in M4A, both without metadata and with
-their index at the front, so that browsers can start and seek. The ffmpeg is the one that the setting names, else the
-distribution's, else the one of the wheel imageio-ffmpeg. Without any `is_available` says so.
+Uploads are never served as they are: video becomes H.264 and AAC in MP4, and sound becomes AAC in M4A, both without
+metadata and with the index at the front, so that browsers can start and seek. It runs the ffmpeg named in the setting,
+or the distribution's, or the one in the wheel imageio-ffmpeg; without any, `is_available` is False.
 """
 
 import math
@@ -28,28 +28,29 @@ VIDEO_TYPES = ["video/mp4", "video/quicktime", "video/webm", "video/x-matroska"]
 AUDIO_TYPES = [
     "audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/webm", "audio/flac", "audio/wav",
 ]  # fmt: skip
-# Demuxers of one file that names no other: no playlists (hls, dash, concat), no devices, no pictures by pattern.
+# Demuxers that read a single file: no playlists (hls, dash, concat), devices, or patterns of picture names.
 DEMUXERS = "mov,matroska,webm,ogg,mp3,aac,flac,wav"
 DECODERS = (
     "h264", "hevc", "vp8", "vp9", "av1", "libdav1d", "libaom-av1", "mpeg4", "aac", "aac_fixed", "mp3", "mp3float",
     "opus", "libopus", "vorbis", "flac", "alac", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s32le", "pcm_f32le",
     "pcm_u8",
 )  # fmt: skip
-# What a list of checksums says about each stream, and ffmpeg to people about the file.
+# What the framecrc output says about each stream, and what ffmpeg's log says about the file.
 STREAM = re.compile(
     r"^#media_type \d+: (\w+)\n#codec_id \d+: (\S+)\n(?:#dimensions \d+: (\d+)x(\d+)\n)?",
     re.MULTILINE,
 )
 DURATION = re.compile(r"^  Duration: (\d+):(\d\d):(\d\d\.\d+)", re.MULTILINE)
+LOOP_SECONDS = 30.0  # the longest that plays in a loop, when it has no sound
 MIN_SIDE = 16  # pixels; the encoder needs even numbers
 MAX_FRAME_RATE = 60
-SLACK_SECONDS = 1.0  # of containers that round their duration up
+SLACK_SECONDS = 1.0  # for containers that round their duration up
 PROBE_SECONDS, POSTER_SECONDS, TRIAL_SECONDS = 15.0, 60.0, 15.0
 RENEW_SECONDS = 5.0  # between two calls of `renew`
 THREADS = 2
 SOURCE, VIDEO_FILE, AUDIO_FILE = "source", "out.mp4", "out.m4a"
 
-# The first bytes of what is not a picture: MP4 and its relatives (at 4), Matroska, Ogg, FLAC, MP3 with a tag.
+# The first bytes of Matroska, Ogg, FLAC, and MP3 with a tag. MP4 and its relatives have `ftyp` at byte 4.
 SIGNATURES = (b"\x1aE\xdf\xa3", b"OggS", b"fLaC", b"ID3")
 PICTURE_BRANDS = (
     b"avif",
@@ -66,7 +67,7 @@ PICTURE_BRANDS = (
 
 
 class Unfit(Exception):
-    """An upload that cannot become video or sound; `reason` is a key of `explained`."""
+    """The upload cannot become video or sound; `explained` turns the `reason` into a sentence."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -75,9 +76,9 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The first video and the first sound that can be decoded, each by its number among its kind, or None.
+    """The first decodable stream of video and of sound, each by its number among streams of its kind, or None.
 
-    `seconds` is 0 where the file says nothing.
+    `seconds` is 0 if the file does not say.
     """
 
     video: int | None
@@ -89,13 +90,17 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Transcoded:
-    """A file to serve, and for video the first picture that is shown. `poster` is None for sound."""
+    """A file to serve. `poster` is the picture shown before a video plays; None for sound.
+
+    `loops`: it is a short video without a sound track, which pages play as they would an animated picture.
+    """
 
     path: Path
     seconds: float
     width: int
     height: int
     poster: ReencodedPicture | None
+    loops: bool
 
 
 def explained(reason: str) -> str:
@@ -118,15 +123,15 @@ def explained(reason: str) -> str:
 
 
 def is_available() -> bool:
-    """Whether there is an ffmpeg."""
+    """Whether an ffmpeg was found."""
     return bool(_programs(settings.FFMPEG))
 
 
 @lru_cache
 def ffmpeg_path(named: str) -> str | None:
-    """The absolute path of the program that is used; None where there is none.
+    """The absolute path of the ffmpeg to use; None if there is none.
 
-    The distribution's is passed over where it cannot do what is asked of it: Fedora's makes no H.264.
+    The distribution's is skipped if it lacks an encoder or filter that is needed: Fedora's makes no H.264.
     """
     programs = _programs(named)
     able = (program for program in programs[:-1] if _makes_video(program))
@@ -135,13 +140,13 @@ def ffmpeg_path(named: str) -> str | None:
 
 @lru_cache
 def _programs(named: str) -> list[str]:
-    """What there is, the preferred first: what the setting names alone, else the distribution's and the wheel's."""
+    """The programs found, the preferred first: only the one in the setting, or the distribution's and the wheel's."""
     wanted = [named] if named else ["ffmpeg", _in_wheel()]
     return [str(Path(path).absolute()) for name in wanted if (path := shutil.which(name))]
 
 
 def _in_wheel() -> str:
-    """The program in imageio-ffmpeg, of which nothing else is used; "" where the wheel is not installed."""
+    """The program in the wheel imageio-ffmpeg, the only part of it that is used; "" if it is not installed."""
     wheel = find_spec("imageio_ffmpeg")
     places = wheel.submodule_search_locations if wheel else None
     return next(
@@ -150,7 +155,7 @@ def _in_wheel() -> str:
 
 
 def _makes_video(program: str) -> bool:
-    """Confined, with the encoder and the filters of an upload."""
+    """Whether the program, confined, can use the encoder and the filters that uploads need."""
     arguments = [
         "-nostdin", "-v", "quiet", "-f", "lavfi", "-i", "color=size=32x32:duration=0.1",
         *_video_arguments(Probe(video=0, audio=None, seconds=0)), "-f", "null", "-",
@@ -164,7 +169,7 @@ def _makes_video(program: str) -> bool:
 
 
 def looks_like_media(head: bytes, content_type: str) -> bool:
-    """Whether an upload is to be treated as video or sound, by its first bytes and what its sender calls it."""
+    """Whether to treat an upload as video or sound, by its first bytes and the type that its sender states."""
     if head[4:8] == b"ftyp":
         return head[8:12] not in PICTURE_BRANDS
     is_wav = head.startswith(b"RIFF") and head[8:12] == b"WAVE"
@@ -178,7 +183,7 @@ def _is_picture(head: bytes) -> bool:
 
 
 def probe(path: Path) -> Probe:
-    """What a file holds, within the limits of the site. Unfit."""
+    """Find the streams of a file. Raises Unfit if it exceeds the site's limits."""
     found = _described(path)
     if found.seconds > settings.VIDEO_MAX_SECONDS + SLACK_SECONDS:
         raise Unfit("too_long")
@@ -191,9 +196,9 @@ def probe(path: Path) -> Probe:
 
 
 def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
-    """Write the file to serve beside `path`. Unfit; what `renew`, called every few seconds, raises.
+    """Write the file to serve beside `path`. Raises Unfit, and what `renew` raises, which is called every few seconds.
 
-    The limits hold for what comes out: a container may lie about its duration.
+    The result is checked against the limits again, because a container may lie about its duration.
     """
     source = probe(path)
     is_video = source.video is not None
@@ -208,12 +213,13 @@ def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
     if (made.video is None) == is_video or made.seconds <= 0:
         raise Unfit("unreadable")
     poster = _poster(out, made.seconds) if is_video else None
-    return Transcoded(out, made.seconds, made.width, made.height, poster)
+    loops = is_video and made.audio is None and made.seconds <= LOOP_SECONDS
+    return Transcoded(out, made.seconds, made.width, made.height, poster, loops)
 
 
 def _described(path: Path) -> Probe:
-    """From the head of a list of checksums, which ffmpeg makes for programs, in one form for years."""
-    output, told = _run(
+    """Read the header of ffmpeg's framecrc output, a format made for programs that has not changed for years."""
+    output, log = _run(
         [
             "-nostdin", "-hide_banner", "-v", "info", *_reading(), "-i", f"file:{path.name}", "-map", "0:V?",
             "-map", "0:a?", "-c", "copy", "-t", "0", "-f", "framecrc", "pipe:1",
@@ -229,7 +235,7 @@ def _described(path: Path) -> Probe:
         raise Unfit("unreadable")
     width, height = videos[video][2:] if video is not None else (0, 0)
     return Probe(
-        video, audio, _duration(told.decode(errors="replace")), int(width or 0), int(height or 0)
+        video, audio, _duration(log.decode(errors="replace")), int(width or 0), int(height or 0)
     )
 
 
@@ -237,8 +243,8 @@ def _decodable(streams: Sequence[tuple[str, str, str, str]]) -> int | None:
     return next((number for number, stream in enumerate(streams) if stream[1] in DECODERS), None)
 
 
-def _duration(told: str) -> float:
-    found = DURATION.search(told)
+def _duration(log: str) -> float:
+    found = DURATION.search(log)
     if found is None:
         return 0.0
     hours, minutes, seconds = map(float, found.groups())
@@ -246,7 +252,7 @@ def _duration(told: str) -> float:
 
 
 def _reading() -> list[str]:
-    """The options of every file that is read: one local file, of the known formats alone."""
+    """Options for reading: only one local file, in a known format."""
     return [
         "-protocol_whitelist", "file", "-format_whitelist", DEMUXERS, "-codec_whitelist",
         ",".join(DECODERS),
@@ -291,18 +297,18 @@ def _ffmpeg(
 
 
 def _few_pixels() -> list[str]:
-    """For decoders, of a stream that grows after its header; twice the limit, as sides are rounded up."""
+    """Bounds decoders, for streams that grow after their header. Twice the limit, because sides are rounded up."""
     return ["-max_pixels", str(2 * settings.VIDEO_MAX_PIXELS)]
 
 
 def _poster(path: Path, seconds: float) -> ReencodedPicture:
-    """A frame of the first second, through the decoder of uploaded pictures."""
+    """A frame from the first second, re-encoded like an uploaded picture."""
     for start in (min(1.0, seconds / 3), 0.0):
         arguments = [
             "-nostdin", "-v", "error", *_reading(), "-ss", f"{start:.3f}", "-i", f"file:{path.name}",
             "-map", "0:V:0", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "pipe:1",
         ]  # fmt: skip
-        png, _told = _run(arguments, folder=path.parent, seconds=POSTER_SECONDS)
+        png, _log = _run(arguments, folder=path.parent, seconds=POSTER_SECONDS)
         if png:
             return reencode_picture(png)
     raise Unfit("unreadable")
@@ -315,7 +321,7 @@ def _run(
     seconds: float,
     renew: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bytes]:
-    """What ffmpeg writes, and what it tells people. Unfit; what `renew` raises."""
+    """Run ffmpeg; returns its output and its log. Raises Unfit, and what `renew` raises."""
     program = ffmpeg_path(settings.FFMPEG)
     if program is None:
         raise Unfit("unavailable")
@@ -330,12 +336,12 @@ def _confined(
     seconds: float,
     renew: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bytes]:
-    """Unfit when the program fails or takes longer than `seconds`."""
+    """Run a program confined; returns its output and its log. Unfit if it fails or takes longer than `seconds`."""
     cpu_seconds = str(math.ceil(seconds) * THREADS)
     command = [
         sys.executable, "-s", "-E", "-m", "apps.media.confine", str(folder), cpu_seconds, program, *arguments,
     ]  # fmt: skip
-    output = told = b""
+    output = log = b""
     until = time.monotonic() + seconds
     with subprocess.Popen(  # noqa: S603 -- constants, numbers, and paths of this site
         command,
@@ -348,7 +354,7 @@ def _confined(
         try:
             while True:
                 try:
-                    output, told = process.communicate(timeout=min(RENEW_SECONDS, seconds))
+                    output, log = process.communicate(timeout=min(RENEW_SECONDS, seconds))
                     break
                 except subprocess.TimeoutExpired:
                     if time.monotonic() > until:
@@ -359,4 +365,4 @@ def _confined(
             raise
     if process.returncode != 0:
         raise Unfit("unreadable")
-    return output, told
+    return output, log

@@ -1,1 +1,1 @@
-"""Reports of members to staff, and the rules of the site."""
+"""Members' reports to staff, and the rules of the site."""

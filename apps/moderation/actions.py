@@ -1,4 +1,4 @@
-"""Reports: file, take on, resolve and reopen them; and what staff do to accounts: warn, suspend, restore."""
+"""Files, assigns, resolves and reopens reports; warns, suspends and restores accounts."""
 
 from collections.abc import Collection
 
@@ -21,7 +21,7 @@ from apps.throttling import check_rate_limit
 from apps.timeline.publishing import delete, publish
 
 CHANGE_REPORTS = "moderation.change_report"  # the admin asks for the same permission
-MAX_POSTS = 40  # per report; further ones are ignored
+MAX_POSTS = 40  # per report; more are ignored
 
 
 def file_report(
@@ -33,10 +33,10 @@ def file_report(
     rule_ids: Collection[int] = (),
     post_ids: Collection[int] = (),
 ) -> Report:
-    """Report an account to staff, with those of the posts that are its own and visible to the reporter.
+    """Report an account to staff, with those posts that the account wrote and the reporter can see.
 
-    The default category is VIOLATION with rules, OTHER without.
-    Invalid for oneself, an unknown category or rule, or too long a comment; TooMany.
+    The default category is VIOLATION if there are rules, else OTHER.
+    Invalid for the reporter's own account, an unknown category or rule, or too long a comment; TooMany.
     """
     if reporter.pk == target.pk:
         raise Invalid(_("This doesn't work with your own account."), code="self")
@@ -75,7 +75,7 @@ def resolve_report(report: Report, *, by: User, outcome: str) -> None:
 
 @transaction.atomic
 def reopen_report(report: Report, *, by: User) -> None:
-    """NotAllowed as for `resolve_report`."""
+    """Open a resolved report again. NotAllowed like `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
     report.resolved_at = report.resolved_by = None
     report.save(update_fields=["resolved_at", "resolved_by"])
@@ -84,7 +84,7 @@ def reopen_report(report: Report, *, by: User) -> None:
 
 @transaction.atomic
 def assign_report(report: Report, *, by: User, to: User | None) -> None:
-    """Say who looks into a report, or nobody. NotAllowed as for `resolve_report`."""
+    """Assign a report to a member of staff, or to nobody. NotAllowed like `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
     report.assignee = to
     report.save(update_fields=["assignee"])
@@ -93,9 +93,9 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
 
 @transaction.atomic
 def warn_user(user: User, *, by: User, reason: str) -> None:
-    """Write to an account why, as a message of the member of staff, whom it can answer.
+    """Send an account a private message with the reason, from the member of staff, who can be answered.
 
-    NotAllowed without the permission to change reports, over a superuser, and when one of them blocks the other.
+    NotAllowed without the permission to change reports, for a superuser, or if one of them blocks the other.
     """
     require_permission(by, CHANGE_REPORTS, over=user)
     if exact_relations(by.pk, [user.pk]).severed:
@@ -113,7 +113,7 @@ def take_down(post_id: int, report: Report, *, by: User, reason: str) -> None:
 
 @transaction.atomic
 def suspend_user(user: User, *, by: User, reason: str) -> None:
-    """Hide an account and its posts, end its sessions and tokens; effective with the next request.
+    """Hide an account and its posts, and end its sessions and tokens, from the next request on.
 
     NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
     """
@@ -127,8 +127,8 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
 
 @transaction.atomic
 def restore_user(user: User, *, by: User, reason: str) -> None:
-    """End a suspension; sessions and tokens stay revoked. NotAllowed as for `suspend_user`, and for
-    deleted accounts.
+    """End a suspension; sessions and tokens stay revoked. NotAllowed like `suspend_user`, and for deleted
+    accounts.
     """
     require_permission(by, CHANGE_USERS, over=user)
     if user.erased_at is not None:

@@ -51,7 +51,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 @admin.register(Report)
 class ReportAdmin(SearchedByAccount):
-    """The list, and a page for each report with all that is needed to decide."""
+    """The list of reports, and a page for each report with everything needed to decide."""
 
     list_display = (
         "id", "target_link", "category", "excerpt", "reporter_link", "created_at", "assignee", "resolved_at", "outcome",
@@ -86,7 +86,7 @@ class ReportAdmin(SearchedByAccount):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """The posts as they were and are, the history of the account, and what can be done."""
+        """The page of a report: its posts as they were and are, the account's history, and the possible actions."""
         del form_url, extra_context
         related = ("target__counts", "reporter", "assignee", "resolved_by")
         rows = self.get_queryset(request).select_related(*related)
@@ -101,7 +101,7 @@ class ReportAdmin(SearchedByAccount):
         posts = reported_posts(report)
         reads_all = request.user.has_perm(READ_RESTRICTED)
         for one in posts:
-            if one.post.is_restricted and reads_all:  # on record, as on the page of the post
+            if one.post.is_restricted and reads_all:  # logged, as on the page of the post
                 log_action(staff_of(request), one.post, _("Read."))
         context = {
             **self.admin_site.each_context(request),
@@ -119,7 +119,7 @@ class ReportAdmin(SearchedByAccount):
         return TemplateResponse(request, "admin/moderation/report.html", context)
 
     def _act(self, request: HttpRequest, report: Report) -> None:
-        """One of the buttons of the page; all but those of the assignee need a reason. Refusals are messages."""
+        """Do what a button of the page says. Some need a reason (`WITH_REASON`). Refusals are shown as messages."""
         by, reason = staff_of(request), reason_of(request)
         name, _colon, number = request.POST.get("act", "").partition(":")
         acts: dict[str, Callable[[], None]] = {
@@ -143,8 +143,8 @@ class ReportAdmin(SearchedByAccount):
             self.message_user(request, _("Done."))
 
     def _reported(self, report: Report, number: str) -> int:
-        """The id of one of its posts."""
-        ids = {str(row.post_id): row.post_id for row in report.posts.all()}
+        """The id of one of the report's posts. NotFound."""
+        ids = {str(row.post_id): int(row.post_id) for row in report.posts.all()}
         if number not in ids:
             raise NotFound(_("There is no such post."))
         return ids[number]
@@ -197,7 +197,7 @@ class ReportAdmin(SearchedByAccount):
         return None
 
     def has_suspend_permission(self, request: HttpRequest) -> bool:
-        """As on the page of accounts."""
+        """Permission to suspend, as on the page of accounts."""
         return self.has_intervene_permission(request) and request.user.has_perm(
             "accounts.change_user"
         )

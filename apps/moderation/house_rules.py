@@ -1,4 +1,4 @@
-"""The rules of the site, for their page, for the API and for reports."""
+"""The rules of the site, shown on their page, in the API and in reports."""
 
 from typing import TypedDict
 
@@ -26,7 +26,7 @@ class RuleJson(TypedDict):
 
 
 def rules_json() -> list[RuleJson]:
-    """The rules in the language of the request, in the Mastodon shape."""
+    """The rules in the language of the request, in Mastodon's format."""
     return [
         {"id": str(number), "text": gettext(text), "hint": ""} for number, text in RULES.items()
     ]

@@ -1,4 +1,4 @@
-"""Reports of members to staff."""
+"""Members' reports to staff."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -12,7 +12,7 @@ COMMENT_MAX_CHARACTERS = 1000
 
 
 class Category(models.TextChoices):
-    """As in Mastodon's API."""
+    """The categories of Mastodon's API."""
 
     SPAM = "spam", _("It is spam")
     LEGAL = "legal", _("It is against the law")
@@ -21,7 +21,7 @@ class Category(models.TextChoices):
 
 
 class Report(models.Model):
-    """`reporter` reports `target`, or posts of theirs."""
+    """`reporter` reports the account `target`, or some of its posts."""
 
     reporter = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

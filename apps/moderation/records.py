@@ -1,4 +1,4 @@
-"""What staff read before they decide: the reported posts, then and now, and what is known of an account."""
+"""What staff read before they decide: the reported posts, then and now, and the history of an account."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class ReportedPost:
-    """`then` is the version that was reported, None when it is the present one or nothing is left of the post."""
+    """`then` is the version that was reported; None if it is the present version, or the post is gone."""
 
     post: Post
     now: Version
@@ -36,12 +36,12 @@ class ReportedPost:
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
     reports: Sequence[Report]
-    acts: Sequence[LogEntry]  # of staff, to the account
+    acts: Sequence[LogEntry]  # what staff did to the account
     posts: Sequence[Post]
 
 
 def reported_posts(report: Report) -> list[ReportedPost]:
-    """In four queries, however many there are."""
+    """The posts of a report, in four queries for any number of posts."""
     ids = [row.post_id for row in report.posts.all()]
     posts = Post.objects.filter(pk__in=ids).select_related("author").order_by("pk")
     revisions: dict[int, list[Revision]] = {}
@@ -72,7 +72,7 @@ def _version_at(
 
 
 def record_of(user: User, *, without: int = 0) -> AccountRecord:
-    """The newest of each kind, `without` the report at hand."""
+    """The newest reports, acts of staff and posts; leaves out the report with the id `without`."""
     reports = Report.objects.filter(target=user).exclude(pk=without).select_related("resolved_by")
     acts = LogEntry.objects.filter(
         content_type=ContentType.objects.get_for_model(User), object_id=str(user.pk)

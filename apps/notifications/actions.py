@@ -29,7 +29,8 @@ _MARK = """
 INSERT INTO notifications_readmarker (user_id, timeline, last_read_id, version, updated_at)
 VALUES (%(user)s, %(timeline)s, %(id)s, 1, now())
 ON CONFLICT (user_id, timeline) DO UPDATE
-SET last_read_id = excluded.last_read_id, version = notifications_readmarker.version + 1, updated_at = now()
+SET last_read_id = excluded.last_read_id, version = notifications_readmarker.version + 1,
+    updated_at = excluded.updated_at
 WHERE notifications_readmarker.last_read_id < excluded.last_read_id
 """
 

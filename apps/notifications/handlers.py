@@ -24,30 +24,28 @@ from apps.posts.visibility import Audience, delivered_to
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# `{recipients}` selects (id, user_id) in ascending order of id.
+# For recipients whom another statement has found; whether they want it is asked of the rows of each.
 _CREATE_MANY = """
-WITH batch AS ({recipients} ORDER BY id LIMIT %(limit)s), created AS (
-    INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
-    SELECT user_id, %(kind)s, %(author)s, %(post)s, now() FROM batch
-    WHERE user_id <> %(author)s
-      AND NOT EXISTS (SELECT FROM graph_mute WHERE owner_id = user_id AND muted_id = %(author)s AND hides_notifications)
-      AND NOT EXISTS (SELECT FROM posts_threadmute t WHERE t.user_id = batch.user_id AND t.thread_id = %(thread)s)
-      AND NOT EXISTS (SELECT FROM notifications_unwantedkind u WHERE u.user_id = batch.user_id AND u.kind = %(kind)s)
-      AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = user_id AND blocked_id = %(author)s)
-      AND NOT EXISTS (SELECT FROM graph_block WHERE owner_id = %(author)s AND blocked_id = user_id)
-    ON CONFLICT DO NOTHING RETURNING id, user_id
-)
-SELECT count(*), max(id), (SELECT coalesce(array_agg(ARRAY[id, user_id]), '{{}}') FROM created) FROM batch
+INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
+SELECT c.user_id, %(kind)s, %(author)s, %(post)s, now() FROM accounts_usercounts c
+WHERE c.user_id = ANY(%(users)s) AND c.user_id <> %(author)s
+  AND NOT EXISTS (
+      SELECT FROM graph_mute m WHERE m.owner_id = c.user_id AND m.muted_id = %(author)s AND m.hides_notifications)
+  AND NOT EXISTS (SELECT FROM posts_threadmute t WHERE t.user_id = c.user_id AND t.thread_id = %(thread)s)
+  AND NOT EXISTS (SELECT FROM notifications_unwantedkind u WHERE u.user_id = c.user_id AND u.kind = %(kind)s)
+  AND NOT EXISTS (SELECT FROM graph_block b WHERE b.owner_id = c.user_id AND b.blocked_id = %(author)s)
+  AND c.user_id NOT IN (SELECT blocked_id FROM graph_block WHERE owner_id = %(author)s)
+ON CONFLICT DO NOTHING RETURNING id, user_id
 """
 _CREATE = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at, is_held_back)
 VALUES (%(user)s, %(kind)s, %(actor)s, %(post)s, now(), %(is_held_back)s) ON CONFLICT DO NOTHING RETURNING id
 """
-# Without mentioned followers, who get a notification of the mention.
+# Each selects (id, user_id). Without mentioned followers, who get a notification of the mention.
 _WATCHERS = """
 SELECT id, follower_id AS user_id FROM graph_follower f
 WHERE owner_id = %(author)s AND notifies AND id > %(after)s
-  AND NOT EXISTS (SELECT FROM posts_mention m WHERE m.post_id = %(post)s AND m.user_id = f.follower_id)
+  AND follower_id NOT IN (SELECT user_id FROM posts_mention WHERE author_id = %(author)s AND post_id = %(post)s)
   AND (NOT %(for_friends)s OR EXISTS (
       SELECT FROM graph_followee b WHERE b.owner_id = %(author)s AND b.followee_id = f.follower_id))
 """
@@ -64,7 +62,9 @@ _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
 _FOR_FOLLOWERS = (*delivered_to(Audience.FOLLOWERS), *_FOR_FRIENDS)
 # The marks of which authors are told. A mark without a kind of notification is an error when the process starts.
 _TOLD_MARKS = {
-    mark.kind: (mark.model, NotificationKind(mark.kind)) for mark in ROW_MARKS if mark.is_told
+    mark.kind: (mark.model, NotificationKind(mark.kind))
+    for mark in ROW_MARKS
+    if mark.notifies_author
 }
 BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
@@ -158,12 +158,15 @@ def notify_whom_an_edit_mentions(payload: Payload) -> None:
 
 @handles("poll_ended")
 def notify_of_ended_poll(payload: Payload) -> None:
-    """Notify the voters and the author."""
+    """Notify the voters and the author, unless they have muted the thread or switched the kind off."""
     post = _post(payload["post_id"])
     if post is None:
         return
     _notify_many(_VOTERS, post, NotificationKind.POLL)
-    _create(post.author_id, NotificationKind.POLL, post.author_id, post.id)
+    author_id, kind = post.author_id, NotificationKind.POLL
+    is_unwanted = UnwantedKind.objects.filter(user=author_id, kind=kind).exists()
+    if not is_unwanted and not who_muted(post.thread_id, [author_id]):
+        _create(author_id, kind, author_id, post.id)
 
 
 @handles("follow_requested")
@@ -304,10 +307,13 @@ def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> 
         "for_friends": post.visibility in _FOR_FRIENDS,
     }
     after, size = 0, BATCH_SIZE
-    statement = _CREATE_MANY.format(recipients=recipients)
     while size == BATCH_SIZE:
+        batch = rows_of(f"{recipients} ORDER BY id LIMIT %(limit)s", {**values, "after": after})
+        if not batch:
+            return
+        size, after = len(batch), batch[-1][0]
         with transaction.atomic():
-            [(size, after, created)] = rows_of(statement, {**values, "after": after})
+            created = rows_of(_CREATE_MANY, {**values, "users": [user_id for _, user_id in batch]})
             _tell_apps([pk for pk, _user_id in created])
             for _pk, user_id in created:
                 announce("notified", user_id=user_id)

@@ -97,7 +97,7 @@ TOLD: dict[str, Told] = {
     ),
     NotificationKind.POST: Told(
         "status",
-        _("Somebody posts whose posts you asked to be told of"),
+        _("New posts by people you want to be notified of"),
         "bell",
         _("published a post"),
     ),

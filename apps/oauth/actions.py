@@ -28,7 +28,7 @@ ADDRESS_MAX_CHARACTERS = 2000
 MAX_ADDRESSES = 10
 SCOPES_DEFAULT = "read"
 APPLICATION_IDLE = timedelta(days=30)
-PURGE_SECONDS = 5.0  # of each kind of row
+PURGE_SECONDS = 5.0  # for each table
 # URLs with these schemes would run in the page, or point at the reader's own files.
 _FORBIDDEN_SCHEMES = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
@@ -38,7 +38,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:[!-~]+", re.ASCII | re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The only place where the secret is readable: a hash is stored."""
+    """A new application with its secret, which cannot be read again: only its hash is stored."""
 
     application: Application
     secret: str
@@ -51,7 +51,7 @@ def register_application(
     scopes: str = SCOPES_DEFAULT,
     website: str = "",
 ) -> Registration:
-    """Invalid, with one message per field."""
+    """Register an application. Invalid, with one message per field."""
     errors: dict[str, str] = {}
     clean = single_line(name)
     if not clean or len(clean) > NAME_MAX_CHARACTERS:
@@ -85,7 +85,7 @@ def register_application(
 def issue_access(
     user: User, application: Application, *, scopes: Iterable[str]
 ) -> tuple[str, AccessToken]:
-    """A new token and its row; only the hash is stored."""
+    """Issue a token; returns the token and its row, which stores only a hash."""
     token = APP_TOKEN_PREFIX + secrets.token_urlsafe(32)
     lifetime = timedelta(seconds=settings.OAUTH2_PROVIDER["ACCESS_TOKEN_EXPIRE_SECONDS"])
     issued = AccessToken(
@@ -94,13 +94,13 @@ def issue_access(
         scope=" ".join(scopes),
         expires=timezone.now() + lifetime,
     )
-    set_token_value(issued, token)  # stores the hash, and nothing else
+    set_token_value(issued, token)
     issued.save()
     return token, issued
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, and applications without any for a month."""
+    """Delete expired codes and tokens, and applications older than a month that have none."""
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
     for model in (Grant, AccessToken, RefreshToken):
@@ -117,7 +117,7 @@ def purge() -> None:
 
 @transaction.atomic
 def end_access(user_id: int, **application: int) -> None:
-    """Revoke every code and token that applications have for a user, or one with `application_id`."""
+    """Revoke all codes and tokens of a user; with `application_id`, only those of one application."""
     # codes first, then refresh tokens: neither can issue a new token in between
     for model in (Grant, RefreshToken, AccessToken):
         model.objects.filter(user_id=user_id, **application).delete()
@@ -144,7 +144,7 @@ def _is_web_address(url: str) -> bool:
 
 
 def _split(url: str) -> Any:
-    """The parts of a URL; None for a malformed host or port."""
+    """The parts of a URL; None if its host or port is malformed."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 -- raises ValueError for a malformed port

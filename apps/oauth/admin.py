@@ -7,7 +7,7 @@ from apps.events.admin import StaffList
 from apps.oauth.models import Application
 
 for model in (Application, AccessToken, Grant, IDToken, RefreshToken):
-    admin.site.unregister(model)  # the library's own pages, which would let them be written
+    admin.site.unregister(model)  # the library's own pages would allow changes
 
 
 @admin.register(Application)

@@ -1,4 +1,4 @@
-"""Revokes tokens of applications when accounts change."""
+"""Revokes applications' tokens when an account loses access, and drops changed tokens from caches."""
 
 from typing import Any
 
@@ -15,20 +15,20 @@ from apps.oauth.models import Application
 
 @receiver(access_revoked)
 def end_access_of_applications(user_id: int, **_kwargs: Any) -> None:
-    """After a new password, a suspension, or the deletion of the account."""
+    """Revoke all tokens after a new password, a suspension, or the deletion of the account."""
     end_access(user_id)
 
 
 @receiver([post_save, post_delete], sender=AccessToken)
 def forget_token(instance: Any, *, created: bool = False, **_more: Any) -> None:
-    """However it ended or changed; one that has expired is refused by its date."""
+    """Make processes read a changed or deleted token again. Expired tokens are refused by their date anyway."""
     if not created and instance.user_id is not None and instance.expires > timezone.now():
         viewer_changed(instance.user_id)
 
 
 @receiver(post_save, sender=Application)
 def forget_tokens_of(instance: Application, *, created: bool = False, **_more: Any) -> None:
-    """Tokens are remembered with their application."""
+    """Make processes read the tokens of a changed application again: they remember tokens with their application."""
     if not created:
         tokens = AccessToken.objects.filter(application=instance, expires__gt=timezone.now())
         viewer_changed(*tokens.exclude(user=None).values_list("user", flat=True).distinct())

@@ -1,4 +1,4 @@
-"""OAuth applications, and codes that were used. Codes and tokens themselves are django-oauth-toolkit's tables."""
+"""OAuth applications, and used authorization codes. django-oauth-toolkit has the tables for codes and tokens."""
 
 from hashlib import sha256
 from typing import ClassVar
@@ -37,14 +37,14 @@ class Application(AbstractApplication):
         return not _GRANTS.isdisjoint(grant_types)
 
     def redirect_uri_allowed(self, uri: str) -> bool:
-        """Registered URIs only; a loopback one with any port."""
+        """Allow registered URIs only; a loopback URI may have any port."""
         try:
             return bool(super().redirect_uri_allowed(uri))
         except ValueError:  # a malformed host or port
             return False
 
     def get_allowed_schemes(self) -> list[str]:
-        """Those of the registered URIs: apps on phones have schemes of their own."""
+        """The schemes of the registered URIs: apps on phones have schemes of their own."""
         return sorted({urlsplit(uri).scheme for uri in self.redirect_uris.split()})
 
 
@@ -53,7 +53,7 @@ class UsedCode(models.Model):
 
     digest = models.CharField(max_length=64, unique=True)  # SHA-256: codes are long and random
     application = models.ForeignKey(Application, models.CASCADE, related_name="+")
-    token_family = models.UUIDField()  # of all tokens issued from it, also by refresh
+    token_family = models.UUIDField()  # shared by all tokens issued for the code, also by refresh
     used_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:

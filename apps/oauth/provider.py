@@ -1,4 +1,4 @@
-"""Adapts django-oauth-toolkit to this site: request bodies, scopes, tokens, rate limits of guesses."""
+"""Adapts django-oauth-toolkit to this site: request bodies, scopes, tokens, passwords and used codes."""
 
 import secrets
 import time
@@ -33,7 +33,7 @@ class Core(OAuthLibCore):
     """Takes request bodies that DRF has parsed, in any format."""
 
     def extract_body(self, request: Any) -> list[tuple[str, str]]:
-        """Names and values; only strings and integers, and the last of several."""
+        """Names and values, only strings and integers; of repeated names the last value counts."""
         data: Any = request.data if isinstance(request, Request) else request.POST
         return [
             (str(name), str(value))
@@ -57,7 +57,7 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Takes the password grant too: command line clients have no other. Guesses count as failed logins."""
+    """Also allows the password grant, the only one for command line clients. Guesses count as failed logins."""
 
     def validate_grant_type(
         self,
@@ -75,10 +75,10 @@ class Validator(OAuth2Validator):
     def validate_user(
         self, username: str, password: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether the password is right; the row stays locked until the token is written.
+        """Whether the password is right. The user's row stays locked until the token is written.
 
-        With a second factor, which a program cannot present, the answer is the one to a wrong
-        password: it does not reveal that the password is right.
+        A user with a second factor, which a program cannot present, gets the answer for a wrong password, so the
+        answer does not reveal that the password is right.
         """
         name = login_name(username)
         if not super().validate_user(name, password, client, request, *args, **kwargs):
@@ -93,7 +93,7 @@ class Validator(OAuth2Validator):
     def validate_code(
         self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a code is good. It is good once; a second use revokes the tokens of the first."""
+        """Whether a code is valid. It is valid once; a second use revokes the tokens issued for the first."""
         Grant.objects.select_for_update().filter(code=code, application=client).first()
         if super().validate_code(client_id, code, client, request, *args, **kwargs):
             return True
@@ -101,8 +101,8 @@ class Validator(OAuth2Validator):
         return False
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
-        """The challenge of a code. A verifier for a code without a challenge is refused (RFC 9700,
-        2.1.1): the challenge may have been stripped from the request.
+        """The challenge of a code. If the request has a verifier but the code has no challenge, it is refused
+        (RFC 9700, 2.1.1), because somebody may have stripped the challenge.
         """
         challenge: str | None = super().get_code_challenge(code, request)
         if challenge is None and request.code_verifier:
@@ -112,7 +112,7 @@ class Validator(OAuth2Validator):
     def save_bearer_token(
         self, token: dict[str, Any], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Also remember the code a token came from; a refresh ends the tokens it replaces."""
+        """Also remember which code a token was issued for, and end the streams of tokens that a refresh replaces."""
         super().save_bearer_token(token, request, *args, **kwargs)
         if request.grant_type == "authorization_code":
             _remember_code(request.code, request.client, refresh_token=token["refresh_token"])
@@ -134,7 +134,7 @@ class Validator(OAuth2Validator):
     def revoke_token(
         self, token: str, token_type_hint: str, request: Any, *args: Any, **kwargs: Any
     ) -> None:
-        """Also let the owner's streams check their tokens."""
+        """Also make the owner's streams check their tokens."""
         checksum = sha256(token.encode()).hexdigest()
         of_application = {"token_checksum": checksum, "application": request.client}
         owners = {
@@ -148,20 +148,20 @@ class Validator(OAuth2Validator):
 
 
 class Scopes(BaseScopes):
-    """An application can get the scopes of its registration and all that they cover."""
+    """An application can get the scopes of its registration, and all scopes that these cover."""
 
     def get_all_scopes(self) -> dict[str, Any]:
-        """All scopes, with the texts of the consent page for the broad ones."""
+        """All scopes; the broad ones have texts for the consent page."""
         return {name: DESCRIPTIONS.get(name, name) for name in sorted(NAMES)}
 
     def get_available_scopes(
         self, application: Application | None = None, *_args: Any, **_kwargs: Any
     ) -> list[str]:
-        """Those of an application; all scopes without one."""
+        """The scopes that an application can get; all scopes without an application."""
         return sorted(covered_by(application.scopes.split()) if application else NAMES)
 
     def get_default_scopes(self, *_args: Any, **_kwargs: Any) -> list[str]:
-        """For a request that names none."""
+        """The scopes for a request that names none."""
         return DEFAULT_SCOPES
 
 
@@ -175,7 +175,7 @@ DESCRIPTIONS = {
 
 
 def _remember_code(code: str, application: Application, *, refresh_token: str) -> None:
-    """Record what a code was exchanged for, in the transaction of the exchange."""
+    """Record the token family that a code was exchanged for, in the transaction of the exchange."""
     checksum = sha256(refresh_token.encode()).hexdigest()
     family = RefreshToken.objects.values_list("token_family", flat=True).get(
         token_checksum=checksum
@@ -186,7 +186,7 @@ def _remember_code(code: str, application: Application, *, refresh_token: str) -
 
 
 def _end_used_code(code: str, application: Application) -> None:
-    """Revoke all tokens of a code that its application sends again."""
+    """If the application has used this code before, revoke all tokens issued for it."""
     used = UsedCode.objects.filter(digest=UsedCode.digest_of(code), application=application).first()
     if used is None:
         return

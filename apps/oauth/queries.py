@@ -1,4 +1,4 @@
-"""Who is behind a bearer token, and the applications a user has connected."""
+"""Finds the user behind a bearer token, and the applications that a user has connected."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from apps.scopes import covered_by
 from apps.sql import Columns, rows_of
 from feedcache.read_through import Batch
 
-# Tells tokens of applications from personal ones, for secret scanners too.
+# Distinguishes applications' tokens from personal ones, also for secret scanners.
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- a public prefix
 MAX_CONNECTIONS = 100
 MAX_CHECKED = 10_000  # tokens that a process remembers
@@ -33,13 +33,13 @@ WHERE t.token_checksum = %(checksum)s AND t.expires > %(now)s AND (t.user_id IS 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """Who is behind a bearer token. Without a user the application acts for itself."""
+    """The user or application behind a bearer token. Without a user, the application acts for itself."""
 
     key: str  # identifies the token in rate limits and logs; not secret
-    name: str  # of the application, or what its owner calls a personal token
+    name: str  # the application's, or the one that the owner gave to a personal token
     user: User | None
     application: Application | None
-    scopes: frozenset[str]  # with all that they cover
+    scopes: frozenset[str]  # including those that broader scopes cover
 
     def may(self, needed: tuple[str, ...]) -> bool:
         """Whether the token has one of these scopes; True when none is needed."""
@@ -48,7 +48,7 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What an application may do for a user, over all its tokens."""
+    """What an application may do for a user, by all its tokens together."""
 
     application: Application
     scopes: str
@@ -56,7 +56,7 @@ class Connection:
 
 
 def connections_of(user_id: int) -> list[Connection]:
-    """The applications that may act for a user, newest first, from their newest 100 tokens."""
+    """The applications behind a user's newest 100 tokens; the one with the newest token comes first."""
     tokens = (
         AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
         .exclude(application=None)
@@ -78,11 +78,11 @@ def connections_of(user_id: int) -> list[Connection]:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A token as it was read after its user's `Viewer` of this epoch: good while that is the cached one."""
+    """A token that was read when the cached `Viewer` of its user had this epoch; valid while the epoch is the same."""
 
     epoch: str
     user_id: int
-    bearer: Bearer  # its `user` is of that request
+    bearer: Bearer  # without its user, which is read for each request
     expires: datetime | None
 
 
@@ -90,16 +90,16 @@ _checked: dict[str, _Checked] = {}  # by digest
 
 
 def remembered_user_id(token: str) -> int | None:
-    """Whose token it was when this process met it last; `bearer_of` says whether it still is."""
+    """The user of a token when this process last saw it; only `bearer_of` knows whether the token is still valid."""
     known = _checked.get(_digest(token))
     return known.user_id if known else None
 
 
 def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
-    """The bearer of a token; None when it is unknown, expired, or of a suspended account.
+    """The bearer of a token; None if it is unknown or expired, or its account is suspended.
 
-    In one query, and in none once this process knows the token and its user is cached (docs/decisions/0116). What
-    the batch holds is executed in the same round trip, if the process remembers the token.
+    Takes one query, or none if this process knows the token and its user is cached (docs/decisions/0116). If the
+    process knows the token, the commands in `batch` are executed in the same round trip.
     """
     digest = _digest(token)
     known = _checked.get(digest)

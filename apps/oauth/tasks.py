@@ -7,5 +7,5 @@ from apps.oauth import actions
 
 @shared_task
 def purge() -> None:
-    """Delete expired codes and tokens, and applications that nobody used for a month."""
+    """Delete expired codes and tokens, and old applications without any."""
     actions.purge()

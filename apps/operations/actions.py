@@ -1,5 +1,5 @@
-"""Changes of the cache topology: each is checked, written with its history in one transaction, and published after
-the commit.
+"""Changes to the cache topology. Each is checked, stored with its history in one transaction, and published after the
+commit.
 """
 
 import logging
@@ -50,16 +50,18 @@ from feedcache.topology import (
 
 logger = logging.getLogger(__name__)
 
-# Between the steps of a move. After it the report of a process that has not heard of the last step has expired: it is
-# dead, or cut off from the Redis of the topology.
+# The wait between the steps of a move. By then the report of a process that has not seen the last step has expired: the
+# process is dead, or cut off from the Redis of the topology.
 SETTLE_SECONDS = topology_listener.REPORT_TTL_SECONDS + 2
 
-Change = Callable[[Topology, int], Topology]  # of the current topology and the new version
+Change = Callable[
+    [Topology, int], Topology
+]  # the current topology and the new version -> the new topology
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who changes the topology. `seen` is the version they looked at: Conflict when it is no longer the current one."""
+    """Who changes the topology. `seen` is the version on the page that they used; Conflict if it is outdated."""
 
     name: str
     seen: int | None = None
@@ -78,7 +80,7 @@ def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> Topology
 
 
 def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Author) -> TopologyVersion:  # fmt: skip
-    """Put a node into a slot. The same URL again empties the node and ends its draining."""
+    """Put a node into a slot. The same URL again empties the node and puts it back into use."""
     _require_answer([url])
     return _commit(
         Action.REPLACE,
@@ -89,10 +91,10 @@ def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Au
 
 
 def drain_node(place: Place, *, by: Author) -> TopologyVersion:
-    """Stop reading a slot; the next layer answers until its node is replaced."""
+    """Stop reading a slot; the next tier answers until its node is replaced."""
     return _commit(
         Action.DRAIN,
-        f"{place} is read no more",
+        f"{place} drained",
         lambda now, version: drained(now, place, version=version),
         by=by,
     )
@@ -108,7 +110,7 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 
 
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
-    """Drop everything that Memcached and Redis hold of one class of data.
+    """Drop everything in Memcached and Redis that belongs to one class of data.
 
     Without Redis only Memcached is flushed, and the log says so.
     """
@@ -126,7 +128,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:
-    """Restore the nodes of an earlier version, as a new version; 0 is the settings. NotFound."""
+    """Restore the nodes of an earlier version, as a new version; version 0 is the settings. NotFound."""
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
@@ -139,9 +141,9 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
 
 
 def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
-    """The first step of moving a class of data in Redis: from now on it is also written to another server.
+    """Begin to move a class of data in Redis: from now on it is written to the other server too.
 
-    An empty `url` is the address of the settings. Invalid, Conflict.
+    An empty `url` means the address in the settings. Invalid, Conflict.
     """
     if name not in TENANTS:
         message = _("“%(name)s” moves with a restart only: change its address in the settings.")
@@ -161,7 +163,7 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
 
 
 def switch_server(name: str, *, by: Author) -> TopologyVersion:
-    """The second step: read from the other server. A second call switches back. Conflict, Invalid."""
+    """The second step of a move: read from the other server. A second call switches back. Conflict, Invalid."""
     _require_settled()
     return _commit(
         Action.MOVE,
@@ -172,8 +174,8 @@ def switch_server(name: str, *, by: Author) -> TopologyVersion:
 
 
 def leave_server(name: str, *, by: Author) -> TopologyVersion:
-    """The last step: stop writing to the server that is not read, and delete its keys. Before the switch this cancels
-    the move. Conflict, Invalid.
+    """The last step of a move: stop writing to the server that is not read, and delete its keys. Before the switch,
+    this cancels the move. Conflict, Invalid.
     """
     _require_settled()
     former = topology_in_force().tenant(name).also
@@ -186,19 +188,19 @@ def leave_server(name: str, *, by: Author) -> TopologyVersion:
     try:
         delete_outdated(name, former or "")
     except RedisError as error:
-        logger.warning("%s: keys stay on the server that was left: %s", name, error)
+        logger.warning("%s: could not delete the keys on the former server: %s", name, error)
     return row
 
 
 def require_counter_address(url: str) -> None:
-    """Invalid when the URL is no address of a Redis server for counters."""
+    """Raise Invalid if the URL is not the address of a Redis server for counters."""
     if url and not is_redis_address("counters", url):
         finding = Finding("bad_redis", {"name": "counters", "url": url})
         raise Invalid(" ".join(finding_texts([finding])))
 
 
 def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersion:
-    """As `join_server`, for the counters of a kind from the id `low` up to the next range. Invalid, Conflict.
+    """Like `join_server`, for counters of a kind, with ids from `low` up to the next range. Invalid, Conflict.
 
     `feedcache.structures.counters.moves` prepares the server before this and builds it afterwards.
     """
@@ -211,7 +213,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 
 
 def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """As `switch_server`, once the other server is built and kept up to date. Conflict, NotFound."""
+    """Like `switch_server`, once the other server is built and kept up to date. Conflict, NotFound."""
     _require_settled()
     return _commit(
         Action.MOVE,
@@ -222,7 +224,7 @@ def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 
 
 def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """As `leave_server`. Conflict, NotFound."""
+    """Like `leave_server`. Conflict, NotFound."""
     _require_settled()
     return _commit(
         Action.MOVE,
@@ -233,7 +235,7 @@ def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 
 
 def reason_to_wait() -> str:
-    """Why the next step of a move has to wait; "" when every process has taken the last one."""
+    """Why the next step of a move has to wait; "" once every process has taken the last step."""
     change = latest()
     if change is None:
         return ""
@@ -248,8 +250,8 @@ def reason_to_wait() -> str:
         )
         return text % {"number": number}
     seconds = SETTLE_SECONDS - (timezone.now() - change.made_at).total_seconds()
-    if 0 < seconds <= SETTLE_SECONDS:  # more is another clock's
-        # a process that hangs is not in the reports any more
+    if 0 < seconds <= SETTLE_SECONDS:  # if more, the clocks differ
+        # a process that hangs may be missing in the reports already
         return _("The last step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)
         }
@@ -276,7 +278,7 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
 
 
 def republish() -> bool:
-    """Publish the newest version again if Redis has lost it; returns whether it had. RedisError."""
+    """Publish the newest version again if Redis has lost it; returns whether Redis had. RedisError."""
     change = latest()
     return change is not None and topology_listener.publish(change.topology())
 
@@ -319,7 +321,7 @@ def _next(before: Topology, change: Change) -> Topology:
 
 
 def _free_version(before: Topology) -> int:
-    """Above every version that a process may have seen: a restored database must not reuse one."""
+    """A version number above all that a process may have seen: a restored database must not reuse one."""
     try:
         published = topology_listener.published()
     except RedisError:
@@ -331,11 +333,13 @@ def _publish(topology: Topology) -> None:
     try:
         topology_listener.publish(topology)
     except RedisError as error:
-        logger.warning("topology %s will be published later: %s", topology.version, error)
+        logger.warning(
+            "could not publish topology %s, it will be published later: %s", topology.version, error
+        )
 
 
 def _require_answer(urls: Sequence[str]) -> None:
-    """Invalid when a node does not answer now. A malformed URL is refused later, as such."""
+    """Raise Invalid if a node does not answer. Malformed URLs are skipped here: a later check refuses them."""
     for url in filter(is_address, urls):
         if error := probe(url):
             message = _("The node %(url)s does not work: %(error)s.") % {"url": url, "error": error}
@@ -347,16 +351,16 @@ def _changed_meanwhile() -> str:
 
 
 class ImpossibleError(ValueError):
-    """The place or class does not exist, or the move of a class is at another step."""
+    """The place or class does not exist, or its move is at another step."""
 
 
-# Pure changes: each returns the next topology. ImpossibleError.
+# The functions below only compute the next topology. ImpossibleError.
 
 
 def with_l1_group(
     current: Topology, urls: Sequence[str], megabytes: int, *, version: int
 ) -> Topology:
-    """The new group is empty at first; reads fill it from Main."""
+    """Add a group to L1. It is empty at first; reads fill it from Main."""
     group = tuple(Node(f"l1-v{version}-{slot}", url, megabytes, version) for slot, url in enumerate(urls))  # fmt: skip
     return replace(current, version=version, l1=(*current.l1, group))
 
@@ -364,7 +368,7 @@ def with_l1_group(
 def replaced(
     current: Topology, place: Place, url: str, megabytes: int | None, *, version: int
 ) -> Topology:
-    """Another node in a slot, or the same node emptied and read again."""
+    """Put another node into a slot, or empty the same node and read it again."""
     node = _at(current, place)
     name = node.name if url == node.url else f"{place.pool}-v{version}"
     new = Node(name, url, node.megabytes if megabytes is None else megabytes, version)
@@ -383,7 +387,7 @@ def without_l1_group(current: Topology, group: int, *, version: int) -> Topology
 
 
 def flushed(current: Topology, name: str, *, version: int) -> Topology:
-    """Its keys get another epoch; what was under the old one is evicted in time."""
+    """Give the keys of a class another epoch; entries under the old keys are evicted in time."""
     if name not in CLASSES:
         raise ImpossibleError
     return replace(current, version=version, epochs={**current.epochs, name: version})
@@ -415,7 +419,7 @@ def _with_tenant(current: Topology, name: str, tenant: Tenant, *, version: int) 
 
 
 def counters_joined(current: Topology, kind: str, low: int, url: str, *, version: int) -> Topology:
-    """A new range begins on the server of the range that it was a part of."""
+    """Begin to move a range. A new range starts on the server of the range that contained it."""
     ranges = {one.low: one.tenant for one in current.counters.get(kind, (Range(),))}
     tenant = ranges.get(low) or Tenant(ranges[max(one for one in ranges if one < low)].url)
     parent = ranges[max(one for one in ranges if one <= low)]
@@ -436,21 +440,23 @@ def counters_left(current: Topology, kind: str, low: int, *, version: int) -> To
 
 
 def moving_range(current: Topology, kind: str, low: int) -> Tenant:
-    """The servers of a range that is being moved. ImpossibleError when it is not."""
+    """The servers of a range that is being moved. ImpossibleError if it is not."""
     ranges = {one.low: one.tenant for one in current.counters.get(kind, ())}
     if low not in ranges or not ranges[low].is_moving:
         raise ImpossibleError
     return ranges[low]
 
 
-def _with_range(current: Topology, kind: str, own: Range, *, version: int) -> Topology:
-    others = (one for one in current.counters.get(kind, (Range(),)) if one.low != own.low)
-    ranges = tuple(sorted((*others, own), key=lambda one: one.low))
+def _with_range(current: Topology, kind: str, new: Range, *, version: int) -> Topology:
+    others = (one for one in current.counters.get(kind, (Range(),)) if one.low != new.low)
+    ranges = tuple(sorted((*others, new), key=lambda one: one.low))
     return replace(current, version=version, counters={**current.counters, kind: ranges})
 
 
 def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topology:
-    """The nodes of an earlier topology. Only those that serve the same slot of as many now keep their contents."""
+    """Restore the nodes of an earlier topology. A node keeps its contents only if it serves the same slot now, in a
+    group of the same size.
+    """
     return Topology(
         version=version,
         main=_as_of(earlier.main, current.main, version),
@@ -460,13 +466,13 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
             for number, group in enumerate(earlier.l1)
         ),
         epochs=current.epochs,
-        tenants=current.tenants,  # Redis servers are moved in steps of their own
+        tenants=current.tenants,  # Redis servers only change by moves
         counters=current.counters,
     )
 
 
 def _as_of(earlier: Group, current: Group, version: int) -> Group:
-    # with another number of nodes a key may have had another slot meanwhile, and was changed there
+    # with a different number of nodes, a key may have changed in another slot meanwhile
     kept = current if len(current) == len(earlier) else ()
     serving = {(slot, node) for slot, node in enumerate(kept) if node.is_read}
     return tuple(

@@ -1,13 +1,12 @@
-"""The epoch of everything cached: it ends when the database goes back, or when the nodes of Memcached change.
+"""The epoch of all caches. It ends when the database goes back in time, or the Memcached nodes change.
 
-Caches are kept current by numbers of the database that only grow, and by every process that changes a row. Neither
-holds when the database is put back to an earlier state, when a standby takes over that had not received everything, or
-when a node of Memcached returns that was out of the settings meanwhile. Then a new epoch begins: nothing that was
-cached before it counts. The epoch is a part of the keys of Memcached and of what is made from there; the rest of what
-Redis has from PostgreSQL is deleted.
+Caches stay current because numbers in the database only grow, and because every process that changes a row updates
+them. Neither holds if the database is restored to an earlier state, if a standby takes over that had not received
+everything, or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and everything
+cached before is ignored. The epoch is part of all keys in Memcached; what Redis holds of PostgreSQL's data is deleted.
 
-Redis remembers the beats of the database: with fewer of them it went back. A restore from a dump makes new tables: that
-is noticed without Redis, too.
+The database counts beats, and Redis remembers the highest: a lower count means that the database went back. A restore
+from a dump makes new tables, which is noticed even without Redis.
 """
 
 import hashlib
@@ -27,52 +26,53 @@ from feedcache.servers.topology_listener import publish_epoch, published_epoch
 
 logger = logging.getLogger(__name__)
 
-BEATS = "topology:beats"  # the highest that Redis has seen
+BEATS = "topology:beats"  # the highest count of beats
 EPOCH_BITS = 48
-TOLD = timedelta(days=7)  # for how long people are told that the database went back
-_LOCK = 0x65706F6368  # of PostgreSQL, while an epoch begins
+NOTICE = timedelta(days=7)  # how long pages say that the database went back
+_LOCK = 0x65706F6368  # key of an advisory lock, held while an epoch begins
 _SERVER = """
 SELECT (SELECT system_identifier FROM pg_control_system())::text,
     ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int,
     'operations_cacheepoch'::regclass::oid::bigint
-"""  # the name of a file of the log begins with its timeline
+"""  # the name of a WAL file begins with its timeline
 
 
 def current_epoch() -> int:
-    """The epoch in force, 0 from the first start of a site on. Other Memcached nodes in the settings begin another."""
+    """The current epoch; 0 is a site's first. Begins another one if the settings have other Memcached nodes."""
     return _current().value
 
 
 def begin_by_hand() -> int:
-    """Begin an epoch, after a restore."""
+    """Begin an epoch because an operator says that the database was restored."""
     return _begin(Reason.ASKED, after=_current()).value
 
 
 def watch() -> int:
-    """Begin an epoch if the database is not where it was; returns the one in force. RedisError."""
+    """Begin an epoch if the database went back or its server changed; returns the current epoch. RedisError."""
     client = configuration()
     newest = _current()
     CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)
     seen = int(client.get(BEATS) or 0)
-    told = published_epoch(by=client)
-    if newest.beats + 1 <= seen or (told and not CacheEpoch.objects.filter(value=told).exists()):
+    published = published_epoch(by=client)
+    is_unknown = published and not CacheEpoch.objects.filter(value=published).exists()
+    if newest.beats + 1 <= seen or is_unknown:
         return _begin(Reason.WENT_BACK, after=newest, beats=seen).value
     system, timeline, table = _server()
     if (newest.system, newest.timeline) != (system, timeline):
         return _begin(Reason.OTHER_SERVER, after=newest, beats=seen).value
     if newest.table not in (table, 0):
         return _begin(Reason.WENT_BACK, after=newest, beats=seen).value
-    if not newest.table:  # the row is of an older release
+    if not newest.table:  # an older release wrote the row
         CacheEpoch.objects.filter(pk=newest.pk).update(table=table)
     client.set(BEATS, newest.beats + 1)
-    if told != newest.value:
+    if published != newest.value:
         publish_epoch(newest.value, by=client)
     return newest.value
 
 
 def last_return() -> CacheEpoch | None:
-    """The last time that the database went back, if people are still told of it."""
-    since = timezone.now() - TOLD
+    """The last time that the database went back, if pages should still say so."""
+    since = timezone.now() - NOTICE
     returns = CacheEpoch.objects.filter(reason=Reason.WENT_BACK, began_at__gt=since)
     return returns.order_by("-pk").first()
 
@@ -94,7 +94,7 @@ def _newest() -> CacheEpoch | None:
 
 
 def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> CacheEpoch:
-    """Begin an epoch, unless another process has begun one after the same; the one in force."""
+    """Begin an epoch after `after`, unless another process already has; returns the current epoch."""
     with transaction.atomic():
         with connection.cursor() as sql:
             sql.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -117,22 +117,22 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
 
 
 def _forget_everything(epoch: CacheEpoch) -> None:
-    logger.error("nothing cached before counts any more: %s", epoch.get_reason_display())
+    logger.error("everything cached before is ignored from now on: %s", epoch.get_reason_display())
     try:
         publish_epoch(epoch.value)
         configuration().set(BEATS, epoch.beats)
         delete_everything()
     except RedisError as error:
-        logger.warning("Redis keeps what it has for now: %s", error)
+        logger.warning("could not delete what Redis holds: %s", error)
 
 
 def _nodes() -> str:
-    """A hash of the Memcached nodes of the settings and their places; empty for a process without Memcached."""
+    """A hash of the Memcached nodes in the settings and their places; empty in a process without Memcached."""
     places = [f"{place} {node.url}" for place, node in configured_topology().places()]
     return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
 
 
 def _server() -> tuple[str, int, int]:
-    """PostgreSQL's identifier of the data directory, the timeline that it writes, its number of the table of epochs."""
+    """PostgreSQL's system identifier, its current timeline, and the OID of the table of epochs."""
     [(system, timeline, table)] = rows_of(_SERVER, {})
     return system, timeline, table

@@ -1,7 +1,7 @@
 """Every version of the cache topology, and the nodes of the current one.
 
-`after` of the newest version is the truth. CacheNode repeats it so that staff can list nodes and
-the database can refuse duplicates; one function writes both in one transaction.
+The truth is `after` of the newest version. CacheNode repeats it, so that staff can list nodes and the database can
+refuse duplicates; one function writes both in one transaction.
 """
 
 from django.db import models
@@ -32,7 +32,7 @@ class Action(models.TextChoices):
 
 
 class Reason(models.TextChoices):
-    """Why nothing counts any more that was cached before an epoch."""
+    """Why an epoch began, and everything cached before is ignored."""
 
     INSTALLED = "installed", _("first start")
     NODES = "nodes", _("other Memcached nodes in the settings")
@@ -42,20 +42,20 @@ class Reason(models.TextChoices):
 
 
 class CacheEpoch(models.Model):
-    """A time in which cached values count; the newest row is in force (`apps.operations.epoch`).
+    """A period in which cached values are valid; the newest row is the current one (`apps.operations.epoch`).
 
-    `beats` grows every few seconds. A database that was put back has fewer than Redis remembers.
+    `beats` grows every few seconds. A restored database has fewer beats than Redis remembers.
     """
 
-    value = models.BigIntegerField(unique=True)  # 0 from the first start on, then at random
+    value = models.BigIntegerField(unique=True)  # 0 for the first epoch, then random
     reason = models.CharField(_("why"), max_length=9, choices=Reason.choices)
     began_at = models.DateTimeField(_("when"), default=timezone.now)
-    # A hash of the Memcached nodes of the settings.
+    # A hash of the Memcached nodes in the settings.
     nodes = models.CharField(max_length=64, blank=True)
-    # PostgreSQL's identifier of its data directory, and its timeline, another one after a failover.
+    # PostgreSQL's system identifier, and its timeline, which changes with a failover.
     system = models.CharField(max_length=20)
     timeline = models.PositiveIntegerField()
-    # PostgreSQL's number of this table: a restore from a dump makes another one. 0: not known yet.
+    # The OID of this table, which changes with a restore from a dump; 0 if not known yet.
     table = models.PositiveBigIntegerField(default=0)
     beats = models.BigIntegerField(default=0)
 

@@ -1,4 +1,4 @@
-"""The topology and its history, and the health of its servers."""
+"""Reads the topology and its history, and the health of its servers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from feedcache.servers.topology_listener import Report, Stored
 from feedcache.stats import Counts
 from feedcache.topology import Finding, Node, Place, Pool, Topology
 
-SETTINGS = "settings"  # what people write for the address of the settings
-TIER = "tier:"  # prefix of layers among the subjects of the counts; the others are classes of data
+SETTINGS = "settings"  # operators write this to mean the address in the settings
+TIER = "tier:"  # subjects of counts with this prefix are tiers; the others are classes of data
 HITS = (stats.HIT, stats.NEGATIVE)  # a cached absence is a hit too
 MISSES = (stats.MISS, stats.GARBAGE, stats.STALE)
 
@@ -36,7 +36,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Hits of a class of data or of a layer within the last hour."""
+    """Hits of a class of data or of a tier within the last hour."""
 
     name: str
     answered: int
@@ -60,12 +60,12 @@ class Fleet:
 
 
 def latest() -> TopologyVersion | None:
-    """The newest change; None when staff have made none."""
+    """The newest change; None if staff have made none."""
     return TopologyVersion.objects.order_by("-version").first()
 
 
 def stored() -> Stored:
-    """For the thread of the listener: the newest version and the epoch, on a connection that ends with the query."""
+    """The newest version and the epoch. For the listener's thread, so it closes its database connection."""
     try:
         change = latest()
         return Stored(change.topology() if change else None, current_epoch())
@@ -74,13 +74,13 @@ def stored() -> Stored:
 
 
 def topology_in_force() -> Topology:
-    """The newest version, else the one of the settings."""
+    """The newest version, or the topology in the settings."""
     change = latest()
     return change.topology() if change else configured_topology()
 
 
 def topology_of(version: int) -> Topology | None:
-    """An earlier topology; 0 is the settings."""
+    """The topology of a version; version 0 is the settings."""
     if version == 0:
         return configured_topology()
     change = TopologyVersion.objects.filter(pk=version).first()
@@ -101,7 +101,7 @@ def fleet(topology: Topology) -> Fleet:
 
 
 def rates() -> tuple[list[Rate], list[Rate]]:
-    """Hit rates of the classes and of the layers; empty while Redis does not answer."""
+    """Hit rates of the classes and of the tiers; empty while Redis does not answer."""
     try:
         counts = totals.last_hour()
     except RedisError:
@@ -124,7 +124,7 @@ def _rate(counts: Mapping[tuple[str, str], int], subject: str) -> Rate:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls of a backend, or requests of a class of interfaces, and how long they took."""
+    """Calls to a backend, or requests of a class of interfaces, and how long they took."""
 
     name: str
     number: int
@@ -139,13 +139,13 @@ class Calls:
 
     @property
     def availability(self) -> float | None:
-        """The share that was answered, neither refused nor failed; None without any."""
+        """The share that was neither refused nor failed; None without any calls."""
         return 1 - (self.failed + self.refused) / self.number if self.number else None
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """What all processes counted. `requests` are by class of interfaces; `total` is their sum."""
+    """Counts of all processes. `requests` has one entry per class of interfaces; `total` is their sum."""
 
     requests: list[Calls]
     calls: list[Calls]
@@ -161,7 +161,7 @@ _SUMMED = ("number", "microseconds", "failed", "slow", "refused")
 
 
 def service_level(counts: Counts) -> ServiceLevel:
-    """Of counts from `feedcache.servers.totals`."""
+    """Sort counts from `feedcache.servers.totals` into a service level."""
     return ServiceLevel(_calls(counts, stats.REQUESTS), _calls(counts, stats.CALL), *_rates(counts))
 
 
@@ -181,7 +181,7 @@ CLUSTERS: Mapping[str, Callable[[], Redis]] = {
     "graph": connections.graph,
     "existence": connections.existence,
     "limits": connections.limits,
-}  # classes of data that may be on a Redis Cluster
+}  # the classes of data that may be on a Redis Cluster
 
 
 _TEXTS = {
@@ -218,7 +218,7 @@ def finding_texts(findings: Iterable[Finding]) -> list[str]:
 def place_name(place: Place) -> str:
     if place.pool is Pool.L1:
         return _("L1 group %(group)s, slot %(slot)s") % {"group": place.group, "slot": place.slot}
-    name = "Main" if place.pool is Pool.MAIN else "Backup"  # terms of the trade, in every language
+    name = "Main" if place.pool is Pool.MAIN else "Backup"  # technical terms, not translated
     return _("%(pool)s, slot %(slot)s") % {"pool": name, "slot": place.slot}
 
 

@@ -16,13 +16,13 @@ def publish() -> None:
     try:
         actions.republish()
     except RedisError as error:
-        logger.warning("the topology is published later: %s", error)
+        logger.warning("could not publish the topology, it will be published later: %s", error)
 
 
 @shared_task
 def watch_database() -> None:
-    """Notice that the database went back, or is on another server."""
+    """Begin an epoch if the database went back, or is on another server."""
     try:
         epoch.watch()
     except RedisError as error:
-        logger.warning("the database is watched again later: %s", error)
+        logger.warning("could not check for a restored database, the next run will: %s", error)

@@ -15,14 +15,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import starmap
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
 
-from apps import shards
 from apps.accounts.cache import forget_cards
 from apps.accounts.counts_store import CountsTable, TableCounts
 from apps.accounts.models import User, UserCounts
@@ -40,7 +39,7 @@ from apps.posts.models import OPEN, Attachment, Counts, Kind, Poll, Post, PostCo
 from apps.posts.visibility import is_open
 from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.connections import RedisError
-from feedcache.ids import author_of, possible_ids, second_of
+from feedcache.ids import author_of, authors_of, possible_ids, second_of
 from feedcache.local_cache import CachedDecoder, HotKeys, LocalCache
 from feedcache.memcached_tiers import tiers
 from feedcache.read_through import Batch, QueueWrites, ReadThrough, write_together
@@ -95,7 +94,6 @@ POST_COUNTS_TABLE = CountsTable(
     PostCounts,
     Counts._fields,
     rebuild="apps.posts.tasks.maintain_counts",
-    of_posts=True,
 )
 POST_COUNTS = TableCounts(
     CounterStore(
@@ -115,17 +113,11 @@ def count_reads(post_ids: Collection[int]) -> None:
 
 def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
     """The entries of all posts that ever existed, from PostgreSQL."""
-    return shards.or_partly(partial(_load_cached_posts, post_ids))
-
-
-def _load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
     posts = _read_posts(post_ids)
     sources = _read_sources([post for post, _content in posts])
     return {
         post.pk: _entry_of(post, content, sources.get(post.source_id or 0))
         for post, content in posts
-        if post.source_id is None
-        or post.source_id in sources  # otherwise the server of the source is away
     }
 
 
@@ -155,8 +147,7 @@ def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
 
 
 def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, PostContent]:
-    posts = shards.or_partly(partial(_read_posts, post_ids, condition))
-    return {post.pk: content for post, content in posts}
+    return {post.pk: content for post, content in _read_posts(post_ids, condition)}
 
 
 _POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
@@ -165,16 +156,18 @@ _IS_OPEN = f"{_EXISTS} AND {is_open()}"
 # Both are sent together. The posts are read first, so a concurrent edit may combine the old version with newer parts,
 # but then it replaces the entry.
 _READ_POSTS = f"""
-SELECT {_POST.of("posts_post")} FROM posts_post WHERE id = ANY(%(ids)s) {{condition}};
-SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment WHERE post_id = ANY(%(ids)s)
+SELECT {_POST.of("posts_post")} FROM posts_post
+    WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s) {{condition}};
+SELECT {_ATTACHMENT.of("posts_attachment")} FROM posts_attachment
+    WHERE post_id = ANY(%(ids)s) AND author_id = ANY(%(authors)s)
     ORDER BY post_id, position;
 SELECT post_id, handle, user_id FROM posts_mention JOIN accounts_user ON accounts_user.id = user_id
-    WHERE post_id = ANY(%(ids)s) ORDER BY posts_mention.id
+    WHERE post_id = ANY(%(ids)s) AND author_id = ANY(%(authors)s) ORDER BY posts_mention.id
 """  # noqa: S608 -- constants
-# There is no join, because with several servers it would ask all of them.
-_READ_SOURCES = (
-    "SELECT id, visibility, source_id, reply_to_id FROM posts_post WHERE id = ANY(%(ids)s)"
-)
+_READ_SOURCES = """
+SELECT id, visibility, source_id, reply_to_id FROM posts_post
+WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s)
+"""
 
 
 class _Source(NamedTuple):
@@ -187,13 +180,13 @@ class _Source(NamedTuple):
 
 
 def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Post, PostContent]]:
-    """Posts with their contents, in one round trip and one more for polls. OperationalError if no server answers."""
+    """Posts with their contents, in one round trip and one more for polls."""
     ids = possible_ids(post_ids)
     if not ids:
         return []
-    shards.require_reachable(ids)
-    ids = shards.reachable_ids(ids)
-    rows, attached, named = rows_of_each(_READ_POSTS.format(condition=condition), {"ids": ids})
+    rows, attached, named = rows_of_each(
+        _READ_POSTS.format(condition=condition), {"ids": ids, "authors": list(authors_of(ids))}
+    )
     posts = [_POST.instance(row) for row in rows]
     pictures: dict[int, list[Picture]] = defaultdict(list)
     for attachment in map(_ATTACHMENT.instance, attached):
@@ -212,11 +205,11 @@ def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Po
 
 
 def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
-    """The posts that these repost or quote, by id; without those on servers that are away."""
+    """The posts that these repost or quote, by id."""
     ids = {post.source_id for post in posts if post.source_id is not None}
     if not ids:
         return {}
-    rows = rows_of(_READ_SOURCES, {"ids": shards.reachable_ids(ids)})
+    rows = rows_of(_READ_SOURCES, {"ids": list(ids), "authors": list(authors_of(ids))})
     return {source.id: source for source in starmap(_Source, rows)}
 
 

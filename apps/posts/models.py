@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.events.leases import LeasedRow, State
 from apps.graph.models import Circle
+from apps.posts.keys import AuthorOfPost, OnePostKey, PostId, PostKey
 
 
 class Kind(models.TextChoices):
@@ -53,7 +54,7 @@ class Post(models.Model):
     are older than the row are refused. A deleted post leaves its row as a tombstone.
     """
 
-    id = models.BigIntegerField(primary_key=True, editable=False)
+    id = PostId(primary_key=True, editable=False)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
@@ -178,7 +179,8 @@ class PostCounts(models.Model):
     Only open replies and quotes count: the numbers must not reveal restricted ones.
     """
 
-    post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="counts")
+    post = OnePostKey(Post, models.CASCADE, primary_key=True, related_name="counts")
+    author_id = AuthorOfPost()
     replies = models.PositiveIntegerField(_("replies"), default=0)
     reposts = models.PositiveIntegerField(_("reposts"), default=0)
     likes = models.PositiveIntegerField(_("likes"), default=0)
@@ -221,7 +223,8 @@ class Counts(NamedTuple):
 class Mention(models.Model):
     """A post mentions a user; posts for mentioned people are visible to them."""
 
-    post = models.ForeignKey(Post, models.CASCADE, related_name="mentions", db_index=False)
+    post = PostKey(Post, models.CASCADE, related_name="mentions", db_index=False)
+    author_id = AuthorOfPost()
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
@@ -241,7 +244,8 @@ class Revision(models.Model):
     `pictures` contains `[id, description]` of each, in order; pictures that a later edit removed have a `past_post_id`.
     """
 
-    post = models.ForeignKey(Post, models.CASCADE, related_name="revisions", db_index=False)
+    post = PostKey(Post, models.CASCADE, related_name="revisions", db_index=False)
+    author_id = AuthorOfPost()
     version = models.PositiveIntegerField(_("version"))
     body = models.TextField(_("text"), blank=True)
     content_warning = models.CharField(_("content warning"), max_length=200, blank=True)
@@ -255,21 +259,6 @@ class Revision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.post_id} v{self.version}"
-
-
-class PendingPost(models.Model):
-    """A post that is being written on another server (`store`); a row that stays was interrupted.
-
-    Without foreign keys: it is committed while the author's counts are locked.
-    """
-
-    post_id = models.BigIntegerField()
-    author_id = models.BigIntegerField()
-    is_new = models.BooleanField()
-    created_at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return str(self.post_id)
 
 
 class ThreadMute(models.Model):
@@ -368,7 +357,8 @@ class SavedDraft(models.Model):
 class Poll(models.Model):
     """The poll of a post, with the counts of its votes, changed in the transaction of the votes."""
 
-    post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="poll")
+    post = OnePostKey(Post, models.CASCADE, primary_key=True, related_name="poll")
+    author_id = AuthorOfPost()
     options = ArrayField(models.TextField(), verbose_name=_("options"))
     multiple = models.BooleanField(_("several choices"), default=False)
     hide_totals = models.BooleanField(_("hidden until the end"), default=False)
@@ -410,17 +400,19 @@ class Attachment(models.Model):
     from moving while it loads.
 
     An upload has no post until its owner publishes it; `scheduled` or `draft` is set while one of these needs it.
-    `preview` is smaller and never animated; both files have random names. `moves`: it is animated. `focus_x` and
-    `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. An attachment that an edit has removed has no
-    post, either, but a `past_post_id`: the history of that post shows it, and it is deleted with the post.
+    `preview` is smaller and never animated; both files have random names. `moves`: it is animated, or a
+    video that plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. An
+    attachment that an edit has removed has no post, either, but a `past_post_id`: the history of that post shows it,
+    and it is deleted with the post.
 
     The `preview` of a video is a frame, and `captions` a WebVTT file. Before a worker has transcoded it, there is no
     `file`; if that failed, `error` is the reason (`apps.media.video.explained`).
     """
 
-    post = models.ForeignKey(
+    post = PostKey(
         Post, models.CASCADE, null=True, blank=True, related_name="attachments", db_index=False
     )
+    author_id = AuthorOfPost()  # the owner of an upload
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,

@@ -10,10 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Model, OuterRef, Q
 from django.utils.translation import gettext as _
 
-from apps import shards
 from apps.accounts.cache import CARDS, USER_COUNTS, active_users_of, load_cards
 from apps.accounts.models import User
 from apps.accounts.queries import user_ids_by_handle
@@ -43,8 +42,9 @@ from apps.posts.models import (
     ThreadMute,
 )
 from apps.posts.visibility import facts_about, may_see
-from apps.sql import rows_of
+from apps.sql import rows_of, rows_of_each
 from feedcache.ids import MAX_ID, author_of, authors_of
+from feedcache.local_cache import LocalCache
 from feedcache.read_through import Batch, Future
 from feedcache.structures.counters.service import queue_in_batch
 from feedcache.structures.newest_ids import NewestIds
@@ -55,21 +55,14 @@ MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
 # For a page of reposts of quotes: the reposted posts, and those that they quote
 MAX_PAGE_IDS = 2 * MAX_IDS
-# An array, because with a join or an OR the planner may scan all posts instead of looking up keys.
-_WITH_SOURCES = """ARRAY(
-    SELECT unnest(%(ids)s::bigint[]) UNION ALL SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[])
-)"""
-_VISIBILITY = f"""
-SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id,
-       (SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(viewer)s)
+# The revision is read last: it is not older than any row. Two statements, as the viewer's server may be another one.
+_VISIBILITY = """
+SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id, post.source_id
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
-WHERE post.id = ANY({_WITH_SOURCES}) AND post.deleted_at IS NULL AND author.suspended_at IS NULL
-"""  # noqa: S608 -- constants
-# For several servers: the shards follow from the keys in the query.
-_OF_NAMED = _VISIBILITY.replace(_WITH_SOURCES, "%(ids)s::bigint[]")
-_SOURCES = (
-    "SELECT source_id FROM posts_post WHERE id = ANY(%(ids)s::bigint[]) AND source_id IS NOT NULL"
-)
+WHERE post.id = ANY(%(ids)s) AND post.author_id = ANY(%(authors)s)
+    AND post.deleted_at IS NULL AND author.suspended_at IS NULL;
+SELECT graph_revision FROM accounts_usercounts WHERE user_id = %(viewer)s
+"""
 
 Preloaded = dict[int, PostContent]  # by post id
 
@@ -102,7 +95,7 @@ class _PostRow:
     author_id: int
     visibility: str
     circle_id: int | None
-    viewer_revision: int | None
+    source_id: int | None
 
 
 def visible_posts(
@@ -119,8 +112,7 @@ def visible_posts(
         return VisiblePosts()
     if len(ids) > MAX_IDS:
         raise ValueError(f"at most {MAX_IDS} posts a call, not {len(ids)}")
-    rows = _post_rows(ids, viewer_id)
-    revision = rows[0].viewer_revision if rows else None
+    rows, revision = _post_rows(ids, viewer_id)
     known_relations = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
     unblocked = [row for row in rows if row.author_id not in known_relations.severed]
     # relations from Redis may hide a post, but never show a restricted one
@@ -147,21 +139,21 @@ def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostCo
     return post
 
 
-def _post_rows(ids: set[int], viewer_id: int | None) -> list[_PostRow]:
+def _post_rows(ids: set[int], viewer_id: int | None) -> tuple[list[_PostRow], int]:
+    """The rows of posts and of their sources, which are asked for next, and the viewer's `graph_revision`."""
+    rows, revision = _existing(ids, viewer_id)
+    sources = {row.source_id for row in rows if row.source_id is not None} - ids
+    if sources:
+        more, revision = _existing(sources, viewer_id)
+        rows += more
+    return rows, revision
+
+
+def _existing(ids: set[int], viewer_id: int | None) -> tuple[list[_PostRow], int]:
     possible = [pk for pk in ids if 0 < pk <= MAX_ID]  # larger ones overflow the column's type
-    if not shards.are_used():
-        return [
-            _PostRow(*row) for row in rows_of(_VISIBILITY, {"ids": possible, "viewer": viewer_id})
-        ]
-    return shards.or_partly(lambda: _rows_on_servers(possible, viewer_id))
-
-
-def _rows_on_servers(ids: list[int], viewer_id: int | None) -> list[_PostRow]:
-    shards.require_reachable(ids)
-    reachable = shards.reachable_ids(ids)
-    sources = [source_id for (source_id,) in rows_of(_SOURCES, {"ids": reachable})]
-    values = {"ids": [*reachable, *shards.reachable_ids(sources)], "viewer": viewer_id}
-    return [_PostRow(*row) for row in rows_of(_OF_NAMED, values)]
+    values = {"ids": possible, "authors": list(authors_of(possible)), "viewer": viewer_id}
+    rows, revisions = rows_of_each(_VISIBILITY, values)
+    return [_PostRow(*row) for row in rows], revisions[0][0] if revisions else 0
 
 
 def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostContent]:
@@ -439,3 +431,24 @@ def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
     """The users among these who muted a thread."""
     rows = ThreadMute.objects.filter(user__in=user_ids, thread_id=thread_id)
     return set(rows.values_list("user", flat=True))
+
+
+SIZE_SECONDS = 60.0  # for which the numbers of accounts and posts are cached
+MAX_COUNTED = 10_000  # rows; larger tables are estimated
+SIZES: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE_SECONDS)
+
+
+def site_size() -> dict[str, int]:
+    """How many `users` and `posts` the site has; estimates above `MAX_COUNTED`: counting millions takes seconds."""
+    return SIZES.get("size", lambda: {"users": _rows(User), "posts": _rows(Post)}) or {}
+
+
+def _rows(model: type[Model]) -> int:
+    found = rows_of(
+        "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%(table)s)",
+        {"table": model._meta.db_table},
+    )
+    estimate = int(found[0][0])
+    return (
+        estimate if estimate >= MAX_COUNTED else model._default_manager.all()[:MAX_COUNTED].count()
+    )

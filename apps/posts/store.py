@@ -1,27 +1,23 @@
-"""Writes posts and their counts: the only module that knows how these are laid out, on one server or on several.
+"""Writes posts and their counts: the only module that knows how these are laid out.
 
 A change is made in a transaction that locks its author's counts first (`lock_author`), and then the counts of the posts
-that it changes. With several servers, postgres_fdw commits on the others first and here last, without a second phase.
-So a row of the journal (`PendingPost`) is committed before such a change and deleted by the change itself, and the
-auditor finishes changes whose row is left (`actions.interrupted`).
+that it changes.
 """
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from django.db.models import F, Max
+from django.db.models import F
 from django.db.models.functions import Now
 
-from apps import shards
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import User, UserCounts
 from apps.events.actions import RECORD, recording
 from apps.posts.cache import POST_COUNTS
 from apps.posts.content.post import PostContent
-from apps.posts.models import OPEN, Counts, Kind, PendingPost, Post, Revision
-from apps.sql import Columns, rows_of
+from apps.posts.models import OPEN, Counts, Kind, Post, Revision
+from apps.sql import Columns, rows_of, rows_of_each
 from feedcache.ids import next_post_id, second_of
 from feedcache.structures.counters.records import Row
 
@@ -30,25 +26,23 @@ _LOCK = f"""
 SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
 FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
 """  # noqa: S608 -- constants
-# Writes all rows of a publication in one statement, and so in one round trip: the post, its counts, its mentions, the
-# counts of its author, and its events. The foreign keys are checked at the commit.
+# All rows of a publication, in one round trip: the post, its counts, its events, the counts of its author, and its
+# mentions. The foreign keys are checked at the commit.
 _INSERT = f"""
-WITH post AS ({_POST.insertion()}),
-post_counts AS (
-    INSERT INTO posts_postcounts (post_id, {", ".join(Counts._fields)}) VALUES (%(id)s{", 0" * len(Counts._fields)})
-),
-mentions AS (INSERT INTO posts_mention (post_id, user_id) SELECT %(id)s, unnest(%(mentioned)s::bigint[])),
-event AS ({RECORD})
+{_POST.insertion()};
+INSERT INTO posts_postcounts (post_id, author_id, {", ".join(Counts._fields)})
+    VALUES (%(id)s, %(author_id)s{", 0" * len(Counts._fields)});
+{RECORD};
 UPDATE accounts_usercounts SET
     posts = posts + %(counted)s, last_post_id = %(id)s, last_open_post_id = %(last_open_post_id)s,
     wrote_restricted = %(wrote_restricted)s, outbox_revision = %(outbox_revision)s, revision = revision + 1
 WHERE user_id = %(author_id)s
-RETURNING user_id, revision, followers, following, posts, ARRAY(SELECT id FROM event)
+RETURNING user_id, revision, followers, following, posts
 """  # noqa: S608 -- constants
-_NOTE = """
-INSERT INTO posts_pendingpost (post_id, author_id, is_new, created_at) VALUES (%s, %s, %s, now()) RETURNING id
+_MENTION = """;
+INSERT INTO posts_mention (post_id, author_id, user_id)
+    SELECT %(id)s, %(author_id)s, unnest(%(mentioned)s::bigint[])
 """
-_FORGET = "DELETE FROM posts_pendingpost WHERE id = %s RETURNING id"
 
 
 class Written(NamedTuple):
@@ -105,9 +99,12 @@ def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -
         "wrote_restricted": counts.wrote_restricted or not is_open,
         "outbox_revision": next_revision(post, counts) or counts.outbox_revision,
     }
-    with journaled(post.author_id, post.pk, is_new=True):
-        [(author_id, revision, *numbers, event_ids)] = rows_of(_INSERT, values)
+    statements = _INSERT + _MENTION if mentioned else _INSERT
+    _post, _counts, events, [(author_id, revision, *numbers)], *_mentions = rows_of_each(
+        statements, values
+    )
     _count_links(post, +1)
+    event_ids = [event_id for (event_id,) in events]
     return Written(Row(author_id, tuple(numbers), revision), event_ids)
 
 
@@ -132,38 +129,6 @@ def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> Ch
     if revision is not None:
         UserCounts.objects.filter(pk=counts.pk).update(outbox_revision=revision)
     return Changed(post, revision)
-
-
-@contextmanager
-def journaled(author_id: int, post_id: int, *, is_new: bool = False) -> Iterator[None]:
-    """A context for a change of a post that writes the journal. Inside the transaction, with the author locked."""
-    if not shards.lie_elsewhere(author_id):
-        yield
-        return
-    pending_id = shards.committed(_NOTE, post_id, author_id, is_new)
-    try:
-        yield
-    except Exception:
-        shards.committed(_FORGET, pending_id)  # the change is not committed anywhere
-        raise
-    PendingPost.objects.filter(pk=pending_id).delete()
-
-
-def _last_interrupted_id(author_id: int) -> int:
-    """The last id of an author that an interrupted publication may have taken; 0 for none."""
-    rows = PendingPost.objects.filter(author_id=author_id, is_new=True)
-    return rows.aggregate(last=Max("post_id"))["last"] or 0
-
-
-def links_to_lock(post_id: int) -> list[int]:
-    """The posts whose counts a deletion must lock first. None with a single server, where the change itself locks."""
-    return links_of(post_id) if shards.are_used() else []
-
-
-def links_of(post_id: int) -> list[int]:
-    """The posts that count a post: the one it answers, and the one it reposts or quotes. They never change."""
-    rows = Post.objects.filter(pk=post_id).values_list("reply_to", "source")
-    return sorted({target for links in rows for target in links if target is not None})
 
 
 def counted(post: Post) -> int:
@@ -192,7 +157,4 @@ def created_at(post_id: int, counts: UserCounts) -> datetime:
 
 def next_id(counts: UserCounts) -> int:
     """The id of the author's next post, given the locked `counts`."""
-    last_id = counts.last_post_id
-    if shards.are_used():
-        last_id = max(last_id, _last_interrupted_id(counts.pk))
-    return next_post_id(counts.pk, last_id=last_id, now=int(clock(counts)))
+    return next_post_id(counts.pk, last_id=counts.last_post_id, now=int(clock(counts)))

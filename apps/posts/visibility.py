@@ -50,7 +50,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that may be true of a reader and a post, in Python and in SQL."""
+    """Something that may be true of a reader and a post, in Python and in SQL.
+
+    The SQL asks rows of the post's author, which lie on one server with the post.
+    """
 
     holds: Callable[[Judged, Standing], bool]
     sql: Callable[[str], str]  # for the posts of a table or alias; `%(reader)s` is the reader
@@ -66,19 +69,20 @@ CIRCLES = """
 FOLLOWS = Fact(
     lambda post, reader: post.author_id in reader.relations.following,
     lambda post: (
-        f"EXISTS (SELECT FROM graph_followee WHERE owner_id = %(reader)s AND followee_id = {post}.author_id)"
+        f"EXISTS (SELECT FROM graph_follower WHERE owner_id = {post}.author_id AND follower_id = %(reader)s)"
     ),
 )
 FOLLOWED_BACK = Fact(
     lambda post, reader: post.author_id in reader.relations.followed_by,
     lambda post: (
-        f"EXISTS (SELECT FROM graph_follower WHERE owner_id = %(reader)s AND follower_id = {post}.author_id)"
+        f"EXISTS (SELECT FROM graph_followee WHERE owner_id = {post}.author_id AND followee_id = %(reader)s)"
     ),
 )
 MENTIONED = Fact(
     lambda post, reader: post.id in reader.mentioned_in,
     lambda post: (
-        f"EXISTS (SELECT FROM posts_mention WHERE post_id = {post}.id AND user_id = %(reader)s)"
+        f"EXISTS (SELECT FROM posts_mention m WHERE m.author_id = {post}.author_id AND m.post_id = {post}.id"
+        " AND m.user_id = %(reader)s)"
     ),
 )
 IN_CIRCLE = Fact(

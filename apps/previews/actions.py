@@ -1,4 +1,4 @@
-"""Asks for previews, fetches them in the background, and erases those that no post names any more."""
+"""Requests previews, fetches them in the background, and erases those that no post links to any more."""
 
 import logging
 from collections.abc import Collection
@@ -16,6 +16,7 @@ from django.utils import timezone
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import State
+from apps.events.live import announce
 from apps.posts.cache import load_open
 from apps.previews.cache import forget
 from apps.previews.fetching import INTERNET, Network, Refused, Unreachable
@@ -37,13 +38,19 @@ logger = logging.getLogger(__name__)
 
 TASK = "apps.previews.tasks.fetch"
 COUNTED = f"{stats.OUTGOING}previews"
-FRESH, REFUSED_FOR = timedelta(days=7), timedelta(days=1)  # after that the next post asks again
-FETCH_LEASE = timedelta(minutes=2)  # of the row and of its hosts; longer than the task may take
+FRESH, REFUSED_FOR = (
+    timedelta(days=7),
+    timedelta(days=1),
+)  # afterwards a new post fetches the page again
+FETCH_LEASE = timedelta(minutes=2)  # for the row and its hosts; longer than the task may take
 HOST_PAUSE = timedelta(seconds=2)
 HOST_KEPT = timedelta(days=1)
 CONCURRENCY = 2  # fetches at once
 SWEEP_LIMIT = 20
-SWEEP_SECONDS = 5.0  # its interval: a message that is not taken by then has a successor
+TOLD_POSTS = 20  # the newest that link to a page: older ones are hardly on a screen
+SWEEP_SECONDS = (
+    5.0  # the interval of sweeps; messages expire then, because the next sweep sends new ones
+)
 BATCH = 500
 
 _TAKE_TURN = """
@@ -68,11 +75,11 @@ NOTHING_SHOWN: dict[str, Any] = {
 
 
 class Busy(Exception):
-    """Somebody asks this server just now, or did a moment ago."""
+    """Another worker is using this server, or did a moment ago."""
 
 
 def ask_for(post_id: int) -> None:
-    """Have the first link of a post fetched, unless that was done lately. Idempotent."""
+    """Enqueue a fetch of the page that a post's first link leads to, unless it was fetched lately. Idempotent."""
     content = load_open([post_id]).get(post_id)
     address = link_of(content) if content else ""
     if not address:
@@ -98,7 +105,7 @@ def _is_outdated(preview: Preview) -> bool:
 
 
 def withdraw(post_id: int) -> None:
-    """A post names no address any more, or is deleted. Idempotent."""
+    """Remove a post's preview, because the post has no link any more or is deleted. Idempotent."""
     named = PreviewedPost.objects.filter(post_id=post_id)
     ids = list(named.values_list("preview", flat=True))
     named.delete()
@@ -106,7 +113,7 @@ def withdraw(post_id: int) -> None:
 
 
 def erase_unused(preview_ids: Collection[int]) -> int:
-    """Erase those of these previews that no post names, with their pictures; how many."""
+    """Erase the previews among these that no post links to, with their pictures; returns their number."""
     erased = rows_of(_ERASE, {"ids": list(preview_ids)}) if preview_ids else []
     for address, picture in erased:
         _forget(address, picture)
@@ -114,13 +121,13 @@ def erase_unused(preview_ids: Collection[int]) -> int:
 
 
 def erase(preview_ids: Collection[int]) -> int:
-    """Erase previews for staff. The posts stay, and show none until they are edited; how many."""
+    """Erase previews for staff; returns their number. The posts show none until they are edited."""
     PreviewedPost.objects.filter(preview__in=preview_ids).delete()
     return erase_unused(preview_ids)
 
 
 def fetch_again(preview_ids: Collection[int]) -> int:
-    """Fetch the pages once more, now; what is shown stays until then."""
+    """Fetch the pages again now; the old previews stay until then."""
     number = _begin_again(preview_ids)
     for preview_id in preview_ids:
         enqueue(TASK, preview_id)
@@ -133,7 +140,7 @@ def _begin_again(preview_ids: Collection[int]) -> int:
 
 
 def sweep() -> None:
-    """Enqueue what is due: the work takes too long for a sweeper."""
+    """Enqueue due fetches, because they take too long for the sweep itself."""
     if not settings.LINK_PREVIEWS:
         return
     for preview_id in leases.due_ids(Preview, limit=SWEEP_LIMIT):
@@ -141,14 +148,14 @@ def sweep() -> None:
 
 
 def purge_unused() -> None:
-    """Erase what a lost race has left, and forget hosts that nobody asks."""
+    """Erase unused previews that a race has left behind, and rows of hosts that were not used lately."""
     unused = Preview.objects.filter(posts=None, created_at__lt=Now() - HOST_KEPT)
     erase_unused(list(unused.values_list("pk", flat=True)[:BATCH]))
     purge(PreviewHost.objects.filter(free_at__lt=Now() - HOST_KEPT).order_by("free_at"))
 
 
 def run_due(*, limit: int, only: list[int] | None = None, network: Network = INTERNET) -> int:
-    """Fetch the pages of previews that are due, up to `CONCURRENCY` at once; the number claimed."""
+    """Fetch the pages of due previews, at most `CONCURRENCY` at once; returns the number of claimed rows."""
     if not settings.LINK_PREVIEWS:
         return 0
     running = Preview.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
@@ -160,7 +167,7 @@ def run_due(*, limit: int, only: list[int] | None = None, network: Network = INT
 
 
 def _run(row: Preview, network: Network) -> None:
-    """Not by `leases.run`: that a page does not answer is no error of ours."""
+    """Fetch a preview and record the outcome. Not by `leases.run`, which would log an unreachable page as an error."""
     taken: set[str] = set()
     try:
         _fetch(row, taken, network)
@@ -175,7 +182,7 @@ def _run(row: Preview, network: Network) -> None:
         leases.fail(row, error)
         outcome = "failed"
     except Exception as error:
-        logger.exception("the preview of %s failed, attempt %s", row, row.attempts)
+        logger.exception("could not fetch the preview of %s, attempt %s", row, row.attempts)
         leases.fail(row, error)
         outcome = "failed"
     finally:
@@ -214,15 +221,19 @@ def _fetch(row: Preview, taken: set[str], network: Network) -> None:
 
 
 def _write(row: Preview, **values: Any) -> None:
-    """Replace what is shown, unless the row was erased or taken over meanwhile."""
+    """Replace the preview, unless its row was erased or taken over meanwhile."""
     claimed = Preview.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
     done = {"state": State.DONE, "finished_at": Now(), "last_error": ""}
     is_written = claimed.update(**{**NOTHING_SHOWN, **values, **done})
     _forget(row.address, row.picture if is_written else values.get("picture", ""))
+    if is_written and (row.title or values.get("title")):
+        posts = row.posts.order_by("-post_id").values_list("post_id", flat=True)
+        for post_id in posts[:TOLD_POSTS]:
+            announce("post_previewed", post_id=post_id)
 
 
 def _forget(address: str, picture: str) -> None:
-    """After a commit: show no more what was shown, and delete its picture."""
+    """After a commit, drop a preview from the caches and delete its picture."""
     forget(address)
     if picture:
         default_storage.delete(picture)

@@ -1,4 +1,4 @@
-"""The previews app. Optional."""
+"""The app of link previews. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class PreviewsConfig(AppConfig):
     verbose_name = _("link previews")
 
     def ready(self) -> None:
-        """Adds what cards show of the pages that posts link to, with their pictures."""
+        """Add previews of linked pages to posts, and serve the previews' pictures."""
         from apps.media.hooks import SERVED_FOLDERS, ServedFolder  # noqa: PLC0415 -- needs the models
         from apps.previews.models import FOLDER  # noqa: PLC0415 -- needs the models
         from apps.previews.queries import previews_of, serves  # noqa: PLC0415 -- needs the models

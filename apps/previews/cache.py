@@ -1,6 +1,6 @@
-"""Previews in the caches: in Memcached by address, and for a minute in every process, so that a page waits for neither.
+"""Caches previews by address: in Memcached, and for a minute in every process.
 
-A change is announced to all processes; a message that is lost leaves them a minute behind.
+A change is announced to all processes; if the message is lost, they are at most a minute behind.
 """
 
 import logging
@@ -21,9 +21,11 @@ from feedcache.servers.topology_listener import current, listener
 logger = logging.getLogger(__name__)
 
 CHANNEL = "link-previews"
-NOTHING = LinkPreview("")  # of an address without a preview
+NOTHING = LinkPreview("")  # for an address without a preview
 # By address.
-LOCAL: LocalCache[str, LinkPreview] = LocalCache(maximum=2048, ttl_seconds=60.0)  # of about 1 KB
+LOCAL: LocalCache[str, LinkPreview] = LocalCache(
+    maximum=2048, ttl_seconds=60.0
+)  # entries of about 1 KB
 
 
 def _encode(preview: LinkPreview) -> bytes:
@@ -31,7 +33,7 @@ def _encode(preview: LinkPreview) -> bytes:
 
 
 def _decode(data: bytes) -> LinkPreview:
-    """ValueError for bytes that are something else."""
+    """Raises ValueError for any other bytes."""
     values = orjson.loads(data)
     if not isinstance(values, list) or len(values) != len(LinkPreview._fields):
         raise ValueError("not a preview")
@@ -46,12 +48,12 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
     encode=_encode,
     decode=_decode,
     family="content",
-    negative_ttl_seconds=0,  # what is missing is a value of its own
+    negative_ttl_seconds=0,  # a missing preview is stored as `NOTHING`
 )
 
 
 def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """What is shown of pages, `NOTHING` for others: one round trip for those that this process has not met lately."""
+    """Previews by address, `NOTHING` if there is none. Takes a round trip unless this process has read all lately."""
     listener().subscribe_channel(CHANNEL, _on_message)
     current()  # starts the listener of this process
     known = {address: LOCAL.get(address, _nothing_yet) for address in addresses}
@@ -64,12 +66,12 @@ def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
 
 
 def _known(preview: LinkPreview) -> LinkPreview:
-    """Loads what has been loaded: an entry of the cache."""
+    """A loader for `LOCAL.get` that stores a preview that was just read."""
     return preview
 
 
 def _nothing_yet() -> None:
-    """Loads nothing: a look into the cache."""
+    """A loader for `LOCAL.get` that loads nothing, to look up an entry."""
 
 
 def _shown(row: Preview) -> LinkPreview:
@@ -89,7 +91,7 @@ def _shown(row: Preview) -> LinkPreview:
 
 
 def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """From PostgreSQL."""
+    """Read previews from PostgreSQL."""
     keys = {key_of(address): address for address in addresses}
     rows = Preview.objects.filter(key__in=keys).exclude(title="")
     found = {keys[row.key]: _shown(row) for row in rows}
@@ -97,7 +99,7 @@ def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
 
 
 def forget(address: str) -> None:
-    """After a commit: in Memcached and in all processes."""
+    """After a commit, drop a preview from Memcached and from all processes."""
     PREVIEWS.forget([address])
     LOCAL.forget(address)
     try:
@@ -107,7 +109,7 @@ def forget(address: str) -> None:
 
 
 def _on_message(message: bytes | None) -> None:
-    """None: messages may have been lost."""
+    """Drop the announced entry; None means that messages may have been lost, so drop all."""
     if message is None:
         LOCAL.clear()
     else:

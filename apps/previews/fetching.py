@@ -1,7 +1,7 @@
-"""Fetches files from addresses that strangers chose: from public servers only, bounded in time and bytes.
+"""Fetches files from addresses that strangers choose: only from public servers, bounded in time and bytes.
 
-Every hop is resolved here, all its addresses are checked, and the connection goes to one of those that were checked:
-what the name means a moment later changes nothing.
+Every host is resolved here, all of its IP addresses are checked, and the connection goes to one of these addresses. So
+it does not matter if the name resolves to another address a moment later.
 """
 
 import socket
@@ -25,24 +25,27 @@ from apps.http.public_addresses import is_public
 
 SECONDS = 10.0  # for all hops together
 MAX_HOPS = 5  # after the first
-MAX_ADDRESSES, ATTEMPT_SECONDS = 3, 2.0  # of one host, and for all but the last of them
+MAX_ADDRESSES, ATTEMPT_SECONDS = (
+    3,
+    2.0,
+)  # IP addresses tried per host, and the time for each except the last
 PORTS = {"http": 80, "https": 443}
 REDIRECTS = {301, 302, 303, 307, 308}
-GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # zlib finds out which
+GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # lets zlib detect the format
 ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
 
 
 class Refused(Exception):
-    """It will not be fetched: the address, the type or the answer is none that we take."""
+    """A file is not fetched because its address, its type or the answer is not acceptable."""
 
 
 class Unreachable(Exception):
-    """It could not be fetched just now."""
+    """A file cannot be fetched at the moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server sent. `address` is where the redirects ended, as ASCII."""
+    """A server's answer. `address` is where the redirects ended, in ASCII."""
 
     address: str
     content_type: str
@@ -61,7 +64,7 @@ def resolved(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Where requests may go. Only tests make another one than `INTERNET`."""
+    """Where requests may go. Only tests use another one than `INTERNET`."""
 
     resolve: Callable[[str, int], Sequence[str]] = resolved
     may_reach: Callable[[str], bool] = is_on_the_internet
@@ -80,9 +83,9 @@ def fetch(
     network: Network = INTERNET,
     seconds: float = SECONDS,
 ) -> Answer:
-    """A file of one of these media types: its first `max_bytes`, also once decompressed. Refused, Unreachable.
+    """Fetch the first `max_bytes`, after decompression, of a file with one of these media types. Refused, Unreachable.
 
-    `take_turn` is called with the host of every hop before it is asked, and may raise.
+    `take_turn` is called with the host of every hop before the request, and may raise.
     """
     deadline = Deadline(seconds)
     accepted = tuple(types)
@@ -102,13 +105,13 @@ def media_type(content_type: str) -> str:
 
 
 class Deadline:
-    """The moment at which all is over."""
+    """The time by which everything must be done."""
 
     def __init__(self, seconds: float) -> None:
         self._end = monotonic() + seconds
 
     def left(self) -> float:
-        """In seconds. Unreachable when it has passed."""
+        """The seconds left. Unreachable if there are none."""
         left = self._end - monotonic()
         if left <= 0:
             raise Unreachable("too slow")
@@ -116,7 +119,7 @@ class Deadline:
 
 
 def _checked(address: str, network: Network) -> tuple[str, str]:
-    """An address that may be asked as ASCII, and its host as DNS has it. Refused."""
+    """The address in ASCII, and its host as in DNS. Refused if the address is not acceptable."""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").rstrip(".").encode("idna").decode()
@@ -124,7 +127,7 @@ def _checked(address: str, network: Network) -> tuple[str, str]:
     except ValueError:
         raise Refused("not an address") from None
     if parts.scheme not in PORTS or not host:
-        raise Refused("not an address of the web")
+        raise Refused("not a web address")
     if "@" in parts.netloc:
         raise Refused("an address with a name or password")
     if port not in network.ports:
@@ -143,7 +146,7 @@ def _pool(network: Network, deadline: Deadline) -> httpcore.ConnectionPool:
 def _ask(
     pool: httpcore.ConnectionPool, url: str, accepted: tuple[str, ...], max_bytes: int
 ) -> Answer | str:
-    """The answer, or where it redirects to."""
+    """The answer, or the address to which it redirects."""
     headers = [
         ("User-Agent", f"feedsite/{settings.VERSION} (+{settings.SITE_URL}; link previews)"),
         ("Accept", ", ".join(accepted)),
@@ -151,15 +154,15 @@ def _ask(
     ]
     try:
         with pool.stream("GET", url, headers=headers) as response:
-            said = {
+            fields = {
                 name.decode("latin-1").lower(): value.decode(errors="replace")
                 for name, value in response.headers
             }
-            if response.status in REDIRECTS and "location" in said:
-                return said["location"]
-            _require_fit(response.status, said, accepted)
-            body = _decoded(response.iter_stream(), said.get("content-encoding", ""), max_bytes)
-            return Answer(url, said["content-type"], body)
+            if response.status in REDIRECTS and "location" in fields:
+                return fields["location"]
+            _require_fit(response.status, fields, accepted)
+            body = _decoded(response.iter_stream(), fields.get("content-encoding", ""), max_bytes)
+            return Answer(url, fields["content-type"], body)
     except (httpcore.TimeoutException, httpcore.NetworkError) as error:
         raise Unreachable(_words(error)) from error
     except (httpcore.ProtocolError, zlib.error, ValueError) as error:
@@ -170,18 +173,18 @@ def _words(error: Exception) -> str:
     return f"{type(error).__name__} {error}".strip()
 
 
-def _require_fit(status: int, said: dict[str, str], accepted: tuple[str, ...]) -> None:
+def _require_fit(status: int, fields: dict[str, str], accepted: tuple[str, ...]) -> None:
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise Unreachable(f"status {status}")
     if status != HTTPStatus.OK:
         raise Refused(f"status {status}")
-    kind = media_type(said.get("content-type", ""))
+    kind = media_type(fields.get("content-type", ""))
     if kind not in accepted:
         raise Refused(f"type {kind[:100] or 'unknown'}")
 
 
 def _decoded(chunks: Iterator[bytes], encoding: str, max_bytes: int) -> bytes:
-    """The first `max_bytes`; what comes after them is neither read nor decompressed."""
+    """The first `max_bytes` of a body; the rest is neither read nor decompressed."""
     encoding = encoding.strip().lower()
     if encoding not in ENCODINGS:
         raise Refused(f"encoding {encoding[:100]}")
@@ -196,7 +199,7 @@ def _decoded(chunks: Iterator[bytes], encoding: str, max_bytes: int) -> bytes:
 
 
 class _Guarded(httpcore.NetworkBackend):
-    """Connects to addresses that were checked, and to nothing else."""
+    """Connects only to addresses that were checked."""
 
     def __init__(self, network: Network, deadline: Deadline) -> None:
         self._network, self._deadline = network, deadline
@@ -209,7 +212,7 @@ class _Guarded(httpcore.NetworkBackend):
         if not all(map(self._network.may_reach, addresses)):
             raise Refused("not a public address")
         *others, last = list(dict.fromkeys(addresses))[:MAX_ADDRESSES]
-        for address in others:  # perhaps of a version of IP that this machine does not speak
+        for address in others:  # some may be IPv6, which this machine may not have
             with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
                 return self._connect(address, port, most=ATTEMPT_SECONDS)
         return self._connect(last, port)
@@ -219,7 +222,7 @@ class _Guarded(httpcore.NetworkBackend):
         return _Bounded(self._sockets.connect_tcp(address, port, timeout=timeout), self._deadline)
 
     def _resolve(self, host: str, port: int) -> Sequence[str]:
-        """In a thread, because nothing bounds the time that the system's resolver takes."""
+        """Resolve a host in a thread, because the system's resolver has no time limit."""
         answers: SimpleQueue[Sequence[str]] = SimpleQueue()
 
         def ask() -> None:
@@ -239,7 +242,7 @@ class _Guarded(httpcore.NetworkBackend):
 
 
 class _Bounded(httpcore.NetworkStream):
-    """A connection that ends with the deadline, however slowly its bytes come."""
+    """A connection that ends with the deadline, no matter how slowly its bytes come."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._stream, self._deadline = stream, deadline

@@ -1,4 +1,4 @@
-"""Asks for the preview of a post's link when the post is committed."""
+"""Requests the preview of a post's link once the post is committed."""
 
 from django.conf import settings
 

@@ -1,4 +1,4 @@
-"""The page that a post links to: fetched, its metadata read, and its picture re-encoded."""
+"""Fetches the page that a post links to, reads its metadata, and re-encodes its picture."""
 
 import codecs
 import re
@@ -25,23 +25,23 @@ from apps.previews.models import (
 )
 
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
-PAGE_BYTES = 1024 * 1024  # what a page says of itself is near its beginning
+PAGE_BYTES = 1024 * 1024  # metadata are near the beginning of a page
 PICTURE_BYTES = 5 * 1024 * 1024
-DECLARATION_BYTES = 4096  # where a page names its encoding
+DECLARATION_BYTES = 4096  # a page names its encoding within these
 _DECLARED = re.compile(
     rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE
 )
-# Those of pages. Python knows others, of which some take long.
+# The encodings that web pages use. Python has others, and some of them are slow.
 _ENCODINGS = re.compile(
     r"utf-8|utf-16(-[bl]e)?|ascii|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|cp\d+|iso8859-\d+|koi8-\w"
 )
-# As browsers read them.
+# Browsers read these encodings as wider ones.
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says of itself, cleaned; `url` is where it is."""
+    """A page's cleaned metadata; `url` is its address."""
 
     url: str
     title: str
@@ -55,7 +55,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """The picture of a page as WebP."""
+    """A page's picture as WebP."""
 
     data: bytes
     width: int
@@ -64,7 +64,7 @@ class PagePicture:
 
 
 def page_at(address: str, *, take_turn: Callable[[str], None], network: Network) -> Page:
-    """Refused, Unreachable, and what `take_turn` raises."""
+    """The metadata of the page at an address. Raises Refused, Unreachable, and what `take_turn` raises."""
     answer = fetch(address, PAGE_TYPES, max_bytes=PAGE_BYTES, take_turn=take_turn, network=network)
     try:
         output = run_decoder("apps.previews.metadata", text_of(answer).encode(), field="page")
@@ -79,7 +79,7 @@ def page_at(address: str, *, take_turn: Callable[[str], None], network: Network)
 def picture_of(
     page: Page, *, take_turn: Callable[[str], None], network: Network
 ) -> PagePicture | None:
-    """None when it has none, or none that we take: then the page is shown without it."""
+    """The picture of a page; None if it has no acceptable one, and the preview is shown without a picture."""
     if not page.picture_url:
         return None
     try:
@@ -100,7 +100,7 @@ def picture_of(
 
 
 def text_of(answer: Answer) -> str:
-    """A page in the encoding that its server or itself names; else, or with a mark of byte order, in UTF-8."""
+    """Decode a page in the encoding that its server or the page names; without one, or with a BOM, in UTF-8."""
     _type, _semicolon, rest = answer.content_type.lower().partition("charset=")
     named = rest.partition(";")[0].strip(" \"'")
     if not named and (declared := _DECLARED.search(answer.body[:DECLARATION_BYTES])):
@@ -128,13 +128,13 @@ def _cleaned(address: str, said: dict[str, str]) -> Page:
 
 
 def _own_canonical(address: str, canonical: str) -> str:
-    """What a page calls its address, if that is on its own host: the address of others is not its to show."""
+    """The canonical address that a page names, if it is on the same host: a page must not pose as another site."""
     joined = _joined(address, canonical) if canonical else address
     return joined if urlsplit(joined)[:2] == urlsplit(address)[:2] else address
 
 
 def _joined(address: str, reference: str) -> str:
-    """The address itself for a reference that is none."""
+    """Resolve a reference; returns the address itself if the reference is invalid."""
     try:
         joined: str = iri_to_uri(urljoin(address, reference))
         urlsplit(joined)

@@ -1,7 +1,7 @@
-"""Reads what a page says of itself: OpenGraph, the cards of Twitter, HTML.
+"""Reads the metadata of a page: OpenGraph, Twitter cards, HTML.
 
-A program of its own (`apps.media.sandbox`), because some pages keep a parser busy. The input is HTML
-in UTF-8, the output a line of JSON with texts by name.
+It runs as a separate program (`apps.media.sandbox`), because some pages keep a parser busy for long. The input is HTML
+in UTF-8; the output is a line of JSON with texts by name.
 """
 
 import json
@@ -13,7 +13,7 @@ from bs4.filter import SoupStrainer
 
 from apps.media.pixels import serve
 
-# The first of these that a page has: OpenGraph, then the cards of Twitter, then HTML.
+# Of these, the first that a page has is used: OpenGraph, then Twitter cards, then HTML.
 SOURCES = {
     "title": ("og:title", "twitter:title", "title"),
     "description": ("og:description", "twitter:description", "description"),
@@ -24,7 +24,7 @@ SOURCES = {
     "picture_alt": ("og:image:alt", "twitter:image:alt"),
     "canonical": ("canonical", "og:url"),
 }  # fmt: skip
-MAX_CHARACTERS = 2000  # of each
+MAX_CHARACTERS = 2000  # for each text
 
 
 def main() -> int:
@@ -32,27 +32,27 @@ def main() -> int:
 
 
 def facts(data: bytes) -> bytes:
-    said = _said(data.decode())
+    tags = _tags(data.decode())
     found = {
-        name: next((said[source] for source in sources if said.get(source)), "")[:MAX_CHARACTERS]
+        name: next((tags[source] for source in sources if tags.get(source)), "")[:MAX_CHARACTERS]
         for name, sources in SOURCES.items()
     }
     return json.dumps(found).encode()
 
 
-def _said(html: str) -> dict[str, str]:
-    """The first value of each name in the head."""
-    said: dict[str, str] = {}
+def _tags(html: str) -> dict[str, str]:
+    """The first value of each name among the title, meta and link elements."""
+    tags: dict[str, str] = {}
     soup = BeautifulSoup(html, "html.parser", parse_only=SoupStrainer(["title", "meta", "link"]))
     for element in soup.find_all(["title", "meta", "link"]):
         name, value = _pair(element)
         if name and value:
-            said.setdefault(name.strip().lower(), value.strip())
-    return said
+            tags.setdefault(name.strip().lower(), value.strip())
+    return tags
 
 
 def _pair(element: Tag) -> tuple[str, str]:
-    """A name and its value; empty when it has none."""
+    """The name and the value of an element; empty texts if it has none."""
     if element.name == "title":
         return "title", element.get_text()
     if element.name == "link":

@@ -1,4 +1,4 @@
-"""Previews by address, the posts that name these addresses, and when a host may be asked again."""
+"""Previews by address, the posts that link to these addresses, and when a host may be used again."""
 
 import hashlib
 import secrets
@@ -18,20 +18,20 @@ REFUSAL_CHARACTERS = 200
 
 
 def key_of(address: str) -> str:
-    """Under which the preview of an address is found."""
+    """The key of the preview of an address."""
     return hashlib.sha256(address.encode()).hexdigest()
 
 
 def new_picture_name() -> str:
-    """In the storage, and in the address of the picture: not to be guessed, never used again."""
+    """A new name for a picture in the storage, which is also in its address: unguessable, and never used again."""
     return f"{FOLDER}{secrets.token_hex(16)}.webp"
 
 
 class Preview(LeasedRow):
-    """What is known of the page at an address, or why it is not shown.
+    """The preview of the page at an address, or the reason why there is none.
 
-    `url` is where the redirects of `address` ended, `picture` a name in the storage. Without a title nothing is shown.
-    While a page is fetched again, what it said before stays.
+    `url` is where the redirects from `address` ended; `picture` is a name in the storage. Without a title, nothing is
+    shown. While a page is fetched again, the old preview stays.
     """
 
     key = models.CharField(max_length=KEY_CHARACTERS, unique=True)
@@ -68,7 +68,7 @@ class Preview(LeasedRow):
 
 
 class PreviewedPost(models.Model):
-    """The first link of an open post. A preview that no post names is erased."""
+    """Connects an open post with the preview of its first link. A preview without posts is erased."""
 
     post_id = models.BigIntegerField(primary_key=True)
     preview = models.ForeignKey(Preview, models.CASCADE, related_name="posts")
@@ -78,7 +78,7 @@ class PreviewedPost(models.Model):
 
 
 class PreviewHost(models.Model):
-    """A server that was asked: nobody asks it again before `free_at`."""
+    """A server from which something was fetched; no worker uses it again before `free_at`."""
 
     name = models.CharField(max_length=HOST_CHARACTERS, primary_key=True)
     free_at = models.DateTimeField(db_default=Now())

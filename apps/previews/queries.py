@@ -1,4 +1,4 @@
-"""Which link of a post has a preview, and the previews of a page."""
+"""Finds the link of a post that gets a preview, and reads the previews for a page of posts."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -16,7 +16,7 @@ MAX_REMEMBERED = 4096  # texts with an address
 
 
 def link_of(post: PostContent) -> str:
-    """The first address of an open post that shows nothing else; empty when it has none."""
+    """The first address in an open post without pictures, poll or quote; empty if there is none."""
     if "://" not in post.body or post.pictures or post.poll or post.source_id or not post.is_open:
         return ""
     return _first_address(post.body)
@@ -34,7 +34,7 @@ def serves(picture: str) -> bool:
 
 
 def previews_of(posts: Iterable[PostContent]) -> dict[int, LinkPreview]:
-    """By the ids of the posts; without those that have none."""
+    """The previews of posts, by post id; posts without a preview are left out."""
     if not settings.LINK_PREVIEWS:
         return {}
     links = {post.id: link for post in posts if (link := link_of(post))}

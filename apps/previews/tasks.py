@@ -4,19 +4,19 @@ from celery import shared_task
 
 from apps.previews import actions
 
-# A page, its picture and two runs of the sandbox at their slowest.
+# Enough for the slowest fetches of a page and its picture, and two runs of the sandbox.
 FETCH_SECONDS = 80
 
 
 @shared_task(soft_time_limit=FETCH_SECONDS, time_limit=FETCH_SECONDS + 5)
 def fetch(preview_id: int) -> None:
-    """Fetch the page of a preview, unless another worker does."""
+    """Fetch the page for a preview, unless another worker is doing so."""
     actions.run_due(limit=1, only=[preview_id])
 
 
 @shared_task
 def sweep() -> None:
-    """Enqueue previews whose message was lost, or whose time has come again."""
+    """Enqueue previews whose message was lost, or which must be retried."""
     actions.sweep()
 
 

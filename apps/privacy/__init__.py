@@ -1,1 +1,1 @@
-"""Personal data: the archive of a user (`export`, `archive`), and the deletion of accounts (`erasure`)."""
+"""Personal data: archives of a user's data (`export`, `archive`), and the deletion of accounts (`erasure`)."""

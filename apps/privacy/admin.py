@@ -1,4 +1,4 @@
-"""Archives, imports and erasures in the admin: their progress, and a retry of those that failed."""
+"""Archives, imports and erasures in the admin: shows their progress, and retries failed ones."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class WorkList(StaffList):
 
     @admin.action(description=gettext_lazy("Try dead letters again"), permissions=["intervene"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Five more attempts each; the sweeper picks them up."""
+        """Give dead letters five more attempts; a sweep finds them."""
         rows = self.chosen(request, queryset)
         count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
         self.log_each(request, rows, _("Retried."))
@@ -41,7 +41,7 @@ class ExportAdmin(WorkList):
 
 @admin.register(Import)
 class ImportAdmin(WorkList):
-    """Progress only: whom a file names is its owner's business."""
+    """Progress only: staff cannot see whom a file names."""
 
     list_display = (
         "id", "user", "kind", "is_undone", "state", "attempts", "last_error", "created_at", "finished_at",

@@ -1,7 +1,7 @@
-"""An archive of a user's data: its parts, and the zip file that holds them.
+"""Writes archives of a user's data: a zip file with a file for each part.
 
-Only data the user wrote or chose: of others there are handles and URLs of posts, never their texts. Every part is read
-by primary key in batches, in bounded memory.
+It has only data that the user wrote or chose. Of others it has handles and URLs of posts, but never their texts. Each
+part is read in batches by primary key, in bounded memory.
 """
 
 import csv
@@ -39,13 +39,13 @@ from feedcache.ids import author_of
 Progress = Callable[[int], None]
 BATCH = 500  # rows in memory
 COPY_BYTES = 1024 * 1024
-# modification time of every entry: the same data gives the same bytes
+# The modification time of every entry, so that the same data gives the same bytes.
 EPOCH = (2015, 1, 1, 0, 0, 0)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate these
 
 
 def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
-    """URLs of posts by id: the author is in the id, so one query of handles is enough."""
+    """The URLs of posts by id. An id contains the author, so one query for handles is enough."""
     ids = {post_id for post_id in post_ids if post_id is not None}
     authors = User.objects.filter(pk__in={author_of(post_id) for post_id in ids})
     handles = dict(authors.values_list("pk", "handle"))
@@ -57,7 +57,7 @@ def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
 
 
 def escape_formula(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets a leading quote; controls go."""
+    """Put a quote before texts that a spreadsheet would take for a formula, and remove control characters."""
     if not isinstance(value, str):
         return value
     return without_control_characters(f"'{value}" if value.startswith(FORMULA) else value)
@@ -106,7 +106,7 @@ def post_records(posts: Sequence[Post]) -> Iterable[Record]:
 
 
 def picture_name(attachment: Any) -> str:
-    """The path of a picture in the archive, of numbers and a type that the site writes itself."""
+    """The path of a picture in the archive, made of its number and a file type that the site chose."""
     extension = str(attachment.file.name).rpartition(".")[2]
     return f"pictures/{attachment.pk}.{extension if extension.isalnum() else 'bin'}"
 
@@ -168,7 +168,7 @@ def _each(record: Callable[[Any], Record]) -> Callable[[Sequence[Any]], Iterable
 def _accounts(
     file: str, rows: tuple[Any, str, str], record: Callable[[Any], Record] = lambda _row: {}
 ) -> Part:
-    """A table of other accounts: of a model, by the field of the user and that of the others."""
+    """A file that lists other accounts. `rows` are the model, its field for the user, and its field for the others."""
     model, owner, other = rows
     return Part(
         file,
@@ -191,7 +191,9 @@ def _last_used(row: Any) -> Record:
     return {"Last used": row.last_used_at and row.last_used_at.isoformat()}
 
 
-def _follow(row: graph.Followee) -> Record:  # in Mastodon's own columns: other sites can read these
+def _follow(
+    row: graph.Followee,
+) -> Record:  # Mastodon's columns, so that other sites can import them
     return {
         "Show boosts": str(row.shows_reposts).lower(),
         "Notify on new posts": str(row.notifies).lower(),
@@ -299,20 +301,20 @@ left_out.txt              pictures there was no room for, if any
 
 
 def private_storage() -> Storage:
-    """Archives are served by the owner's download view only."""
+    """The storage of archives; only the owner's download view serves them."""
     return storages["private"]
 
 
 def entries_of(user: User) -> int:
-    """The number of rows and pictures in a user's archive, for its progress."""
+    """The number of rows and pictures in a user's archive, to show progress."""
     rows: int = sum(part.rows(user).count() for part in (*PARTS, *ARCHIVE))
     return rows + pictures_of(user).count()
 
 
 def write_archive(user: User, name: str, progress: Progress) -> int:
-    """Write a user's archive to the private storage, over an earlier attempt; its size in bytes.
+    """Write a user's archive to the private storage, replacing an earlier attempt; returns its size in bytes.
 
-    `progress` is called with the number of entries written, after every batch; an exception from it ends the work.
+    `progress` is called after every batch with the number of entries written; if it raises, the work ends.
     """
     with tempfile.TemporaryFile() as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -345,7 +347,7 @@ def write_archive(user: User, name: str, progress: Progress) -> int:
 def pictures_of(user: User) -> QuerySet[Attachment]:
     """The pictures of a user's posts, and uploads without a post."""
     uploads = Attachment.objects.filter(owner=user, post=None)
-    # pictures from before uploads had owners belong to the post's author
+    # older pictures have no owner, and belong to the post's author
     return uploads | Attachment.objects.filter(post__author=user, post__deleted_at=None)
 
 
@@ -355,7 +357,7 @@ def _account(user: User) -> Record:
         "is_locked",
         "post_visibility", "post_sensitive", "post_language", "interface_language", "theme", "text_size",
         "density", "loads_by_button", "hides_read", "hides_replies", "groups_reposts", "hides_activity", "keys",
-        "asks_for_alt",
+        "asks_for_alt", "plays_loops", "second_column",
     )  # fmt: skip
     fields = {name: getattr(user, name) for name in names}
     counts = {name: getattr(user.counts, name) for name in ("posts", "followers", "following")}
@@ -368,7 +370,7 @@ def _account(user: User) -> Record:
 
 
 def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
-    """Write one file; yields the number of rows of each batch."""
+    """Write one file; yields the number of rows in each batch."""
     with archive.open(_entry(part.file), "w", force_zip64=True) as raw:
         table: Any = None
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
@@ -416,7 +418,7 @@ def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
 
 
 def _copy(archive: ZipFile, name: str, stored: str) -> int:
-    """Copy a stored picture; its size in bytes, 0 when it is gone."""
+    """Copy a stored picture; returns its size in bytes, 0 if the file is gone."""
     with suppress(FileNotFoundError), default_storage.open(stored) as source:
         entry = _entry(name)
         entry.compress_type = ZIP_STORED  # already compressed
@@ -427,7 +429,7 @@ def _copy(archive: ZipFile, name: str, stored: str) -> int:
 
 
 def batches(rows: QuerySet[Any]) -> Iterator[Sequence[Any]]:
-    """All rows in batches by primary key: each a range read, of bounded memory."""
+    """All rows, in batches by primary key: each is a range read in bounded memory."""
     last = None
     while True:
         query = rows if last is None else rows.filter(pk__gt=last)

@@ -1,7 +1,7 @@
-"""Deletion of accounts: hidden at once, erased within minutes, whatever is killed on the way.
+"""Deletes accounts: hidden at once, erased within minutes, even if processes are killed meanwhile.
 
-The request anonymizes the account's row (`accounts.actions.close_account`) and adds an Erasure, in one transaction. The
-work erases a batch of every kind, again and again, until a whole round finds nothing.
+The request anonymizes the account's row (`accounts.actions.close_account`) and adds an Erasure, in one transaction. A
+task then erases a batch of rows of every kind, round after round, until a whole round finds nothing.
 """
 
 import time
@@ -74,13 +74,13 @@ from apps.timeline.models import TimelineEntry, TimelineSpan
 from apps.timeline.sources.home_cache import HOME, INBOX
 
 TASK = "apps.privacy.tasks.erase"
-BATCH = 100  # rows of one kind between two looks at the clock
+BATCH = 100  # rows of one kind; the time limit is checked after each batch
 TASK_SECONDS = 12.0  # well below the lease
 CHECKED_AGAIN_FOR = timedelta(hours=2)
 
 
 def delete_account(user: User, *, password: str, origin: Origin | None = None) -> Erasure:
-    """For good. Invalid for a wrong password, TooMany, NotAllowed for staff."""
+    """Delete an account permanently. Invalid for a wrong password, TooMany, NotAllowed for staff."""
     with transaction.atomic():
         close_account(user, password=password, origin=origin)
         row = Erasure.objects.create(user_id=user.pk)
@@ -89,12 +89,12 @@ def delete_account(user: User, *, password: str, origin: Origin | None = None) -
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Continue erasures that are due; the number claimed."""
+    """Continue erasures that are due; returns the number of claimed rows."""
     return leases.run_due(Erasure, _erase, limit=limit, only=only)
 
 
 def recheck() -> None:
-    """Erase rows of requests that were still running when their account was deleted: rare."""
+    """Erase rows that were added by requests still running when the account was deleted; these are rare."""
     since = timezone.now() - CHECKED_AGAIN_FOR
     for row in Erasure.objects.filter(state=State.DONE, finished_at__gt=since)[:BATCH]:
         _round(User.objects.get(pk=row.user_id), {}, time.monotonic() + TASK_SECONDS)
@@ -111,7 +111,7 @@ def _erase(row: Erasure) -> leases.Outcome:
 
 
 def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
-    """Erase a batch of every kind; whether there was anything."""
+    """Erase a batch of every kind; returns whether there may be more."""
     is_found = False
     for name, step in (STEPS | _named(*ERASURE)).items():
         count = step(user, BATCH)
@@ -123,7 +123,7 @@ def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
 
 
 def sessions(user: User, limit: int) -> int:
-    """All sessions. Logging in is impossible already; this deletes the data that sessions hold."""
+    """Delete sessions with their data. Nobody can log in any more, so no new ones appear."""
     logins = list(Login.objects.filter(user=user)[:limit])
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for login in logins:
@@ -133,13 +133,13 @@ def sessions(user: User, limit: int) -> int:
 
 
 def second_factor(user: User, limit: int) -> int:
-    """Authenticator app, recovery codes and passkeys: a few rows."""
+    """Delete the authenticator app, recovery codes and passkeys, which are a few rows."""
     del limit
     return erase_second_factor(user)
 
 
 def posts(user: User, limit: int) -> int:
-    """Posts and reposts, deleted as by their author: pictures, counts, timelines and search follow."""
+    """Delete posts and reposts as if by their author, with their pictures, counts, timelines and search entries."""
     ids = Post.objects.filter(author=user, deleted_at=None).order_by("-pk")
     return _each(
         ids.values_list("pk", flat=True)[:limit], lambda pk: publishing.delete(pk, by=user)
@@ -147,7 +147,7 @@ def posts(user: User, limit: int) -> int:
 
 
 def tombstones(user: User, limit: int) -> int:
-    """What the rows of deleted posts hold besides numbers and times."""
+    """Clear the texts that rows of deleted posts still have."""
     rows = Post.objects.filter(author=user).exclude(application="", website="", language="")
     ids = list(rows.exclude(deleted_at=None).values_list("pk", flat=True)[:limit])
     Post.objects.filter(pk__in=ids).update(application="", website="", language="")
@@ -155,7 +155,7 @@ def tombstones(user: User, limit: int) -> int:
 
 
 def pictures(user: User, limit: int) -> int:
-    """Uploads without a post."""
+    """Delete uploads without a post."""
     rows = list(Attachment.objects.filter(owner=user)[:limit])
     discard(rows)
     return len(rows)
@@ -167,7 +167,7 @@ def votes(user: User, limit: int) -> int:
 
 
 def follows(user: User, limit: int) -> int:
-    """Follows and follow requests, in both directions."""
+    """End follows and follow requests in both directions."""
     return _relations(user, limit, (
         (graph.Followee, "owner", "followee", lambda other: unfollow_user(user, other)),
         (graph.FollowRequest, "requester", "owner", lambda other: unfollow_user(user, other)),
@@ -177,7 +177,7 @@ def follows(user: User, limit: int) -> int:
 
 
 def blocks_and_mutes(user: User, limit: int) -> int:
-    """In both directions."""
+    """End blocks and mutes in both directions."""
     return _relations(user, limit, (
         (graph.Block, "owner", "blocked", lambda other: unblock_user(user, other)),
         (graph.Block, "blocked", "owner", lambda other: unblock_user(other, user)),
@@ -187,25 +187,25 @@ def blocks_and_mutes(user: User, limit: int) -> int:
 
 
 def circles(user: User, limit: int) -> int:
-    """The account's circles that no post is for, and its membership in those of others."""
+    """Delete the account's circles, and its memberships in other people's circles."""
     own = graph.Circle.of(user).values_list("pk", flat=True)
     count = _each(own[:limit], lambda pk: delete_group(graph.Circle, user, pk))
     joined = joined_circle_ids(user.pk)
     count += _each(joined[: limit - count], lambda pk: leave_circle(user, pk))
     owned = graph.Circle.objects.filter(owner=user).exclude(deleted_at=None).exclude(name="")
-    # posts of others may be for a circle that was shared: its row stays, without the name
+    # other people may have posts for a shared circle: its row stays, without the name
     return count + _rename(owned, limit - count)
 
 
 def lists(user: User, limit: int) -> int:
-    """Lists, and the account's membership in those of others."""
+    """Delete the account's lists, and its memberships in other people's lists."""
     owners = graph.ListMember.objects.filter(member=user).values_list("group__owner", flat=True)
     count = _each(owners.distinct()[:limit], lambda owner: remove_from_lists(owner, user.pk))
     return count + _rows(graph.UserList.of(user), limit - count)
 
 
 def mine(user: User, limit: int) -> int:
-    """Rows that only the owner saw, and those that show others the account."""
+    """Delete rows that only the account saw, and rows that show the account to others."""
     count = discard_exports(user.pk) + discard_imports(user, limit=limit)
     for rows in (
         Notification.objects.filter(Q(user=user) | Q(actor=user)),
@@ -241,13 +241,13 @@ def mine(user: User, limit: int) -> int:
 
 
 def access(user: User, limit: int) -> int:
-    """Codes and tokens of applications: codes first, then refresh tokens."""
+    """Delete applications' codes and tokens: codes first, then refresh tokens, so that neither makes a new one."""
     models = (Grant, RefreshToken, AccessToken, IDToken, DeviceGrant, Application)
     return sum(_rows(model.objects.filter(user=user), limit) for model in models)
 
 
 def windows(user: User, limit: int) -> int:
-    """Home cache and inbox in Redis."""
+    """Delete the home cache and the inbox in Redis."""
     del limit
     existing = [window for window in (HOME, INBOX) if window.exists(user.pk)]
     for window in existing:
@@ -264,7 +264,7 @@ def _named(*steps: Step) -> dict[str, Step]:
     return {step.__name__: step for step in steps}
 
 
-# First what gives access, then what others see; optional apps add to them.
+# First what gives access, then what others see. Optional apps add steps.
 STEPS: dict[str, Step] = {
     **_named(access, sessions, second_factor, posts, tombstones, pictures),
     **{mark.erasure: partial(_unmark, mark) for mark in ROW_MARKS},
@@ -282,7 +282,7 @@ def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
 
 
 def _relations(user: User, limit: int, ends: Iterable[Any]) -> int:
-    """End relations by the action of each kind: a model, the fields of the user and of the other, the action."""
+    """End relations. `ends` has a model, its fields for the user and for the other account, and the action to call."""
     count = 0
     for model, mine, other, end in ends:
         rows = model.objects.filter(**{mine: user}).select_related(other).order_by("pk")

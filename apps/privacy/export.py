@@ -1,4 +1,4 @@
-"""Archives of a user's data: requested, built by a task, stored for a few days, deleted."""
+"""Requests for archives of a user's data, which a task builds, and which are deleted after a few days."""
 
 import secrets
 from datetime import timedelta
@@ -24,9 +24,9 @@ PURGE_BATCH_SIZE = 100
 
 
 def request_export(user: User) -> Export:
-    """Request an archive; the pending one, if there is one. TooMany.
+    """Request an archive, or return the pending request. TooMany.
 
-    An older archive is deleted: the new one contains all of it.
+    Older archives are deleted, because the new one contains everything.
     """
     pending = Export.objects.filter(user=user, state=State.PENDING).first()
     if pending is not None:
@@ -38,20 +38,20 @@ def request_export(user: User) -> Export:
             discard_exports(user.pk)
             export = Export.objects.create(user=user, name=name)
             transaction.on_commit(partial(enqueue, TASK, export.pk))
-    except IntegrityError:  # two requests at once: one archive
+    except IntegrityError:  # two requests at once share an archive
         return Export.objects.get(user=user, state=State.PENDING)
     return export
 
 
 def newest_export(user: User) -> Export | None:
-    """The last archive a user requested; None when there is none or it has expired."""
+    """The archive that a user requested last; None if there is none or it has expired."""
     export = Export.objects.filter(user=user).order_by("-pk").first()
     is_expired = export is not None and export.state == State.DONE and not export.is_ready()
     return None if is_expired else export
 
 
 def own_export(user: User, export_id: int) -> Export:
-    """An archive to download. NotFound for those of others and for expired ones."""
+    """An archive to download. NotFound for other people's archives and expired ones."""
     export = Export.objects.filter(pk=export_id, user=user).first()
     if export is None or not export.is_ready():
         raise NotFound(_("This archive isn't here any more. You can ask for a new one."))
@@ -59,20 +59,20 @@ def own_export(user: User, export_id: int) -> Export:
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Build archives that are due, up to EXPORT_CONCURRENCY at once; the number claimed."""
+    """Build archives that are due, at most EXPORT_CONCURRENCY at once; returns the number of claimed rows."""
     running = Export.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
     free = settings.EXPORT_CONCURRENCY - running.count()
     return leases.run_due(Export, _build, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def purge() -> int:
-    """Delete expired archives with their files; how many."""
+    """Delete expired archives with their files; returns their number."""
     expired = Export.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
     return _discard(list(expired[:PURGE_BATCH_SIZE]))
 
 
 def discard_exports(user_id: int) -> int:
-    """Delete a user's archives with their files; how many."""
+    """Delete a user's archives with their files; returns their number."""
     return _discard(list(Export.objects.filter(user=user_id)))
 
 
@@ -90,7 +90,7 @@ def _build(row: Export) -> leases.Outcome:
     size = write_archive(user, row.name, progress)
     if not Export.objects.filter(
         pk=row.pk
-    ).exists():  # discarded just now: nothing else would delete the file
+    ).exists():  # discarded meanwhile, so nothing else would delete the file
         private_storage().delete(row.name)
     lifetime = timedelta(days=settings.EXPORT_KEEP_DAYS)
     return {"done": total, "total": total, "size": size, "expires_at": timezone.now() + lifetime}

@@ -1,4 +1,4 @@
-"""What optional apps add to archives of accounts, to their erasure, and to imports."""
+"""Hooks with which optional apps add to archives of accounts, to their erasure, and to imports."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,17 @@ from apps.accounts.models import User
 from apps.events.hooks import Hook
 
 Record = dict[str, Any]
-Step = Callable[[User, int], int]  # erases at most so many rows of an account; how many it has
+Step = Callable[
+    [User, int], int
+]  # erases at most so many rows of an account; returns the number erased
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file: the rows of a user, and how a batch is written. `.csv` needs the same keys in every record.
+    """A file in an archive: `rows` finds a user's rows, `written` turns a batch of them into records.
 
-    `about` is what the archive's own README says of a file that is not one of the core. `pictures` are the names of
-    pictures in the archive, and in the storage, of a batch of rows.
+    In a `.csv` file all records need the same keys. `about` describes an optional app's file in the archive's README.
+    `pictures` names the pictures of a batch of rows, in the archive and in the storage.
     """
 
     file: str
@@ -30,7 +32,7 @@ class Part:
 
     @property
     def line(self) -> str:
-        """Of that README."""
+        """The line about the file in the archive's README."""
         return f"{self.file:<26}{self.about}".rstrip() + "\n"
 
 
@@ -61,7 +63,7 @@ class Posts(NamedTuple):
 
 
 def address_of(handle: str) -> str:
-    """As in Mastodon's files of follows: handle@host."""
+    """An account's address, handle@host, as in Mastodon's files of follows."""
     return f"{handle}@{settings.SITE_URL.partition('://')[2]}"
 
 

@@ -1,5 +1,5 @@
-"""Archives that users requested, lists that they bring along, and accounts that are being erased: leased rows, so a
-lost message loses nothing.
+"""Archives that users request, lists that they import, and accounts that are being erased. All are leased rows, so a
+lost message loses no work.
 """
 
 from django.conf import settings
@@ -11,10 +11,10 @@ from apps.events.leases import LeasedRow, State
 
 
 class Export(LeasedRow):
-    """An archive of a user's data. `name` is random, so that its URL
-    cannot be guessed; a retry overwrites the same file.
+    """An archive of a user's data. `name` is random, so that its URL cannot be guessed; a retry overwrites the same
+    file.
 
-    `total` is counted at the start, `done` is the progress; both count rows and pictures.
+    `total` is counted at the start, and `done` is the progress; both count rows and pictures.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -73,7 +73,7 @@ class Erasure(LeasedRow):
 
 
 class ImportKind(models.TextChoices):
-    """What a file lists."""
+    """What an imported file lists."""
 
     FOLLOWS = "follows", _("Accounts you follow")
     BLOCKS = "blocks", _("Accounts you block")
@@ -84,7 +84,7 @@ class ImportKind(models.TextChoices):
 
 
 class Import(LeasedRow):
-    """A file that a user brought along, by its lines; `is_undone`: what these did is being undone, or has been.
+    """A file that a user imports; its lines are `ImportLine`. With `is_undone` they are being undone, or have been.
 
     `file`: its name in the private storage, while lines need more of it than they hold.
     """
@@ -120,7 +120,7 @@ class Import(LeasedRow):
 
 
 class Outcome(models.TextChoices):
-    """Of a line."""
+    """What became of a line of an imported file."""
 
     WAITING = "waiting", _("waiting")
     DONE = "done", _("done")
@@ -130,8 +130,9 @@ class Outcome(models.TextChoices):
 
 
 class ImportLine(models.Model):
-    """A line of a file: `cells` as they stand there, `reason` why it was not done, or not in full, in the words of the
-    user's pages, and `trace`: what undoing it needs. `post` is what an archive says of a post, until it is worked off.
+    """A line of an imported file. `cells` are as in the file; `reason` says in the user's language why the line was
+    refused, or what is missing of it; `trace` has what undoing it needs. `post` is what an archive says of a post,
+    until the line is done.
     """
 
     job = models.ForeignKey(Import, models.CASCADE, related_name="lines", db_index=False)

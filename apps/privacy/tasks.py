@@ -1,4 +1,4 @@
-"""Celery tasks of archives, imports and erasures. Messages only wake workers: the rows say what is due."""
+"""Celery tasks of archives, imports and erasures. Messages only wake workers; the rows say what is due."""
 
 from celery import shared_task
 from django.db.models.functions import Now
@@ -30,7 +30,7 @@ def erase(erasure_id: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Enqueue what is due: the work itself takes too long for a sweeper."""
+    """Enqueue due rows, because their work takes too long for the sweep itself."""
     due = {"state": State.PENDING, "due_at__lte": Now()}
     for model, task in (
         (Export, export.TASK),
@@ -43,7 +43,7 @@ def sweep() -> None:
 
 @shared_task
 def purge() -> None:
-    """Delete expired archives and old reports of imports, and check young erasures again."""
+    """Delete expired archives and old reports of imports, and check recent erasures again."""
     export.purge()
     imports.purge()
     erasure.recheck()

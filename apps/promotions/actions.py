@@ -1,7 +1,7 @@
-"""Writes of promotions: what people choose, who is in which segment, and the life of campaigns.
+"""Writes of promotions: what people choose, which segments they are in, and starting and ending campaigns.
 
-Locks are taken as `membership` says. A change that concerns many people is done in batches, each of which is an event
-that records the next one in its own transaction: nothing is lost, and a batch may run twice.
+Locks are taken in the order that `membership` describes. A change for many people is made in batches. Each batch is an
+event, and records the event of the next batch in its own transaction; so none is lost, and each may run twice.
 """
 
 from collections.abc import Collection
@@ -40,17 +40,17 @@ from apps.promotions.queries import is_switched_on, preview
 from apps.sql import purge
 
 RUN_CAMPAIGN = "promotions.run_campaign"
-MAX_TRAITS = 20  # of one account
-# Campaigns: what one reader may follow virtually, and one statement looks through.
+MAX_TRAITS = 20  # per account
+# Running campaigns. It bounds a reader's virtual follows, and what a statement must look through.
 MAX_RUNNING = 100
-MAX_SEGMENTS = 20  # of one campaign
-MAX_COUNTED = 20  # campaigns of one page
-PAGES_REMEMBERED = 16  # of one reader, campaign and day
-SWEEP_EVERY = timedelta(hours=1)  # for what time changes: who posted lately
+MAX_SEGMENTS = 20  # per campaign
+MAX_COUNTED = 20  # campaigns on one page
+PAGES_REMEMBERED = 16  # per reader, campaign and day
+SWEEP_EVERY = timedelta(hours=1)  # because some rules depend on time, such as who posted lately
 SWEEP_TASK = "apps.promotions.tasks.sweep_segments"
-KEEP_DAYS = 2  # of a reader's impressions: today is needed, and yesterday while a page ends
+KEEP_DAYS = 2  # a reader's impressions of today, and of yesterday for pages shown around midnight
 
-# A page counts once for each campaign, however many of its posts are on it.
+# A page counts once for each campaign, no matter how many of its posts are on it.
 _COUNT = """
 INSERT INTO promotions_readerimpressions AS r (user_id, campaign_id, day, number, pages)
 SELECT %(user)s, id, %(day)s, 1, ARRAY[%(page)s::bigint]
@@ -60,7 +60,7 @@ SET number = r.number + 1, pages = (excluded.pages || r.pages)[1:%(remembered)s]
 WHERE NOT r.pages @> excluded.pages
 RETURNING campaign_id
 """
-# Rows are locked in order, or two pages with the same campaigns could wait for each other.
+# Rows are locked in order; otherwise two pages with the same campaigns could deadlock.
 _ADD_UP = """
 UPDATE promotions_campaigncount t SET impressions = impressions + 1
 FROM (
@@ -75,9 +75,9 @@ RETURNING impressions >= (SELECT budget_impressions FROM promotions_campaign c W
 # --- what people choose ---------------------------------------------------------------------------
 @transaction.atomic
 def set_traits(user: User, slugs: Collection[str]) -> None:
-    """Replace what somebody states about themselves; segments follow in the same transaction.
+    """Replace the traits that a user has stated, and update the user's segments in the same transaction.
 
-    Traits that may not be chosen any more can be kept, not added. Invalid for unknown ones, and beyond 20.
+    Retired traits can be kept but not added. Invalid for unknown traits, and for more than 20.
     """
     lock_people([user.pk])
     present = dict(UserTrait.objects.filter(user=user).values_list("trait__slug", "pk"))
@@ -87,15 +87,15 @@ def set_traits(user: User, slugs: Collection[str]) -> None:
         raise _invalid("traits", _("Choose one of the list."))
     if len(set(slugs)) > MAX_TRAITS:
         raise _invalid("traits", _("At most %(count)d traits.") % {"count": MAX_TRAITS})
-    gone = [pk for slug, pk in present.items() if slug not in slugs]
-    UserTrait.objects.filter(pk__in=gone).delete()
+    removed = [pk for slug, pk in present.items() if slug not in slugs]
+    UserTrait.objects.filter(pk__in=removed).delete()
     UserTrait.objects.bulk_create(UserTrait(user=user, trait=trait) for trait in traits)
     recompute([user.pk])
 
 
 @transaction.atomic
 def state_trait(user: User, slug: str) -> None:
-    """Add one; twice is once. Invalid as for `set_traits`."""
+    """Add a trait, if the user does not have it. Invalid like `set_traits`."""
     lock_people([user.pk])
     set_traits(user, {*_stated(user), slug})
 
@@ -108,7 +108,7 @@ def withdraw_trait(user: User, slug: str) -> None:
 
 @transaction.atomic
 def opt_out(user: User) -> None:
-    """End all promotions for somebody, at once: no segments, no virtual follows. Stated traits stay, without effect."""
+    """End all promotions for a user at once: no segments, no virtual follows. Stated traits stay but have no effect."""
     lock_people([user.pk])
     OptOut.objects.get_or_create(user=user)
     membership.leave_all(user.pk)
@@ -116,7 +116,7 @@ def opt_out(user: User) -> None:
 
 @transaction.atomic
 def opt_in(user: User) -> None:
-    """Take the choice of `opt_out` back."""
+    """Undo `opt_out`."""
     lock_people([user.pk])
     OptOut.objects.filter(user=user).delete()
     recompute([user.pk])
@@ -129,12 +129,12 @@ def _stated(user: User) -> set[str]:
 # --- who is in which segment ----------------------------------------------------------------------
 @transaction.atomic
 def refresh_user(user_id: int) -> None:
-    """Compute the segments and virtual follows of one account from its rows. Idempotent."""
+    """Compute an account's segments and virtual follows again from its rows. Idempotent."""
     recompute(lock_people([user_id]))
 
 
 def forget_user(user_id: int) -> None:
-    """Delete what is known of an account that its owner deleted, and end its own campaigns. Idempotent."""
+    """Delete everything stored about a deleted account, and end the campaigns that promote it. Idempotent."""
     with transaction.atomic():
         lock_people([user_id])
         UserTrait.objects.filter(user=user_id).delete()
@@ -147,21 +147,21 @@ def forget_user(user_id: int) -> None:
 
 @transaction.atomic
 def segments_changed() -> None:
-    """After staff changed a segment or its rules: all memberships are computed again, batch by batch."""
+    """Compute all memberships again, batch by batch, after staff changed a segment or its rules."""
     SegmentSweep.objects.update_or_create(pk=1, defaults={"after": 0, "finished_at": None})
     transaction.on_commit(forget_campaigns, robust=True)
     transaction.on_commit(lambda: enqueue(SWEEP_TASK))
 
 
 def sweep_batch() -> bool:
-    """Compute the next batch of accounts; whether there may be more to do now.
+    """Compute the next batch of accounts; returns whether there may be more to do now.
 
-    A pass begins an hour after the last one ended, or when a segment changes, and goes on where it was.
+    A sweep begins an hour after the last one ended, or when a segment changes; each call continues it.
     """
     SegmentSweep.objects.get_or_create(pk=1)
     with transaction.atomic():
         sweep = SegmentSweep.objects.select_for_update(skip_locked=True).filter(pk=1).first()
-        if sweep is None:  # somebody else is at it
+        if sweep is None:  # another worker has locked it
             return False
         if sweep.finished_at is not None:
             if sweep.finished_at > timezone.now() - SWEEP_EVERY:
@@ -180,7 +180,7 @@ def sweep_batch() -> bool:
 # --- the switch ---------------------------------------------------------------------------------
 @transaction.atomic
 def switch_promotions(*, on: bool, by: User) -> None:
-    """Promote posts on this site, or stop at once. NotAllowed without the permission."""
+    """Switch promotions on this site on or off, at once. NotAllowed without the permission."""
     require_permission(by, RUN_CAMPAIGN)
     switch, _is_new = PromotionSwitch.objects.update_or_create(pk=1, defaults={"is_on": on})
     transaction.on_commit(forget_campaigns, robust=True)
@@ -190,9 +190,9 @@ def switch_promotions(*, on: bool, by: User) -> None:
 # --- the life of campaigns ------------------------------------------------------------------------
 @transaction.atomic
 def start_campaign(campaign_id: int, *, by: User) -> None:
-    """Run a draft or a paused campaign: from its start on its people follow the account virtually.
+    """Run a draft or a paused campaign: from its start date on, people in its segments follow the account virtually.
 
-    NotAllowed without the permission; Invalid when it cannot run.
+    NotAllowed without the permission; Invalid if the campaign cannot run.
     """
     require_permission(by, RUN_CAMPAIGN)
     lock_campaigns()
@@ -221,7 +221,7 @@ def pause_campaign(campaign_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def end_campaign(campaign_id: int, *, by: User) -> None:
-    """End a campaign, at once and for good. NotAllowed, Invalid."""
+    """End a campaign at once and permanently. NotAllowed, Invalid."""
     require_permission(by, RUN_CAMPAIGN)
     if not _end(campaign_id, EndReason.STAFF):
         raise Invalid(_("This campaign has ended already."), code="state")
@@ -229,7 +229,7 @@ def end_campaign(campaign_id: int, *, by: User) -> None:
 
 
 def apply_time() -> None:
-    """Begin campaigns whose start has come, and end those whose time or budget is over. Idempotent."""
+    """Begin campaigns whose start date has come, and end those whose time is over or budget is used up. Idempotent."""
     now = timezone.now()
     running = Campaign.objects.filter(state=CampaignState.RUNNING)
     due = {
@@ -245,7 +245,7 @@ def apply_time() -> None:
 
 @transaction.atomic
 def begin_batch(campaign_id: int, segment_id: int, after: int) -> None:
-    """Make the virtual follows of the next people in a segment of a begun campaign, and record the next batch."""
+    """Make virtual follows for the next batch of a segment in a begun campaign, and record the batch after it."""
     members = SegmentMembership.objects.filter(segment=segment_id, user__gt=after).order_by("user")
     user_ids = list(members.values_list("user", flat=True)[:BATCH_SIZE])
     membership.apply_campaigns(lock_people(user_ids))
@@ -255,7 +255,7 @@ def begin_batch(campaign_id: int, segment_id: int, after: int) -> None:
 
 @transaction.atomic
 def stop_batch(account_id: int, after: int) -> None:
-    """End the next virtual follows of an account without a live campaign, and record the next batch."""
+    """End the next batch of virtual follows of an account without a live campaign, and record the batch after it."""
     rows = VirtualFollow.objects.filter(account=account_id, pk__gt=after).order_by("pk")
     edges = list(rows.values_list("pk", "user")[:BATCH_SIZE])
     membership.apply_campaigns(lock_people([user_id for _edge, user_id in edges]))
@@ -335,10 +335,10 @@ def _leave(campaign: Campaign, state: CampaignState) -> None:
 
 # --- impressions ----------------------------------------------------------------------------------
 def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id: str) -> None:
-    """Count a page that showed posts of these campaigns, each once; the same page again counts nothing.
+    """Count a page that showed posts of these campaigns, once for each campaign and page.
 
-    At most 20 campaigns. `page_id` is any text that is equal when the same page is sent again; the newest 16 of a
-    reader, campaign and day are told apart. With the last impression of its budget a campaign is shown no more, and
+    At most 20 campaigns. `page_id` is any text that is the same when the same page is sent again; it is compared with
+    the last 16 pages of the reader, campaign and day. A campaign whose budget is used up is not shown any more, and
     soon ends.
     """
     if not campaign_ids:
@@ -363,13 +363,13 @@ def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id:
 
 
 def purge_impressions() -> None:
-    """Delete what readers saw on earlier days; the totals of campaigns stay."""
+    """Delete the impressions of earlier days; the campaigns' totals stay."""
     past = ReaderImpressions.objects.filter(day__lte=today() - timedelta(days=KEEP_DAYS))
     purge(past.order_by("pk"))
 
 
 def digest(page_id: str) -> int:
-    """As `ReaderImpressions.pages` has it."""
+    """The 64-bit hash of a page id that `ReaderImpressions.pages` stores."""
     return int.from_bytes(blake2b(page_id.encode(), digest_size=8).digest(), signed=True)
 
 

@@ -12,15 +12,15 @@ from apps.promotions.vocabulary import TRAITS
 
 
 class PromotionsConfig(AppConfig):
-    """Segments, campaigns, virtual follows."""
+    """The app of segments, campaigns and virtual follows."""
 
     name = "apps.promotions"
     verbose_name = _("promotions")
 
     def ready(self) -> None:
-        """Adds virtual follows and promoted posts to home, and to all that shows them; settings, archive, demo.
+        """Add virtual follows and promoted posts to home timelines, settings, files in archives, and a demo campaign.
 
-        The traits of the vocabulary are made after migrations.
+        The traits in `vocabulary` are inserted after migrations.
         """
         from apps.api.hooks import SHOWN, STATUS_FIELDS  # noqa: PLC0415 -- needs the models
         from apps.demo.hooks import SEEDING  # noqa: PLC0415 -- needs the models
@@ -64,7 +64,7 @@ class PromotionsConfig(AppConfig):
 
 
 def _add_traits(using: str, apps: Any = all_apps, **_kwargs: Any) -> None:
-    """Those that are missing; what staff changed stays."""
+    """Insert missing traits; rows that staff changed stay as they are."""
     try:
         traits = apps.get_model("promotions", "Trait").objects
     except LookupError:  # not migrated yet

@@ -1,8 +1,8 @@
-"""What promotions need at each read, in Memcached: one entry for each reader, and one of all live campaigns.
+"""Caches in Memcached what each read needs: one entry per reader, and one entry with all live campaigns.
 
-Every change is followed by `forget_readers` or `forget_campaigns` before it is acknowledged, and again by the event of
-the change: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no
-event: should the process die right after its commit, the reader's entry is a page behind until the next is counted.
+Every change calls `forget_readers` or `forget_campaigns` after its commit, and the handler of its event calls them
+again: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no event:
+if the process dies right after its commit, the reader's entry is one page behind until the next impression.
 """
 
 import logging
@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from apps import shards
 from apps.posts.visibility import is_open
-from apps.sql import Row, rows_of
+from apps.sql import rows_of
 from feedcache.local_cache import CachedDecoder
 from feedcache.read_through import ReadThrough
 from feedcache.read_through.envelope import pack, unpack
@@ -23,12 +22,12 @@ from feedcache.read_through.envelope import pack, unpack
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 1000
-MAX_DECODED = 4096  # entries of readers
+MAX_DECODED = 4096  # reader entries kept decoded in a process
 ALL = 0  # the key of the live campaigns
-MAX_READER_BYTES = 256 * 1024  # at most 100 campaigns, 16 pages of each, and 100 segments
-MAX_CAMPAIGNS_BYTES = 4 * 1024 * 1024  # 100 campaigns, 20 segments of each, with their rules
+MAX_READER_BYTES = 256 * 1024  # at most 100 campaigns with 16 pages each, and 100 segments
+MAX_CAMPAIGNS_BYTES = 4 * 1024 * 1024  # 100 campaigns with 20 segments each, and their rules
 
-# The rules of a segment as [[kind, value], ...]; the values are what people read.
+# The rules of a segment as [[kind, value], ...]; the values are shown to people.
 FACTS = """
 SELECT jsonb_agg(jsonb_build_array(r.kind, coalesce(
     trait.name, nullif(r.language, ''), account.handle, tag.name, r.days::text, r.since::text
@@ -61,7 +60,7 @@ WHERE c.is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) 
 
 
 class Shown(NamedTuple):
-    """On how many pages of a day (UTC) a reader saw a campaign, and digests of the newest."""
+    """The number of pages on which a reader saw a campaign in a day (UTC), and digests of the newest of them."""
 
     campaign_id: int
     day: str
@@ -71,7 +70,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReaderEntry:
-    """Whom a reader follows virtually, the segments they are in, and what they were shown today."""
+    """The accounts that a reader follows virtually, the reader's segments, and the campaigns shown today."""
 
     followees: tuple[int, ...] = ()
     segments: tuple[int, ...] = ()
@@ -79,7 +78,7 @@ class ReaderEntry:
 
 
 class LiveSegment(NamedTuple):
-    """An active segment of a campaign; `facts` as `FACTS` has them."""
+    """An active segment of a campaign; `facts` is the JSON that `FACTS` selects."""
 
     id: int
     people: str
@@ -90,7 +89,7 @@ class LiveSegment(NamedTuple):
 class LiveCampaign:
     """A campaign that makes virtual follows and has budget left; times in Unix seconds.
 
-    `newest_id` is the one post that it shows, 0 when there is none.
+    `newest_id` is the only post that it shows, or 0.
     """
 
     id: int
@@ -108,12 +107,12 @@ def _encode_reader(entry: ReaderEntry) -> bytes:
 
 
 def _decode_reader(data: bytes) -> ReaderEntry:
-    """ValueError when the bytes are something else."""
+    """Raises ValueError for any other bytes."""
     try:
         followees, segments, shown = orjson.loads(unpack(data, max_bytes=MAX_READER_BYTES))
         return ReaderEntry(tuple(followees), tuple(segments), tuple(Shown(*one) for one in shown))
     except TypeError as error:
-        raise ValueError("not what is known of a reader") from error
+        raise ValueError("not a reader's entry") from error
 
 
 def _encode_campaigns(campaigns: Sequence[LiveCampaign]) -> bytes:
@@ -121,12 +120,12 @@ def _encode_campaigns(campaigns: Sequence[LiveCampaign]) -> bytes:
 
 
 def _decode_campaigns(data: bytes) -> tuple[LiveCampaign, ...]:
-    """ValueError when the bytes are something else."""
+    """Raises ValueError for any other bytes."""
     try:
         rows = orjson.loads(unpack(data, max_bytes=MAX_CAMPAIGNS_BYTES))
         return tuple(_campaign(*row) for row in rows)
     except TypeError as error:
-        raise ValueError("no campaigns") from error
+        raise ValueError("not an entry of campaigns") from error
 
 
 def _campaign(*row: Any) -> LiveCampaign:
@@ -157,12 +156,12 @@ CAMPAIGNS: ReadThrough[int, tuple[LiveCampaign, ...]] = ReadThrough(
 
 
 def today() -> date:
-    """The day of frequency caps, in UTC."""
+    """The current day in UTC, by which frequency caps count."""
     return datetime.now(UTC).date()
 
 
 def load_readers(user_ids: Collection[int]) -> dict[int, ReaderEntry]:
-    """What promotions need to know of each reader, in one query."""
+    """The entries of these readers, in one query."""
     return {
         user_id: ReaderEntry(
             tuple(followees),
@@ -176,7 +175,7 @@ def load_readers(user_ids: Collection[int]) -> dict[int, ReaderEntry]:
 
 
 def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]]:
-    """The campaigns that are live and have budget left, by id, in two queries; none while the switch is off."""
+    """All live campaigns with budget left, under the key `ALL`, in two queries; none while the switch is off."""
     rows = rows_of(_CAMPAIGNS, {})
     newest = _newest_posts({row[1] for row in rows})
     return {
@@ -187,30 +186,28 @@ def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]
 
 
 def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
-    """The newest open post of each account that is its own: no repost, no quote, no reply."""
+    """The newest open post that each account wrote itself: no repost, quote or reply."""
     if not account_ids:
         return {}
-    return dict(shards.or_partly(lambda: _read_newest(account_ids)))
-
-
-def _read_newest(account_ids: Collection[int]) -> list[Row]:
-    # what an account wrote itself: a third person's words do not stand under its label
+    # only what the account wrote itself: other people's words must not appear under its label
     newest = f"""
         SELECT author_id, max(id) FROM posts_post
         WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND {is_open()}
-          AND kind = 'text' AND reply_to_id IS NULL {shards.reachable("id")}
+          AND kind = 'text' AND reply_to_id IS NULL
         GROUP BY author_id"""  # noqa: S608 -- constants
-    return rows_of(newest, {"accounts": list(account_ids)})
+    return dict(rows_of(newest, {"accounts": list(account_ids)}))
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:
-    """After a commit: from now on no reader gets an older entry of these accounts."""
+    """Drop the entries of these readers after a commit, so that no older entry is read any more."""
     for start in range(0, len(user_ids), BATCH_SIZE):
         if not READERS.forget(user_ids[start : start + BATCH_SIZE]):
-            logger.warning("promotions of many may be old until the event is handled")
+            logger.warning(
+                "cached promotions of readers may be outdated until the event is handled"
+            )
 
 
 def forget_campaigns() -> None:
-    """After a commit: from now on nobody gets an older entry of the live campaigns."""
+    """Drop the entry of live campaigns after a commit, so that no older one is read any more."""
     if not CAMPAIGNS.forget([ALL]):
-        logger.warning("the live campaigns may be old until the event is handled")
+        logger.warning("cached campaigns may be outdated until the event is handled")

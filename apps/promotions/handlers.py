@@ -1,4 +1,4 @@
-"""Recompute people when what rules look at has changed, run the batches of campaigns, repair caches after a commit."""
+"""Event handlers: recompute people whose facts have changed, run the batches of campaigns, drop outdated caches."""
 
 from typing import Any
 
@@ -20,22 +20,22 @@ LANGUAGES = {"interface_language", "post_language"}
 
 declare(
     interests_changed="user_id (a new account, another language, or other followed tags)",
-    campaign_begun="campaign_id, segment_id, after (a user id: its people from there on, a batch at a time)",
-    campaign_stopped="account_id, after (the id of a virtual follow, as above)",
-    segments_changed="user_ids (of one batch: who came into segments or left them)",
+    campaign_begun="campaign_id, segment_id, after (the next batch takes people with higher user ids)",
+    campaign_stopped="account_id, after (the next batch takes virtual follows with higher ids)",
+    segments_changed="user_ids (people of one batch who joined or left segments)",
 )
 
 
 @handles("virtual_follow_changed")
 def repair_readers(payload: Payload) -> None:
-    """Again, in case the process died after its commit."""
+    """Drop cached entries again, in case the process died after its commit."""
     renew_graph_revisions(load_graph_revisions(payload["user_ids"]))
     forget_readers(payload["user_ids"])
 
 
 @handles("segments_changed")
 def repair_members(payload: Payload) -> None:
-    """As `repair_readers`."""
+    """Drop cached entries again, as in `repair_readers`."""
     forget_readers(payload["user_ids"])
 
 
@@ -47,14 +47,14 @@ def follow_virtually(payload: Payload) -> None:
 
 @handles("campaign_stopped")
 def unfollow_virtually(payload: Payload) -> None:
-    forget_campaigns()  # likewise
+    forget_campaigns()  # as above
     stop_batch(payload["account_id"], payload["after"])
 
 
 @handles("post_published")
 @handles("post_deleted")
 def renew_newest(payload: Payload) -> None:
-    """A campaign shows the newest post of its account."""
+    """Read the campaigns again, because each shows the newest post of its account."""
     if is_promoted(author_of(payload["post_id"])):
         forget_campaigns()
 
@@ -62,7 +62,7 @@ def renew_newest(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def refresh_follower(payload: Payload) -> None:
-    """When a segment asks who follows this account."""
+    """Recompute the follower, if a segment has a rule about this followee."""
     rules = SegmentRule.objects.filter(
         kind=RuleKind.FOLLOWS_ACCOUNT, account=payload["followee_id"], segment__is_active=True
     )
@@ -73,9 +73,9 @@ def refresh_follower(payload: Payload) -> None:
 @handles("account_changed")
 @handles("interests_changed")
 def refresh_changed(payload: Payload) -> None:
-    """After a suspension, a restored or deleted account, another language, another followed tag, or a new account."""
+    """Recompute an account that was made, suspended, restored or deleted, or changed its language or followed tags."""
     if SegmentRule.objects.filter(account=payload["user_id"]).exists():
-        forget_campaigns()  # reasons name its handle
+        forget_campaigns()  # reasons contain its handle
     if User.objects.filter(pk=payload["user_id"]).exclude(erased_at=None).exists():
         forget_user(payload["user_id"])
     else:
@@ -84,14 +84,14 @@ def refresh_changed(payload: Payload) -> None:
 
 @receiver(post_save, sender=User)
 def note_account(instance: User, *, created: bool, update_fields: Any, **_more: Any) -> None:
-    """A new account, or another language."""
+    """Recompute new accounts, and those that change their language."""
     if created or LANGUAGES.intersection(update_fields or LANGUAGES):
         _note(instance.pk)
 
 
 @receiver([post_save, post_delete], sender=TagFollow)
 def note_tag(instance: TagFollow, **_more: Any) -> None:
-    """The apps below record no event for it, since nothing else depends on it."""
+    """Recompute after a change of followed tags; other apps need no event for it, so it has none."""
     _note(instance.user_id)
 
 
@@ -101,7 +101,7 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Not while there is no segment: the first one starts a sweep over all accounts."""
+    """Record that an account needs recomputing. Without segments none does: the first one starts a sweep over all."""
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

@@ -1,8 +1,8 @@
-"""The steps that keep memberships and virtual follows equal to the rules, each inside the caller's transaction.
+"""Keeps memberships and virtual follows in line with the rules, within the caller's transaction.
 
-Locks are taken in one order everywhere: the counts rows of the people, lower id first, then the shared half of an
-advisory lock. Who starts or stops a campaign holds the other half, so that nobody computes by a state that is just
-ending: a batch that runs after the commit of a change finds everything that was computed before it.
+Locks are always taken in the same order: the counts rows of the people, lower ids first, then an advisory lock in
+shared mode. Starting or stopping a campaign takes that lock in exclusive mode, so nobody computes with a state that is
+about to change: a batch that runs after the commit of a change sees everything that was computed before it.
 """
 
 from collections import defaultdict
@@ -18,12 +18,12 @@ from apps.graph.cache import forget_graph_revisions
 from apps.promotions.cache import forget_readers
 from apps.promotions.models import SegmentMembership, VirtualFollow
 from apps.promotions.segments import active_segments, matches
-from apps.sql import rows_of
+from apps.sql import lock_each, rows_of
 
 BATCH_SIZE = 500  # people whose counts rows are locked together
-_LOCK = (7_239_502, 1)  # two numbers: another space than that of the locks with one
+_LOCK = (7_239_502, 1)  # keys of two numbers never collide with advisory locks of one number
 
-# The first live campaign of each account, by the first segment of it that a person is in.
+# For each person and account: the account's first live campaign, and its first segment that the person is in.
 _WANTED = """
 SELECT DISTINCT ON (m.user_id, c.account_id) m.user_id, c.account_id, c.id, m.segment_id
 FROM promotions_campaign c
@@ -35,7 +35,7 @@ ORDER BY m.user_id, c.account_id, c.id, m.segment_id
 
 
 class Through(NamedTuple):
-    """What a virtual follow comes from."""
+    """The campaign and the segment that make a virtual follow."""
 
     campaign_id: int
     segment_id: int
@@ -45,28 +45,27 @@ Pair = tuple[int, int]  # user id, account id
 
 
 def lock_people(user_ids: Collection[int]) -> list[int]:
-    """Lock accounts for changes of their segments; those that exist, in order."""
-    rows = UserCounts.objects.select_for_update().filter(pk__in=user_ids).order_by("pk")
-    locked = list(rows.values_list("pk", flat=True))
+    """Lock accounts before their segments change; returns those that exist, in order."""
+    locked = list(lock_each(UserCounts, user_ids))
     _lock_campaigns(shared=True)
     return locked
 
 
 def lock_next(after: int) -> list[int]:
-    """Lock the next batch of accounts after an id."""
-    rows = UserCounts.objects.select_for_update().filter(pk__gt=after).order_by("pk")
-    locked = list(rows.values_list("pk", flat=True)[:BATCH_SIZE])
+    """Lock the next batch of accounts with ids above `after`, and return their ids."""
+    rows = UserCounts.objects.filter(pk__gt=after).order_by("pk")
+    locked = list(lock_each(UserCounts, rows.values_list("pk", flat=True)[:BATCH_SIZE]))
     _lock_campaigns(shared=True)
     return locked
 
 
 def lock_campaigns() -> None:
-    """Wait for those who compute by the present campaigns; later ones wait for this transaction."""
+    """Wait for transactions that compute with the present campaigns, and make later ones wait for this one."""
     _lock_campaigns(shared=False)
 
 
 def recompute(user_ids: Collection[int]) -> None:
-    """Bring the memberships and virtual follows of locked people to what the rules say now."""
+    """Update the memberships and virtual follows of locked people by the present rules."""
     if not user_ids:
         return
     locked = set(user_ids)
@@ -93,7 +92,7 @@ def leave_all(user_id: int) -> None:
 
 
 def apply_campaigns(user_ids: Collection[int]) -> None:
-    """Bring the virtual follows of locked people to what live campaigns and their memberships say now."""
+    """Update the virtual follows of locked people by their memberships and the live campaigns."""
     wanted = wanted_follows(user_ids)
     rows = {
         (row.user_id, row.account_id): row
@@ -124,7 +123,7 @@ def apply_campaigns(user_ids: Collection[int]) -> None:
 
 
 def wanted_follows(user_ids: Collection[int]) -> dict[Pair, Through]:
-    """The virtual follows that live campaigns and memberships make."""
+    """The virtual follows that these users should have, by their memberships and the live campaigns."""
     found = rows_of(_WANTED, {"users": list(user_ids)})
     return {
         (user_id, account_id): Through(campaign_id, segment_id)
@@ -133,7 +132,7 @@ def wanted_follows(user_ids: Collection[int]) -> dict[Pair, Through]:
 
 
 def _announce(changed: Collection[Pair]) -> None:
-    """Raise the revisions of those whose virtual follows changed, and record an event for each account."""
+    """Raise the graph revisions of users whose virtual follows changed, and record an event for each account."""
     readers: dict[int, list[int]] = defaultdict(list)
     for user_id, account_id in sorted(changed):
         readers[account_id].append(user_id)
@@ -148,7 +147,7 @@ def _announce(changed: Collection[Pair]) -> None:
 
 
 def _note_members(changed: Collection[int]) -> None:
-    """After the commit, and by an event, the entries of those whose segments changed are forgotten."""
+    """Drop the cached entries of users whose segments changed: after the commit, and again by an event."""
     if user_ids := sorted(changed):
         record("segments_changed", user_ids=user_ids)
         transaction.on_commit(lambda: forget_readers(user_ids), robust=True)

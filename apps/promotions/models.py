@@ -1,4 +1,4 @@
-"""Traits, segments and their members, promoted accounts, campaigns, virtual follows, and what was shown to whom."""
+"""Traits, segments and their members, promoted accounts, campaigns, virtual follows, and impressions."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from apps.tags.models import Tag
 
 NAME_MAX_CHARACTERS = 60
 DESCRIPTION_MAX_CHARACTERS = 100
-MAX_ACTIVE_SEGMENTS = 100  # one query for each batch of people asks about all of them
+MAX_ACTIVE_SEGMENTS = 100  # one query checks a batch of people against all of them
 MAX_DAYS = 365
 MAX_FREQUENCY = 100
 MAX_BUDGET = 2_000_000_000
@@ -30,7 +30,7 @@ def _refuse_sensitive(field: str, *texts: str) -> None:
 
 
 class Trait(models.Model):
-    """Something that people may state about themselves, such as "first-year student". Nobody else states it of them."""
+    """Something that people may state about themselves, such as "first-year student". Nobody else can state it."""
 
     slug = models.SlugField(_("slug"), max_length=NAME_MAX_CHARACTERS, unique=True)
     name = models.CharField(
@@ -46,7 +46,7 @@ class Trait(models.Model):
 
     @property
     def label(self) -> str:
-        """The name in the reader's language; those that staff added are not translated."""
+        """The name in the reader's language; names that staff added are not translated."""
         return gettext(self.name) if self.name else ""
 
     def clean(self) -> None:
@@ -71,7 +71,7 @@ class UserTrait(models.Model):
 
 
 class OptOut(models.Model):
-    """`user` wants no promoted posts: is in no segment, and follows nobody virtually."""
+    """`user` wants no promoted posts, and so is in no segment and follows nobody virtually."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -83,7 +83,7 @@ class OptOut(models.Model):
 
 
 class Segment(models.Model):
-    """The people of whom all its rules hold; nobody without rules, and nobody while it is not active."""
+    """The people who match all of its rules. It is empty without rules, and while it is not active."""
 
     name = models.CharField(_("name"), max_length=NAME_MAX_CHARACTERS, help_text=_("For staff."))
     slug = models.SlugField(_("slug"), max_length=NAME_MAX_CHARACTERS, unique=True)
@@ -119,7 +119,7 @@ class RuleKind(models.TextChoices):
     JOINED = "joined", _("joined on this day or later")
 
 
-# the one column that a rule of each kind fills
+# A rule fills exactly one column, by its kind.
 RULE_FIELDS = {
     RuleKind.TRAIT: "trait",
     RuleKind.LANGUAGE: "language",
@@ -145,7 +145,7 @@ def _fills_its_column() -> models.Q:
 
 
 class SegmentRule(models.Model):
-    """One condition of a segment. `kind` says which one of the other columns is filled."""
+    """One condition of a segment. `kind` says which of the other columns is filled."""
 
     segment = models.ForeignKey(Segment, models.CASCADE, related_name="rules")
     kind = models.CharField(_("kind"), max_length=8, choices=RuleKind.choices)
@@ -178,14 +178,14 @@ class SegmentRule(models.Model):
 
     @property
     def value(self) -> str:
-        """What stands in the column of its kind."""
+        """The value in the column for its kind."""
         field = RULE_FIELDS.get(RuleKind(self.kind)) if self.kind in RuleKind.values else None
         return str(getattr(self, field)) if field else ""
 
     def clean(self) -> None:
-        """Exactly the value of its kind, and never of a sensitive subject."""
+        """Require a value for its kind and no other, and refuse sensitive subjects."""
         if self.kind not in RuleKind.values:
-            return  # the field itself says so
+            return  # the field reports it
         wanted = RULE_FIELDS[RuleKind(self.kind)]
         for field in RULE_FIELDS.values():
             if field == wanted and not getattr(self, field):
@@ -203,7 +203,7 @@ class SegmentRule(models.Model):
 
 
 class SegmentMembership(models.Model):
-    """`user` is in a segment, as its rules were last computed."""
+    """`user` matched the rules of a segment when they were last computed."""
 
     segment = models.ForeignKey(Segment, models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(
@@ -238,7 +238,7 @@ class PromotedAccount(models.Model):
 
 
 class PromotionSwitch(models.Model):
-    """Whether the site promotes anything at all; one row, and without it: no."""
+    """A single row that says whether the site promotes posts at all; without the row it does not."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     is_on = models.BooleanField(
@@ -270,10 +270,10 @@ class EndReason(models.TextChoices):
 
 
 class Campaign(models.Model):
-    """A time in which a promoted account is shown to the people of some segments.
+    """Shows a promoted account to the people in some segments for a time.
 
-    `is_live`: it makes virtual follows; set when a running one begins, cleared when it is paused or ends. Columns of
-    staff change in drafts and pauses only, so no lock is needed to read them while it runs.
+    While `is_live`, it makes virtual follows: from its start date until it is paused or ends. Staff can change their
+    columns only in drafts and paused campaigns, so reading them while it runs needs no lock.
     """
 
     account = models.ForeignKey(
@@ -316,7 +316,7 @@ class Campaign(models.Model):
             ),
         ]
         indexes = [
-            # the few that the minute's task looks at
+            # the few rows that the task of every minute reads
             models.Index(
                 fields=["starts_at"],
                 condition=models.Q(state=CampaignState.RUNNING),
@@ -328,13 +328,13 @@ class Campaign(models.Model):
         return self.name
 
     def clean(self) -> None:
-        times: tuple[Any, Any] = (self.starts_at, self.ends_at)  # None when they were not valid
+        times: tuple[Any, Any] = (self.starts_at, self.ends_at)  # None if they were invalid
         if None not in times and times[1] <= times[0]:
             raise ValidationError({"ends_at": _("It ends before it starts.")}, code="order")
 
 
 class CampaignCount(models.Model):
-    """How often posts of a campaign were shown. Apart from the campaign, which is read much and written little."""
+    """How often a campaign's posts were shown. Kept apart because campaigns are read often and seldom written."""
 
     campaign = models.OneToOneField(
         Campaign, models.CASCADE, primary_key=True, related_name="count"
@@ -346,7 +346,10 @@ class CampaignCount(models.Model):
 
 
 class ReaderImpressions(models.Model):
-    """On how many pages of a day (UTC) a reader saw a campaign. `pages` are digests of the newest, which count once."""
+    """The number of pages on which a reader saw a campaign in a day (UTC).
+
+    `pages` are digests of the newest ones, so that the same page does not count twice.
+    """
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -367,10 +370,10 @@ class ReaderImpressions(models.Model):
 
 
 class SegmentSweep(models.Model):
-    """How far the recomputation of all segments is; one row. A change of a segment restarts it."""
+    """A single row: how far the recomputation of all memberships has come. A change of a segment restarts it."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
-    after = models.BigIntegerField(default=0)  # the last account that was done
+    after = models.BigIntegerField(default=0)  # the last account recomputed
     finished_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -378,7 +381,7 @@ class SegmentSweep(models.Model):
 
 
 class VirtualFollow(models.Model):
-    """`user` is shown the open posts of `account`: one row for each pair, by the first campaign and segment."""
+    """`user` sees open posts of `account`. Each pair has one row, with the first campaign and segment that apply."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

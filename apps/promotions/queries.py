@@ -1,4 +1,4 @@
-"""Reads of promotions: what the timeline asks, what people see of themselves, and what staff see before a start."""
+"""Reads of promotions: for the timeline, for people about themselves, and for staff before a start."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -39,11 +39,11 @@ from apps.timeline.pipeline.facts import nothing_promoted
 from apps.timeline.pipeline.hooks import PromotionOf
 from feedcache.read_through import Batch, Future
 
-MAX_PREVIEWED = 10_000  # people; beyond that, staff need no number
+MAX_PREVIEWED = 10_000  # people; staff need no exact number above that
 
-# Every condition is asked again: virtual follows may be a batch behind what staff or the reader have just done. Another
-# campaign of the same account may apply when the cap of the first is reached. A follow, a block or a mute goes first.
-# What excludes is one NOT over ORs, and not a join each: planning 14 joins took ten times as long as running them.
+# Every condition is checked again, because virtual follows may be a batch behind a change by staff or the reader. When
+# one campaign's cap is reached, another of the same account may apply. Follows, blocks and mutes take precedence.
+# The exclusions are one NOT over ORs instead of joins: planning 14 joins took ten times as long as running them.
 _PROMOTIONS = f"""
 SELECT DISTINCT ON (f.account_id) f.account_id, c.id, s.id, s.description,
     (SELECT sponsor FROM promotions_promotedaccount WHERE user_id = f.account_id),
@@ -56,17 +56,17 @@ JOIN promotions_campaign c ON c.account_id = f.account_id AND c.is_live
 JOIN promotions_campaign_segments cs ON cs.campaign_id = c.id
 JOIN promotions_segment s ON s.id = cs.segment_id AND s.is_active
 JOIN promotions_segmentmembership m ON m.segment_id = s.id AND m.user_id = f.user_id
-WHERE f.user_id = %(reader)s AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) AND NOT (
+WHERE f.user_id = %(reader)s AND EXISTS (SELECT 1 FROM promotions_promotionswitch WHERE is_on) AND NOT (
     EXISTS (SELECT FROM promotions_campaigncount t
             WHERE t.campaign_id = c.id AND t.impressions >= c.budget_impressions)
     OR EXISTS (SELECT FROM promotions_readerimpressions seen WHERE seen.user_id = f.user_id
                AND seen.campaign_id = c.id AND seen.day = %(today)s AND seen.number >= c.frequency_cap)
     OR EXISTS (SELECT FROM accounts_user u WHERE u.id = f.account_id AND u.suspended_at IS NOT NULL)
     OR EXISTS (SELECT FROM promotions_optout o WHERE o.user_id = f.user_id)
-    OR EXISTS (SELECT FROM graph_followee e WHERE e.owner_id = f.user_id AND e.followee_id = f.account_id)
-    OR EXISTS (SELECT FROM graph_mute e WHERE e.owner_id = f.user_id AND e.muted_id = f.account_id)
-    OR EXISTS (SELECT FROM graph_block e WHERE e.owner_id = f.user_id AND e.blocked_id = f.account_id)
-    OR EXISTS (SELECT FROM graph_block e WHERE e.owner_id = f.account_id AND e.blocked_id = f.user_id)
+    OR f.account_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)
+    OR f.account_id IN (SELECT muted_id FROM graph_mute WHERE owner_id = %(reader)s)
+    OR f.account_id IN (SELECT blocked_id FROM graph_block WHERE owner_id = %(reader)s)
+    OR f.account_id IN (SELECT owner_id FROM graph_block WHERE blocked_id = %(reader)s)
 )
 ORDER BY f.account_id, c.id, s.id
 """  # noqa: S608 -- constants
@@ -74,10 +74,10 @@ ORDER BY f.account_id, c.id, s.id
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """Why a reader may see the posts of an account that they do not follow.
+    """Why a reader may see a post by an account that the reader does not follow.
 
-    `people` describes the segment; `newest_id` is the one post that is shown of the account, 0 without one; `pages` are
-    digests of the newest views of today.
+    `people` describes the segment; `newest_id` is the only post of the account that is shown, or 0; `pages` are digests
+    of today's newest pages.
     """
 
     label: ClassVar = "promotions/_label.html"
@@ -97,13 +97,13 @@ class Promotion:
         return reverse("settings_promotions")
 
     def reason(self) -> str:
-        """In plain words and in the language of the request."""
+        """The reason as a sentence in the language of the request."""
         return wording.reason(self.people, self.facts)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnSegment:
-    """A segment that somebody is in, as they see it in their settings."""
+    """A segment that a user is in, as the user's settings show it."""
 
     people: str
     since: datetime
@@ -114,7 +114,7 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """How many people there are at least. `too_few`: a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
+    """A lower bound for the number of people; `too_few` if a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
 
     people: int
     too_few: bool = False
@@ -122,15 +122,15 @@ class Audience(NamedTuple):
 
 # --- for the timeline -----------------------------------------------------------------------------
 def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
-    """The accounts that a reader follows virtually, from Memcached; a page may show those of `promotions_of` only."""
+    """The accounts that a reader follows virtually, from Memcached. Pages show only those in `promotions_of`."""
     return READERS.get_many([reader_id], load_readers).get(reader_id, ReaderEntry()).followees
 
 
 def promotions_for(reader: User, batch: Batch | None) -> PromotionOf:
-    """What brings a post of an account that the reader does not follow: of each campaign only the newest is shown.
+    """A function that returns the promotion of a post, or None. A campaign promotes only its account's newest post.
 
-    Nothing for accounts younger than `PROMOTIONS_AFTER_DAYS`: who has just arrived finds people first. Without a batch
-    it is read in one query when it is needed; never for those who follow nobody virtually.
+    Readers newer than `PROMOTIONS_AFTER_DAYS` see none, so that they find people first. Without a batch, promotions are
+    read in one query when first needed, or in none for readers who follow nobody virtually.
     """
     if reader.created_at > timezone.now() - timedelta(days=settings.PROMOTIONS_AFTER_DAYS):
         return nothing_promoted
@@ -149,9 +149,9 @@ def _exact(reader_id: int) -> Mapping[int, Promotion]:
 
 
 def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotion]]:
-    """`promotions_of` as a part of a batch, without a query while the caches are fresh.
+    """Like `promotions_of`, but read in a batch, and without a query while the caches are fresh.
 
-    Of accounts that the reader follows, mutes or blocks, of those that block the reader and of suspended ones too: the
+    It also has accounts that the reader follows, mutes or blocks, that block the reader, or that are suspended: the
     page leaves out their posts itself, or shows them anyway.
     """
     readers = batch.get_many(
@@ -171,7 +171,7 @@ def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotio
 
 
 def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int, Promotion]:
-    """For each virtual followee the first campaign that may be shown now, by the first segment of the reader in it."""
+    """For each virtual followee, the first campaign that may be shown now, with the reader's first segment in it."""
     now, day = timezone.now().timestamp(), today().isoformat()
     shown = {one.campaign_id: one for one in reader.shown if one.day == day}
     found: dict[int, Promotion] = {}
@@ -200,10 +200,10 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
 
 
 def promotions_of(reader_id: int) -> dict[int, Promotion]:
-    """What a reader may be shown now, by the id of the promoted account, in one query.
+    """The promotions that a reader may see now, by the id of the promoted account, in one query.
 
-    Campaigns that run, are in time and have budget left, below the reader's cap of today; not of accounts that the
-    reader follows, mutes or blocks, nor of those that block the reader. At most one for each of at most 100 campaigns.
+    The campaign must be live, within its time and budget, and below the reader's cap for today. Left out are accounts
+    that the reader follows, mutes or blocks, and those that block the reader. At most 100, one per account.
     """
     values = {"reader": reader_id, "now": timezone.now(), "today": today()}
     rows = rows_of(_PROMOTIONS, values)
@@ -229,7 +229,7 @@ def is_switched_on() -> bool:
 
 
 def is_anything_promoted() -> bool:
-    """Whether somebody may see something promoted: the switch is on, and a campaign runs."""
+    """Whether anybody may see a promoted post: the switch is on, and a campaign is live."""
     return bool(_live_campaigns())
 
 
@@ -244,12 +244,12 @@ def _live_campaigns() -> tuple[LiveCampaign, ...]:
 
 # --- for people -----------------------------------------------------------------------------------
 def choosable_traits() -> list[Trait]:
-    """What people may state about themselves, by name."""
+    """The traits that people may state about themselves, sorted by name."""
     return sorted(Trait.objects.filter(is_active=True), key=lambda trait: trait.label)
 
 
 def stated_traits(user: User) -> list[Trait]:
-    """What somebody has stated, first statement first."""
+    """The traits that a user has stated, oldest first."""
     rows = UserTrait.objects.filter(user=user).select_related("trait").order_by("pk")
     return [row.trait for row in rows]
 
@@ -259,7 +259,7 @@ def is_opted_out(user: User) -> bool:
 
 
 def segments_of(user: User) -> list[OwnSegment]:
-    """The segments that somebody is in, and why, in one query."""
+    """The segments that a user is in, and why, in one query."""
     sql = f"""
 SELECT s.description, m.created_at, ({FACTS.format(segment="s.id")})
 FROM promotions_segmentmembership m JOIN promotions_segment s ON s.id = m.segment_id AND s.is_active
@@ -275,10 +275,10 @@ def _facts(rules: str | None) -> tuple[RuleFact, ...]:
 
 # --- for staff ------------------------------------------------------------------------------------
 def preview(campaign: Campaign) -> Audience:
-    """How many people would follow the account of a campaign virtually, by the rules as they are now.
+    """About how many people would follow a campaign's account virtually, by the present rules.
 
-    Never exact, and nothing about a segment of few: rules that hold for one person only would tell what else holds for
-    that person, and so would two numbers that differ by one. Counting ends at 10,000.
+    The number is never exact, and small segments get none: a rule that matches only one person, or two numbers that
+    differ by one, would reveal something about that person. Counting stops at 10,000.
     """
     people: set[int] = set()
     segments = campaign.segments.filter(is_active=True).order_by("pk").prefetch_related("rules")
@@ -294,6 +294,6 @@ def preview(campaign: Campaign) -> Audience:
 
 
 def _rounded(people: int) -> int:
-    """Down to a number with one digit that counts, or to the least that is told."""
+    """Round down to one significant digit, but not below `CAMPAIGN_MIN_PEOPLE`."""
     step: int = 10 ** (len(str(people)) - 1)
     return max(people // step * step, int(settings.CAMPAIGN_MIN_PEOPLE))

@@ -1,6 +1,6 @@
-"""Who is in a segment, by its rules: stated traits, chosen languages, follows, tags, when somebody posted or joined.
+"""Finds the people in a segment by its rules: stated traits, languages, follows, tags, the last post, the joining day.
 
-Nothing else of a person is read: no texts, no likes, no restricted posts.
+Nothing else about a person is read: no texts, no likes, no restricted posts.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ from feedcache.ids import FIRST_SECOND, first_id_at
 
 
 def active_segments() -> list[Segment]:
-    """With their rules, in two queries."""
+    """The active segments with their rules, in two queries."""
     rows = Segment.objects.filter(is_active=True).order_by("pk").prefetch_related("rules")
     return list(rows[:MAX_ACTIVE_SEGMENTS])
 
@@ -41,7 +41,7 @@ def people_in(segment: Segment) -> QuerySet[User]:
 
 
 def matches(segments: Iterable[Segment], *, first: int, last: int) -> set[tuple[int, int]]:
-    """(user id, segment id) of the accounts with ids from `first` to `last`, in one query."""
+    """Pairs (user id, segment id) for accounts with ids from `first` to `last`, in one query."""
     people = (
         people_in(segment).filter(pk__gte=first, pk__lte=last).annotate(segment=Value(segment.pk))
         for segment in segments
@@ -58,7 +58,7 @@ def _states(rule: SegmentRule) -> Q:
 
 
 def _has_language(rule: SegmentRule) -> Q:
-    """Of the pages or of own posts, with or without a region."""
+    """Match the language of the interface or of the user's posts, with or without a region."""
     posts = Q(post_language=rule.language) | Q(post_language__startswith=f"{rule.language}-")
     pages = Q(interface_language=rule.language) | Q(
         interface_language__startswith=f"{rule.language}-"
@@ -75,7 +75,7 @@ def _follows_tag(rule: SegmentRule) -> Q:
 
 
 def _is_active(rule: SegmentRule) -> Q:
-    """By the last open post, whose id tells its second."""
+    """Match by the id of the last open post, which contains its time."""
     since = timezone.now() - timedelta(days=rule.days or 0)
     second = max(int(since.timestamp()), FIRST_SECOND)
     return Q(counts__last_open_post_id__gte=first_id_at(second))

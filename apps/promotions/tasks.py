@@ -1,4 +1,4 @@
-"""Celery's entry points to promotions."""
+"""Celery tasks of promotions."""
 
 import time
 
@@ -7,13 +7,13 @@ from celery import shared_task
 from apps.events.actions import enqueue
 from apps.promotions import actions
 
-# Of one run; a batch is a transaction of its own, of some tens of milliseconds.
+# The length of one run; each batch is a separate transaction of some tens of milliseconds.
 SWEEP_SECONDS = 10.0
 
 
 @shared_task
 def sweep_segments() -> None:
-    """Recompute the segments of all accounts; continues in another run when it takes longer."""
+    """Recompute the segments of all accounts; enqueues another run if this one takes too long."""
     until = time.monotonic() + SWEEP_SECONDS
     while actions.sweep_batch():
         if time.monotonic() > until:

@@ -1,4 +1,4 @@
-"""The traits that people may state about themselves, and the subjects that nobody is sorted by. Pure."""
+"""The traits that people may state about themselves, and the subjects that must not sort people."""
 
 import unicodedata
 
@@ -22,8 +22,8 @@ TRAITS = {
     "traveller": gettext_noop("traveller"),
 }
 
-# The special categories of Article 9 of the GDPR, and debts, divorces and convictions. It stops what is meant
-# harmlessly or carelessly; staff answer for the rest.
+# The special categories of Article 9 GDPR, and debts, divorces and convictions. The list stops careless mistakes; staff
+# are responsible for the rest.
 _BEGINNINGS = (
     "abortion", "addict", "alcoholic", "allah", "anarchis", "asylum", "atheis", "autis", "bankrupt", "bible",
     "biometric", "bisexual", "buddhis", "cancer", "catholic", "christian", "church", "communis", "conservative",

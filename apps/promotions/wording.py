@@ -1,6 +1,6 @@
-"""Why somebody sees a promoted post, in plain words and in the reader's language.
+"""Writes the reason for a promoted post in plain words and in the reader's language.
 
-What staff wrote in another language, the name of a group or of a trait, is left out.
+The name of a segment or a trait that staff wrote in another language is left out.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from apps.promotions.models import RuleKind
 
 @dataclass(frozen=True, slots=True)
 class RuleFact:
-    """A rule that holds of the reader. `value` is the name, handle, code, number or day that it is about."""
+    """A rule that the reader matches. `value` is its name, handle, language code, number of days or date."""
 
     kind: str
     value: str

@@ -1,1 +1,1 @@
-"""Web Push: notifications on devices whose pages are closed, and what these devices keep for when they are offline."""
+"""Web Push: notifications on devices while the site is closed, and a page that devices show when they are offline."""

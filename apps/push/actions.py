@@ -1,4 +1,4 @@
-"""Subscribing a device or a program, ending that, and choosing what is told when."""
+"""Subscribes devices and clients of the API to notifications, unsubscribes them, and stores preferences."""
 
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from apps.push.queries import access_of
 
 
 class Address(NamedTuple):
-    """Where a device is told, and its keys, as it says."""
+    """Where messages to a device go, and the device's keys, as the device sent them."""
 
     endpoint: str
     p256dh: str
@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
 
 def subscribe_device(user: User, session_key: str | None, address: Address) -> Subscription:
-    """The browser of a session. One that somebody else was told on before tells them no more. Conflict, Invalid."""
+    """Subscribe the browser of a session. If another user subscribed it before, that one ends. Conflict, Invalid."""
     login = Login.objects.filter(user=user, session_key=session_key or "").first()
     if login is None:
         raise Conflict(_("Log in again: this login is not in the list of your sessions."))
@@ -47,7 +47,7 @@ def subscribe_program(
     kinds: Collection[str],
     policy: str = Policy.ALL,
 ) -> Subscription:
-    """The program of a token; again: its new address. Conflict, Invalid."""
+    """Subscribe the client that has a token, or replace its address. Conflict, Invalid."""
     fields = _checked(address) | {"kinds": sorted(kinds), "policy": policy}
     return _save(access_of(bearer), user=user, sealed_token=seal(token), **fields)
 
@@ -59,10 +59,10 @@ def _save(access: dict[str, Any], **fields: Any) -> Subscription:
 
 
 def _checked(address: Address) -> dict[str, Any]:
-    """Fields of a subscription."""
+    """Validate an address; returns fields of a subscription."""
     if not public_key():
         raise Conflict(_("This site sends nothing to devices."))
-    if not _may_be_told(address.endpoint):
+    if not _is_push_service(address.endpoint):
         message = _("This is not the address of a push service.")
         raise Invalid(message, errors={"endpoint": message})
     try:
@@ -78,8 +78,8 @@ def _checked(address: Address) -> dict[str, Any]:
     }
 
 
-def _may_be_told(endpoint: str) -> bool:
-    """By https, on the public internet; the addresses of a name are judged whenever something is sent."""
+def _is_push_service(endpoint: str) -> bool:
+    """Whether an endpoint uses https and may be public. The host's IP addresses are checked at every sending."""
     if len(endpoint) > ENDPOINT_MAX_CHARACTERS or not (
         endpoint.isascii() and endpoint.isprintable()
     ):
@@ -99,7 +99,7 @@ def change_program(
     kinds: Collection[str] | None = None,
     policy: str | None = None,
 ) -> Subscription:
-    """What is left out stays."""
+    """Change a client's subscription; None leaves a field unchanged."""
     if kinds is not None:
         subscription.kinds = sorted(kinds)
     subscription.policy = policy or subscription.policy
@@ -108,19 +108,19 @@ def change_program(
 
 
 def unsubscribe_device(user: User, session_key: str | None) -> None:
-    """The browser of a session; of one that is not subscribed nothing."""
+    """Unsubscribe the browser of a session, if it is subscribed."""
     login = Login.objects.filter(user=user, session_key=session_key or "").first()
     if login is not None:
         Subscription.objects.filter(user=user, login=login).delete()
 
 
 def unsubscribe(user: User, number: int) -> None:
-    """A device or a program of the list. NotFound."""
+    """Unsubscribe one of a user's devices or clients. NotFound."""
     deleted, _by_model = Subscription.objects.filter(user=user, pk=number).delete()
     if not deleted:
         raise NotFound(_("There is no such device."))
 
 
 def change_preferences(user: User, **fields: Any) -> None:
-    """What is left out stays."""
+    """Change the given fields of a user's `Preferences`."""
     Preferences.objects.update_or_create(user=user, defaults=fields)

@@ -1,4 +1,4 @@
-"""The subscription of a program, as Mastodon's clients make it: one for each token."""
+"""Push subscriptions of clients, in Mastodon's API: one for each token."""
 
 from typing import Any, TypedDict
 
@@ -23,7 +23,7 @@ KEY_MAX_CHARACTERS = 100
 
 
 class PushSubscriptionJson(TypedDict):
-    """Where and of what a program is told."""
+    """Where a client gets push messages, and about what."""
 
     id: str
     endpoint: Uri
@@ -34,8 +34,8 @@ class PushSubscriptionJson(TypedDict):
 
 
 def push_subscription_json(subscription: Subscription) -> PushSubscriptionJson:
-    """Several of our kinds may have one name of Mastodon's."""
-    alerts = {told.type: False for told in TOLD.values()}
+    """A subscription as JSON. Several of our kinds may have the same name in Mastodon's API."""
+    alerts = {kind.type: False for kind in TOLD.values()}
     alerts |= {TOLD[kind].type: True for kind in subscription.kinds if kind in TOLD}
     return {
         "id": str(subscription.pk),
@@ -48,41 +48,43 @@ def push_subscription_json(subscription: Subscription) -> PushSubscriptionJson:
 
 
 class PushKeysInput(Input):
-    """Of the device, in base64url."""
+    """The device's keys, in base64url."""
 
     p256dh = serializers.CharField(max_length=KEY_MAX_CHARACTERS)
     auth = serializers.CharField(max_length=KEY_MAX_CHARACTERS)
 
 
 class PushAddressInput(Input):
-    """The push service, as the device names it."""
+    """The address of the push service, and the keys of the device."""
 
     endpoint = serializers.CharField(max_length=ENDPOINT_MAX_CHARACTERS)
     keys = PushKeysInput()
     standard = serializers.BooleanField(
         default=False,
-        help_text="RFC 8291 (aes128gcm), else its fourth draft (aesgcm).",
+        help_text="True for RFC 8291 (aes128gcm), false for its fourth draft (aesgcm).",
     )
 
 
 class PushDataInput(Input):
-    """What is told. Alerts that are not named are off; unknown ones are ignored."""
+    """Which notifications are sent. Alerts that are not named are off; unknown ones are ignored."""
 
     alerts = serializers.DictField(child=serializers.BooleanField(), required=False)
     policy = serializers.ChoiceField(Policy.values, required=False)
 
 
 class PushChangeInput(Input):
-    """What is left out stays."""
+    """Changes to a subscription; absent fields keep their values."""
 
     data = PushDataInput(required=False)  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
     policy = serializers.ChoiceField(
-        Policy.values, required=False, help_text="As `data[policy]`, which comes before it."
+        Policy.values,
+        required=False,
+        help_text="The same as `data[policy]`, which takes precedence.",
     )
 
 
 class PushSubscriptionInput(PushChangeInput):
-    """Without alerts nothing is told."""
+    """A new subscription. Without alerts, nothing is sent."""
 
     subscription = PushAddressInput()
 
@@ -107,7 +109,7 @@ def _changes(fields: dict[str, Any]) -> dict[str, Any]:
     errors=[400, 401, 409, 422],
 )
 @operation(
-    "Change what push messages tell",
+    "Change which push messages are sent",
     PushSubscriptionJson,
     method="PUT",
     name="push_change",
@@ -119,7 +121,7 @@ def _changes(fields: dict[str, Any]) -> dict[str, Any]:
 )
 @endpoint(GET="push", POST="push", PUT="push", DELETE="push")
 def push_subscription(request: Request) -> Response:
-    """One for each token; making it again changes it. It ends with the token."""
+    """The subscription of the token: POST makes or replaces it. It ends with the token."""
     viewer, bearer = viewer_of(request), _bearer(request)
     if request.method == "POST":
         fields = validated(PushSubscriptionInput(data=request.data))

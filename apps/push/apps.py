@@ -1,4 +1,4 @@
-"""The push app. Optional."""
+"""The app of push messages. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class PushConfig(AppConfig):
     verbose_name = _("push messages")
 
     def ready(self) -> None:
-        """Adds the worker of devices, settings, the endpoint of programs, a file of archives, a step of erasures."""
+        """Add the service worker, settings, Mastodon's endpoint, a file in archives, and a step of erasure."""
         from apps import scopes  # noqa: PLC0415 -- with the rest
         from apps.api.hooks import MASTODON_ENDPOINTS, VAPID_KEY  # noqa: PLC0415 -- needs the models
         from apps.notifications.hooks import CREATED  # noqa: PLC0415 -- needs the models

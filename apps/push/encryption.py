@@ -1,7 +1,7 @@
-"""Messages that only the device can read, signed with the key of the site (RFC 8291, RFC 8292).
+"""Encrypts messages for a device and signs them with the site's key (RFC 8291, RFC 8292).
 
-The steps are those of the standards over the primitives of `cryptography`; docs/dependencies.md says why no library of
-web push is used. Mastodon's older clients expect the fourth draft of RFC 8291.
+It follows the standards with the primitives of `cryptography`; docs/dependencies.md says why it uses no library for web
+push. Mastodon's older clients expect the fourth draft of RFC 8291.
 """
 
 import os
@@ -28,12 +28,12 @@ from jwcrypto.jwt import JWT
 
 CURVE = ec.SECP256R1()
 KEY_BYTES, POINT_BYTES, AUTH_BYTES, SALT_BYTES = 32, 65, 16, 16
-RECORD_SIZE = 4096  # of a message, which is one record
+RECORD_SIZE = 4096  # a message is one record
 SIGNED_SECONDS = 12 * 3600  # RFC 8292 allows a day
 
 
 class Keys(NamedTuple):
-    """Of a device: its public key as a point, and its secret."""
+    """A device's keys: its public key as a point, and its secret."""
 
     point: bytes
     auth: bytes
@@ -45,7 +45,7 @@ class Message(NamedTuple):
 
 
 def decoded(text: str) -> bytes:
-    """Base64url, with or without padding; clients write plain base64, too. ValueError."""
+    """Decode base64url, with or without padding, or plain base64, which some clients send. ValueError."""
     plain = text.strip().rstrip("=").replace("+", "-").replace("/", "_")
     return urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
 
@@ -55,7 +55,7 @@ def encoded(data: bytes) -> str:
 
 
 def device_keys(p256dh: str, auth: str) -> Keys:
-    """ValueError for what are no keys."""
+    """Parse a device's keys. Raises ValueError if they are invalid."""
     keys = Keys(decoded(p256dh), decoded(auth))
     ec.EllipticCurvePublicKey.from_encoded_point(CURVE, keys.point)
     if len(keys.point) != POINT_BYTES or len(keys.auth) != AUTH_BYTES:
@@ -64,7 +64,7 @@ def device_keys(p256dh: str, auth: str) -> Keys:
 
 
 def site_key() -> ec.EllipticCurvePrivateKey | None:
-    """None where VAPID_PRIVATE_KEY is empty; ValueError when it is not 32 bytes in base64url."""
+    """The site's key; None if VAPID_PRIVATE_KEY is empty. ValueError if it is not 32 bytes in base64url."""
     return _private_key(settings.VAPID_PRIVATE_KEY)
 
 
@@ -79,7 +79,7 @@ def _private_key(text: str) -> ec.EllipticCurvePrivateKey | None:
 
 
 def public_key() -> str:
-    """What browsers and programs subscribe with; empty without a key."""
+    """The public key with which browsers and clients subscribe; empty without a key."""
     key = site_key()
     return encoded(_point(key)) if key else ""
 
@@ -89,7 +89,7 @@ def _point(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def sealed_message(text: bytes, endpoint: str, keys: Keys, *, standard: bool = True) -> Message:
-    """The body of a request to the push service and the headers about it. ValueError without a key of the site."""
+    """The body and headers of a request to a push service. ValueError if the site has no key."""
     key = site_key()
     if key is None:
         raise ValueError("there is no VAPID_PRIVATE_KEY")
@@ -110,7 +110,7 @@ def sealed_message(text: bytes, endpoint: str, keys: Keys, *, standard: bool = T
 
 
 def _token(key: ec.EllipticCurvePrivateKey, endpoint: str) -> str:
-    """Whom it is for, until when it holds, and whom the push service may ask."""
+    """The VAPID token: the push service's origin, the expiry, and a contact of this site."""
     parts = urlsplit(endpoint)
     claims = {
         "aud": f"{parts.scheme}://{parts.netloc}",
@@ -124,7 +124,7 @@ def _token(key: ec.EllipticCurvePrivateKey, endpoint: str) -> str:
 
 
 def encrypted(text: bytes, keys: Keys, own: ec.EllipticCurvePrivateKey, salt: bytes) -> bytes:
-    """RFC 8291, one record of RFC 8188."""
+    """Encrypt by RFC 8291, as one record of RFC 8188. `own` is a new key for this message."""
     point = _point(own)
     shared = own.exchange(ec.ECDH(), _device_key(keys))
     secret = _hkdf(shared, keys.auth, b"WebPush: info\0" + keys.point + point, 32)
@@ -137,7 +137,7 @@ def encrypted(text: bytes, keys: Keys, own: ec.EllipticCurvePrivateKey, salt: by
 def encrypted_by_draft(
     text: bytes, keys: Keys, own: ec.EllipticCurvePrivateKey, salt: bytes
 ) -> bytes:
-    """draft-ietf-webpush-encryption-04: salt and key are in headers, the padding comes first."""
+    """Encrypt by draft-ietf-webpush-encryption-04: the salt and key are in headers, and the padding comes first."""
     point = _point(own)
     shared = own.exchange(ec.ECDH(), _device_key(keys))
     secret = _hkdf(shared, keys.auth, b"Content-Encoding: auth\0", 32)
@@ -158,17 +158,17 @@ def _hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
 
 
 def topic_of(key: str) -> str:
-    """RFC 8030: a message replaces an older one of the same topic that still waits. At most 32 characters."""
+    """A topic of at most 32 characters: a message replaces a waiting one with the same topic (RFC 8030)."""
     return encoded(sha256(key.encode()).digest())[:32]
 
 
 def seal(token: str) -> str:
-    """A token as it is stored: whoever reads the database alone cannot use it."""
+    """Encrypt a token for storage, so that the database alone does not reveal it."""
     return _vault().encrypt(token.encode()).decode()
 
 
 def unseal(sealed: str) -> str:
-    """Empty when SECRET_KEY has changed since, and the old one is not among SECRET_KEY_FALLBACKS."""
+    """Decrypt a stored token; empty if its SECRET_KEY was replaced and is not in SECRET_KEY_FALLBACKS."""
     try:
         return _vault().decrypt(sealed.encode()).decode()
     except InvalidToken:
@@ -191,13 +191,13 @@ MAKE_A_KEY = (
 
 @checks.register(checks.Tags.security)
 def check_key(**_options: object) -> list[CheckMessage]:
-    """A key that is none would only fail when somebody is told."""
+    """Check VAPID_PRIVATE_KEY at start; an invalid key would otherwise fail at the first message."""
     try:
         key = site_key()
     except ValueError:
         text = "VAPID_PRIVATE_KEY is not a key: 32 bytes in base64url."
         return [checks.Error(text, hint=MAKE_A_KEY, id="push.E001")]
     if key is None and settings.PRODUCTION:
-        text = "VAPID_PRIVATE_KEY is empty: nobody can be told of notifications on their devices."
+        text = "VAPID_PRIVATE_KEY is empty: no notifications are sent to devices."
         return [checks.Warning(text, hint=MAKE_A_KEY, id="push.W001")]
     return []

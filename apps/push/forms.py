@@ -1,4 +1,4 @@
-"""The form of what is told on devices, and when."""
+"""The form for notifications on devices."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from apps.push.models import ZONE_MAX_CHARACTERS, Policy, Preferences, Texts
 
 
 class PreferencesForm(forms.Form):
-    """A form without any checked box is valid, too: nothing is told on devices."""
+    """Preferences for notifications on devices. The form is valid without a checked box: then none are sent."""
 
     kinds = forms.MultipleChoiceField(
         label=_("Tell my devices when"),
@@ -39,9 +39,14 @@ class PreferencesForm(forms.Form):
         label=_("Time zone of the quiet hours"),
         max_length=ZONE_MAX_CHARACTERS,
         required=False,
-        help_text=_("As in Europe/Berlin or Asia/Shanghai."),
+        help_text=_("Type a city to find it, as in Europe/Berlin or Asia/Shanghai."),
         widget=forms.TextInput(
-            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+            attrs={
+                "autocomplete": "off",
+                "autocapitalize": "none",
+                "spellcheck": "false",
+                "list": "zones",
+            }
         ),
     )
 

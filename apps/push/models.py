@@ -1,4 +1,4 @@
-"""Devices and programs that are told of notifications, what their owner wants of it, and what is on its way."""
+"""Devices and clients that get notifications, their owners' preferences, and messages on their way."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ ZONE_MAX_CHARACTERS = 40
 
 
 class Policy(models.TextChoices):
-    """Whose doings are told; the names are Mastodon's."""
+    """Whose actions send messages to a device; the names are Mastodon's."""
 
     ALL = "all", _("Everybody's")
     FOLLOWED = "followed", _("Those of people you follow")
@@ -28,7 +28,7 @@ class Policy(models.TextChoices):
 
 
 class Texts(models.TextChoices):
-    """Whose words are on the screen of a device; the name of who did something always is."""
+    """Which posts' texts a device shows. It always shows the name of the person who acted."""
 
     ALL = "all", _("Of every post")
     OPEN = "open", _("Only of posts that everybody may read")
@@ -36,20 +36,20 @@ class Texts(models.TextChoices):
 
 
 def _kinds() -> Any:
-    """Without choices: a new kind is no migration."""
+    """Kinds of notifications, without `choices`, so that a new kind needs no migration."""
     return ArrayField(models.CharField(max_length=8), default=list, blank=True)
 
 
 class Preferences(models.Model):
-    """What a member wants on the devices on which they are logged in. Quiet hours and texts hold for programs, too.
+    """What a member wants to see on devices with a login. Quiet hours and texts also apply to clients of the API.
 
-    Quiet from `quiet_from` until `quiet_until` by the clock of `time_zone`, over midnight if need be.
+    Quiet hours last from `quiet_from` until `quiet_until` in `time_zone`, and may span midnight.
     """
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    silent_kinds = _kinds()  # told on the site only
+    silent_kinds = _kinds()  # these appear on the site only
     policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
     texts = models.CharField(max_length=4, choices=Texts.choices, default=Texts.ALL)
     quiet_from = models.TimeField(null=True, blank=True)
@@ -61,17 +61,20 @@ class Preferences(models.Model):
 
 
 def _access(model: type[models.Model]) -> Any:
-    """One subscription each, which ends with it. Without a constraint: rows stay while the app is left out."""
+    """A login or token with one subscription, which ends with it.
+
+    There is no constraint, because rows stay in the database while the site leaves out this app.
+    """
     return models.OneToOneField(
         model, models.CASCADE, null=True, blank=True, related_name="+", db_constraint=False
     )
 
 
 class Subscription(models.Model):
-    """Where and how a device is told: of a browser by its `login`, of a program by its token.
+    """Sends notifications to a browser with a `login`, or to a client with a token.
 
-    `kinds` and `policy` are those of a program; devices have those of `Preferences`. `sealed_token` is the token of
-    the program, which gets it back with every message (`encryption.seal`).
+    `kinds` and `policy` apply to clients; for browsers those in `Preferences` count. `sealed_token` is the client's
+    token, encrypted (`encryption.seal`); every message to the client contains it.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -79,13 +82,15 @@ class Subscription(models.Model):
     personal_token = _access(AccessToken)
     program_token = _access(ProgramToken)
     endpoint = models.CharField(max_length=ENDPOINT_MAX_CHARACTERS)
-    p256dh = models.CharField(max_length=100)  # public key of the device, base64url
-    auth = models.CharField(max_length=32)  # secret of the device, base64url
+    p256dh = models.CharField(max_length=100)  # the device's public key, base64url
+    auth = models.CharField(max_length=32)  # the device's secret, base64url
     is_standard = models.BooleanField(default=True)  # RFC 8291; else its fourth draft
     kinds = _kinds()
     policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
     sealed_token = models.TextField(blank=True, default="")
-    language = models.CharField(max_length=10, blank=True, default="")  # of who has chosen none
+    language = models.CharField(
+        max_length=10, blank=True, default=""
+    )  # used if the member has chosen none
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -103,7 +108,7 @@ class Subscription(models.Model):
 
 
 class Delivery(SlowRow):
-    """A notification on its way to a device. The notification may be gone when its turn comes."""
+    """A notification on its way to a device. The notification may be deleted before it is sent."""
 
     subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="+", db_index=False)
     notification_id = models.BigIntegerField()

@@ -1,7 +1,8 @@
-"""The worker that lives on a device, the page that it shows without a network, and settings of what devices tell."""
+"""The service worker, the page that it shows without a network, and settings for notifications on devices."""
 
 import json
 from pathlib import Path
+from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.contrib import messages
@@ -30,14 +31,28 @@ from apps.push.forms import PreferencesForm, initial_of
 from apps.push.queries import preferences_of
 from apps.web.forms.accounts import render_settings
 
+REGIONS = (
+    "Africa",
+    "America",
+    "Antarctica",
+    "Arctic",
+    "Asia",
+    "Atlantic",
+    "Australia",
+    "Europe",
+    "Indian",
+    "Pacific",
+)
+# As people know them, with a region and a city.
+ZONES = sorted(zone for zone in available_timezones() if zone.partition("/")[0] in REGIONS)
 WORKER: Path = settings.BASE_DIR / "static" / "js" / "worker.js"
-# What a worker may do: ask this site. Pages have their own rules.
+# The worker may only send requests to this site. Pages have policies of their own.
 WORKER_CSP = "default-src 'none'; connect-src 'self'; script-src 'self'"
 
 
 @require_safe
 def worker(_request: HttpRequest) -> HttpResponse:
-    """At the top, so that it is for all pages. Browsers start another one when a byte of it differs."""
+    """Serve the worker at the root, so that its scope is all pages. Browsers install it again if a byte differs."""
     site = {
         "name": settings.SITE_NAME,
         "icon": static("img/icon-192.png"),
@@ -52,27 +67,29 @@ def worker(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def offline(request: HttpRequest) -> HttpResponse:
-    """What devices keep, to be shown without a network."""
+    """The page that devices keep to show without a network."""
     return render(request, "push/offline.html")
 
 
 @require_get_or_post
 @login_required
 def preferences(request: AuthenticatedRequest) -> HttpResponseBase:
-    """What is told on devices, and when."""
+    """The settings page for notifications on devices."""
     initial = initial_of(preferences_of(request.user))
     form = PreferencesForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         change_preferences(request.user, **form.preferences())
         messages.success(request, _("Saved."))
         return SeeOther(request.path)
-    return render_settings(request, "push/settings.html", "notifications", {"form": form}, form)
+    return render_settings(
+        request, "push/settings.html", "notifications", {"form": form, "zones": ZONES}, form
+    )
 
 
 @require_POST
 @login_required
 def subscribe(request: AuthenticatedRequest) -> HttpResponseBase:
-    """By a script: 204, or 4xx with a sentence."""
+    """Subscribe this device. Called by a script: 204, or 4xx with a sentence."""
     endpoint, p256dh, auth = (request.POST.get(name, "") for name in ("endpoint", "p256dh", "auth"))
     address = Address(endpoint, p256dh, auth)
     try:
@@ -87,7 +104,7 @@ def subscribe(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def end_here(request: AuthenticatedRequest) -> HttpResponseBase:
-    """By a script, on the device itself."""
+    """Unsubscribe this device. Called by a script."""
     unsubscribe_device(request.user, request.session.session_key)
     return HttpResponse(status=204)
 
@@ -95,7 +112,7 @@ def end_here(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def end(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """A device or program of the list."""
+    """Unsubscribe a device or client in the list."""
     unsubscribe(request.user, number)
     messages.success(request, _("Removed."))
     return SeeOther(f"{reverse('settings_notifications')}#devices")

@@ -1,4 +1,4 @@
-"""What an archive of an account has of its devices, and what becomes of them when the account is deleted."""
+"""Exports an account's push devices into its archive, and erases them with the account."""
 
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ ARCHIVE = Part(
 
 
 def push_devices(user: User, limit: int) -> int:
-    """Devices, programs, and what their owner wanted of them."""
+    """Delete subscriptions of devices and clients, and the preferences."""
     chosen = Preferences.objects.filter(user=user).delete()[0]
     rows = Subscription.objects.filter(user=user).values("pk")[:limit]
     return chosen + Subscription.objects.filter(pk__in=rows).delete()[0]

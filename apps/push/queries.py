@@ -1,4 +1,4 @@
-"""Who is told, and whether it is a time to tell."""
+"""Finds subscriptions, and whether a message may be sent now."""
 
 from datetime import UTC, datetime, tzinfo
 
@@ -17,18 +17,18 @@ from apps.push.models import Policy, Preferences, Subscription
 
 
 def preferences_of(user: User) -> Preferences:
-    """Unsaved ones for who has chosen nothing: everything, at all times."""
+    """A member's preferences; unsaved defaults if the member has chosen nothing: everything, at all times."""
     return Preferences.objects.filter(user=user).first() or Preferences(user=user)
 
 
 def access_of(bearer: Bearer) -> dict[str, int]:
-    """The field of a subscription that is the token's, with its id: keys are `p` or `a` and the id."""
+    """The field of a subscription for this kind of token, and the token's id, taken from `Bearer.key`."""
     is_personal = bearer.key.startswith("p")
     return {"personal_token_id" if is_personal else "program_token_id": int(bearer.key[1:])}
 
 
 def subscription_of(user: User, bearer: Bearer) -> Subscription:
-    """The one that a program made with its token. NotFound."""
+    """The subscription that a client made with its token. NotFound."""
     found = Subscription.objects.filter(user=user, **access_of(bearer)).first()
     if found is None:
         raise NotFound(_("There is no subscription of this token."))
@@ -36,13 +36,13 @@ def subscription_of(user: User, bearer: Bearer) -> Subscription:
 
 
 def subscriptions_of(user: User) -> QuerySet[Subscription]:
-    """Devices and programs that are told, the newest first."""
+    """A user's subscriptions of devices and clients, the newest first."""
     access = ("login", "personal_token", "program_token__application")
     return Subscription.objects.filter(user=user).select_related(*access).order_by("-pk")
 
 
 def name_of(subscription: Subscription) -> str:
-    """Of the device, or of the program."""
+    """The name of the device or of the client."""
     if subscription.login_id is not None:
         return named_device(subscription.login.device)
     if subscription.personal_token_id is not None:
@@ -52,7 +52,7 @@ def name_of(subscription: Subscription) -> str:
 
 
 def is_alive(subscription: Subscription) -> bool:
-    """Whether its login or token still is one; the account may act, too."""
+    """Whether the login or token is still valid, and the account active."""
     user = subscription.user
     if not user.is_active or user.is_suspended:
         return False
@@ -67,7 +67,7 @@ def is_alive(subscription: Subscription) -> bool:
 
 
 def is_quiet(preferences: Preferences, moment: datetime) -> bool:
-    """By the clock of the member; from 22:00 until 07:00 is over midnight. The same time twice is no time."""
+    """Whether it is quiet in the member's time zone. Quiet hours may span midnight; equal times mean none."""
     begin, end = preferences.quiet_from, preferences.quiet_until
     if begin is None or end is None or begin == end:
         return False
@@ -76,12 +76,12 @@ def is_quiet(preferences: Preferences, moment: datetime) -> bool:
 
 
 def zone_of(preferences: Preferences) -> tzinfo:
-    """UTC where a zone is not known any more."""
+    """The member's time zone; UTC if it is not known any more."""
     return (preferences.time_zone and zone_named(preferences.time_zone)) or UTC
 
 
 def wants_of(policy: str, user_id: int, actor_id: int) -> bool:
-    """Whether a policy lets tell what an account did; a member's own doings are told always."""
+    """Whether a policy allows messages about what an account did. Unless it is NONE, a member's own actions pass."""
     if policy == Policy.NONE:
         return False
     if policy == Policy.ALL or user_id == actor_id:

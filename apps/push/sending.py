@@ -1,7 +1,7 @@
-"""Messages to devices: a row for each, in the transaction of its notification; a task sends it (`apps.events.leases`).
+"""Sends messages to devices. Each has a row, made in the notification's transaction; a task sends it (`leases`).
 
-A push service that fails is asked again, four times within ten minutes. One that has forgotten the device ends the
-subscription.
+If a push service fails, the message is retried four times within ten minutes. If the service no longer knows the
+device, the subscription ends.
 """
 
 import logging
@@ -31,17 +31,17 @@ from apps.notifications.queries import NotificationItem, notification_items
 from apps.push.encryption import device_keys, public_key, sealed_message, topic_of, unseal
 from apps.push.models import Delivery, Preferences, Subscription
 from apps.push.queries import is_alive, is_quiet, preferences_of, wants_of
-from apps.push.wording import Told, told
+from apps.push.wording import DeviceMessage, device_message
 
 logger = logging.getLogger(__name__)
 
 TASK = "apps.push.tasks.send"
-LIFE_SECONDS = 24 * 3600  # a push service keeps what it cannot deliver for so long
+LIFE_SECONDS = 24 * 3600  # how long a push service keeps a message that it cannot deliver
 SWEEP_BATCH_SIZE = 100
 RETENTION = timedelta(hours=1)  # of rows that are done
-# A service that is asked too often, or is out of order: later. Every other refusal holds for good.
+# The service gets too many requests, or has a problem: retry later. All other refusals are final.
 LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
-# Of this message, not of the device.
+# The message is refused, but the device stays subscribed.
 UNSENDABLE = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
 _QUEUE = """
@@ -57,11 +57,11 @@ ON CONFLICT DO NOTHING RETURNING id
 
 
 class PushFailed(Exception):
-    """The push service could not be reached, or refused for now."""
+    """The push service could not be reached, or refused a message for now."""
 
 
 def queue(notification_ids: Sequence[int]) -> None:
-    """A row for each device that is told, and a task for each row after the commit."""
+    """Insert a row for each device that gets the notification, and enqueue a task for each row after the commit."""
     if not public_key():
         return
     values = {"ids": list(notification_ids), "state": State.PENDING.value}
@@ -70,7 +70,7 @@ def queue(notification_ids: Sequence[int]) -> None:
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send due messages, unless enough workers are sending; returns how many were claimed."""
+    """Send due messages, unless enough workers are sending already; returns the number of claimed rows."""
     at_once = settings.PUSH_CONCURRENCY
     return leases.run_few(Delivery, _send, at_once=at_once, limit=limit, only=only)
 
@@ -80,7 +80,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete rows that are done, and subscriptions whose access has ended, perhaps while the app was left out."""
+    """Delete finished rows, and subscriptions whose login or token has ended, perhaps while the app was left out."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
     accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}
@@ -91,7 +91,7 @@ def purge() -> None:
 
 
 def _send(row: Delivery) -> None:
-    """Nothing is sent of what has been read, taken back or hidden meanwhile, nor in quiet hours."""
+    """Send a message, unless its notification was read, deleted or hidden meanwhile, or it is a quiet hour."""
     subscription = _living(row.subscription_id)
     if subscription is None:
         return
@@ -101,11 +101,11 @@ def _send(row: Delivery) -> None:
         return
     policy = subscription.policy if subscription.login_id is None else preferences.policy
     if wants_of(policy, subscription.user_id, item.actor.pk):
-        _tell(row, subscription, item, preferences)
+        _deliver(row, subscription, item, preferences)
 
 
 def _living(subscription_id: int) -> Subscription | None:
-    """One whose login or token has ended goes, and with it what is on its way."""
+    """The subscription; None if its login or token has ended, and then it is deleted with its waiting messages."""
     rows = Subscription.objects.select_related(
         "user__counts", "login", "personal_token", "program_token"
     )
@@ -117,41 +117,41 @@ def _living(subscription_id: int) -> Subscription | None:
 
 
 def _item(subscription: Subscription, notification_id: int) -> NotificationItem | None:
-    """What the member would see on the page of notifications, if it is unread."""
+    """The notification as the member would see it on the page; None if it is read or hidden."""
     user = subscription.user
     rows = Notification.objects.filter(pk=notification_id, user=user, is_held_back=False)
     return next((item for item in notification_items(user, list(rows)) if item.is_unread), None)
 
 
-def _tell(
+def _deliver(
     row: Delivery, subscription: Subscription, item: NotificationItem, preferences: Preferences
 ) -> None:
     token = unseal(subscription.sealed_token) if subscription.sealed_token else ""
-    said = told(subscription, item, token=token, texts=preferences.texts)
+    content = device_message(subscription, item, token=token, texts=preferences.texts)
     try:
-        status = post(subscription, said)
+        status = post(subscription, content)
     except PushFailed as failure:
         if row.attempts < MAX_ATTEMPTS:
             raise
-        logger.info("a push message is given up: %s", failure)
+        logger.info("gave up a push message: %s", failure)
         return
     if status >= HTTPStatus.BAD_REQUEST and status not in UNSENDABLE:
-        logger.info("a push service has forgotten subscription %s: %s", subscription.pk, status)
+        logger.info("subscription %s ended, the push service answered %s", subscription.pk, status)
         subscription.delete()
 
 
-def post(subscription: Subscription, said: Told) -> int:
-    """Send a message; the answer's status. PushFailed when it can be tried again."""
+def post(subscription: Subscription, content: DeviceMessage) -> int:
+    """Send a message; returns the status of the answer. PushFailed if it can be retried."""
     keys = device_keys(subscription.p256dh, subscription.auth)
     endpoint = subscription.endpoint
-    text = orjson.dumps(said.text)
+    text = orjson.dumps(content.text)
     message = sealed_message(text, endpoint, keys, standard=subscription.is_standard)
     headers = {
         "TTL": str(LIFE_SECONDS),
-        "Urgency": "normal" if said.is_urgent else "low",
+        "Urgency": "normal" if content.is_urgent else "low",
         "Content-Type": "application/octet-stream",
         **message.headers,
-        **({"Topic": topic_of(said.group)} if said.group else {}),
+        **({"Topic": topic_of(content.group)} if content.group else {}),
     }
     parts = urlsplit(endpoint)
     address = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"

@@ -8,13 +8,13 @@ from apps.push import sending
 
 @shared_task
 def send(delivery_id: int) -> None:
-    """Skipped while another worker sends it, and once it is sent."""
+    """Send a message, unless another worker is sending it or has sent it."""
     sending.run_due(limit=1, only=[delivery_id])
 
 
 @shared_task
 def sweep() -> None:
-    """Enqueue due messages again: push services may take too long for a sweeper."""
+    """Enqueue due messages again; push services may take too long for the sweep itself."""
     for delivery_id in sending.due():
         enqueue(sending.TASK, delivery_id)
 

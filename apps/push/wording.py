@@ -1,4 +1,4 @@
-"""What a device says of a notification: the words of its page, in the language of its owner."""
+"""Writes the text of a message to a device: the words of the notifications page, in the owner's language."""
 
 from typing import NamedTuple
 
@@ -16,19 +16,19 @@ from apps.timeline.pipeline.items import FeedItem
 
 TITLE_MAX_CHARACTERS = 100
 BODY_MAX_CHARACTERS = (
-    240  # at most 4 bytes each: push services take 4096 bytes with everything around them
+    240  # of at most 4 bytes, because push services accept 4096 bytes for the whole message
 )
 
 
-class Told(NamedTuple):
-    """The message; `group` is the same for all that a device shows as one line."""
+class DeviceMessage(NamedTuple):
+    """The text of a message; `group` is the same for messages that a device shows as one."""
 
     text: dict[str, str | int]
     group: str
     is_urgent: bool
 
 
-# People wait for an answer, or asked to be told at once; the rest can wait until the device is awake anyhow.
+# Somebody waits for an answer, or the member asked to know at once. Other kinds can wait until the device wakes up.
 URGENT = {
     NotificationKind.MENTION,
     NotificationKind.REPLY,
@@ -38,8 +38,10 @@ URGENT = {
 }
 
 
-def told(subscription: Subscription, item: NotificationItem, *, token: str, texts: str) -> Told:
-    """As Mastodon writes it; for browsers also where a press leads, and how much is unread."""
+def device_message(
+    subscription: Subscription, item: NotificationItem, *, token: str, texts: str
+) -> DeviceMessage:
+    """Write a message in Mastodon's format; for browsers also with the page to open and the number of unread ones."""
     user = subscription.user
     language = user.interface_language or subscription.language or settings.LANGUAGE_CODE
     kind = TOLD[item.kind]
@@ -57,11 +59,11 @@ def told(subscription: Subscription, item: NotificationItem, *, token: str, text
         text["access_token"] = token
     else:
         text |= {"url": page_of(item), "tag": group, "unread": unread_count(user)}
-    return Told(text, group if kind.group else "", item.kind in URGENT)
+    return DeviceMessage(text, group if kind.group else "", item.kind in URGENT)
 
 
 def body_of(item: FeedItem, texts: str) -> str:
-    """What the preview on the page of notifications says, as far as its owner wants it on the screen."""
+    """The post's text as on the notifications page, if the owner wants it on the screen."""
     if texts == Texts.NONE or (texts == Texts.OPEN and not item.post.is_open):
         return ""
     if item.warnings:
@@ -72,7 +74,7 @@ def body_of(item: FeedItem, texts: str) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """In one line."""
+    """The text on one line, cut to a length."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
@@ -82,7 +84,7 @@ def icon_of(actor: User) -> str:
 
 
 def page_of(item: NotificationItem) -> str:
-    """Where the notification leads: the post, the requests, or who did it."""
+    """The page that the notification opens: the post, the follow requests, or the profile of the person who acted."""
     if item.item is not None:
         return item.item.shown.url
     return "/follow_requests" if item.kind == NotificationKind.REQUEST else item.actor.url

@@ -1,4 +1,4 @@
-"""Staff set the weights of factors; from the next order on they hold."""
+"""Staff set the weights of factors here; each new order uses them."""
 
 from typing import Any
 

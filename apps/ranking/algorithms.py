@@ -1,7 +1,7 @@
 """Feed algorithms: source -> rules -> scorer -> selector. How to write one: docs/feed_algorithms.md.
 
-A scorer returns no score but an explanation, the value of each factor; the score is their sum, each times its weight.
-So no post can stand anywhere without a reason, and the reason cannot differ from the score.
+A scorer returns an explanation instead of a score: the value of each factor. The score is the weighted sum of these
+values. So every post has a reason for its place, and the reason cannot differ from the score.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,16 +28,18 @@ from apps.timeline.sources.home import candidates
 from feedcache.ids import author_of
 from feedcache.structures.bloom import check_many
 
-DIGITS = 3  # of a value, so that what is stored and shown is what was added up
-# Of a score, for each post of the same author above, so that no author fills the page.
+DIGITS = (
+    3  # values are rounded before they are added, so that the stored and shown parts give the score
+)
+# A score is multiplied by this for each post by the same author above it, so that no author fills the page.
 REPEAT_FACTOR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A part of a score. `reason` is the sentence shown when it adds most; it may name the author as `%(who)s`.
+    """A part of a score. `reason` is the sentence shown if this factor adds most; `%(who)s` in it is the author.
 
-    `weight` holds until staff set another (`FactorWeight`).
+    `weight` is the default; staff may set another one (`FactorWeight`).
     """
 
     name: str
@@ -61,9 +63,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A post with its score and the parts it is the sum of. `shown_id`: the post on the card, of a repost its source.
+    """A post, its score, and the parts that add up to it. For a repost, `shown_id` is the post that was reposted.
 
-    Each of the `above` posts of the same author that stand above it has made the score a fifth smaller.
+    `above` counts posts by the same author that are placed above it; each makes the score a fifth smaller.
     """
 
     post_id: int
@@ -77,12 +79,12 @@ class Scored:
 
     @property
     def main_part(self) -> Part | None:
-        """The part that adds most; None when nothing adds anything."""
+        """The part that adds most; None when no part adds anything."""
         largest = max(self.parts, key=lambda part: part.adds)
         return largest if largest.adds > 0 else None
 
     def reason(self, handle: str) -> str:
-        """Why it stands where it stands, as a sentence; `handle` is the author's."""
+        """A sentence that says why the post has this place; `handle` is the author's."""
         part = self.main_part
         return (
             str(part.factor.reason) % {"who": handle} if part else _("It stands here by its time.")
@@ -90,9 +92,11 @@ class Scored:
 
 
 Explanation = Mapping[str, float]  # the value of every factor, by name
-Source = Callable[[User, int], Sequence[int]]  # at most so many ids, newest first
-Scorer = Callable[[User, Sequence[FeedItem]], Sequence[Explanation]]  # one for each item
-Position = Callable[[Scored], float]  # the highest stands first
+Source = Callable[[User, int], Sequence[int]]  # viewer and maximum -> post ids, newest first
+Scorer = Callable[
+    [User, Sequence[FeedItem]], Sequence[Explanation]
+]  # one explanation for each item
+Position = Callable[[Scored], float]  # the highest comes first
 Selector = Callable[[Sequence[Scored], Position], list[Scored]]
 
 
@@ -106,12 +110,12 @@ def by_score(scored: Scored) -> float:
 
 
 def best_first(scores: Sequence[Scored], position: Position) -> list[Scored]:
-    """Of equal positions the newer post first."""
+    """Sort by position, highest first; of posts with equal positions the newer one comes first."""
     return sorted(scores, key=lambda scored: (-position(scored), -scored.post_id))
 
 
 def varied(scores: Sequence[Scored], position: Position) -> list[Scored]:
-    """Best first, after each further post of an author has lost a fifth of its score."""
+    """Sort best first, after taking a fifth off the score for each better post by the same author."""
     lowered, above = list[Scored](), dict[int, int]()
     for scored in best_first(scores, position):
         author_id = author_of(scored.shown_id)
@@ -122,10 +126,10 @@ def varied(scores: Sequence[Scored], position: Position) -> list[Scored]:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A feed algorithm. `label` and `description` are what readers choose it by.
+    """A feed algorithm. Readers see its `label` and `description` when they choose.
 
-    `prepared`: posts are scored when they are delivered, and the scores kept in Redis (`rank_timeline`); then the
-    position must not depend on the moment at which it is computed.
+    If it is `prepared`, posts are scored when they are delivered, and the scores are kept in Redis (`rank_timeline`).
+    Then the position must not depend on the time of computing it.
     """
 
     name: str
@@ -134,7 +138,7 @@ class Algorithm:
     factors: tuple[Factor, ...]
     scorer: Scorer
     source: Source = home_source
-    rules: RuleBook = HOME_RULES  # hydration has left out what the viewer may not see
+    rules: RuleBook = HOME_RULES  # hydration has already dropped posts that the viewer may not see
     position: Position = by_score
     selector: Selector = varied
     prepared: bool = False
@@ -145,16 +149,16 @@ class Algorithm:
 
 
 def available() -> dict[str, Algorithm]:
-    """The algorithms of the setting FEED_ALGORITHMS by name; the first is the default."""
+    """The algorithms in the setting FEED_ALGORITHMS, by name; the first is the default."""
     found: list[Algorithm] = [import_string(path) for path in settings.FEED_ALGORITHMS]
     return {algorithm.name: algorithm for algorithm in found}
 
 
 @register
 def check_setting(**_options: object) -> list[Error]:
-    """A path that leads nowhere would only fail when somebody opens the ranked page."""
+    """Check FEED_ALGORITHMS at start; a wrong path would otherwise fail when somebody opens the ranked page."""
     names: list[str] = []
-    problem = "" if settings.FEED_ALGORITHMS else "it names no algorithm"
+    problem = "" if settings.FEED_ALGORITHMS else "the list is empty"
     for path in settings.FEED_ALGORITHMS:
         try:
             found = import_string(path)
@@ -164,14 +168,14 @@ def check_setting(**_options: object) -> list[Error]:
         if not isinstance(found, Algorithm):
             problem = f"{path} is not an algorithm"
         elif found.name in names or len(found.name) > NAME_MAX_CHARACTERS:
-            problem = f"{found.name} is there twice, or too long"
+            problem = f"the name {found.name} is listed twice, or too long"
         else:
             names.append(found.name)
     return [Error(f"FEED_ALGORITHMS: {problem}.", id="ranking.E001")] if problem else []
 
 
 def weights_of(algorithm: Algorithm) -> dict[str, float]:
-    """The weights in force."""
+    """The current weight of each factor: the one set by staff, or the default."""
     chosen = FactorWeight.objects.filter(name__startswith=f"{algorithm.name}.")
     changed = dict(chosen.values_list("name", "weight"))
     return {
@@ -181,9 +185,9 @@ def weights_of(algorithm: Algorithm) -> dict[str, float]:
 
 
 def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> list[FeedItem]:
-    """Those of any number of posts that the viewer may see and that break no rule, in the same order.
+    """Load the posts that the viewer may see and that pass the rules, in the same order. Any number of ids.
 
-    What was read is left out of the scores, later.
+    Posts that were read are still among them; `without_read` drops their scores.
     """
     context = read_viewer_context(viewer.pk)
     complete_facts = facts_of_home(viewer, promotion_of=promotions_for(viewer))
@@ -198,7 +202,7 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
 def score(
     algorithm: Algorithm, viewer: User, items: Sequence[FeedItem], weights: Mapping[str, float]
 ) -> list[Scored]:
-    """TypeError when the scorer does not explain each item by each factor, and ValueError when not each item."""
+    """Score the items. TypeError if an explanation lacks a factor; ValueError if an item has no explanation."""
     explanations = algorithm.scorer(viewer, items) if items else ()
     return [
         Scored(item.id, item.shown.id, _parts(algorithm, explanation, weights))
@@ -207,14 +211,14 @@ def score(
 
 
 def without_read(viewer: User, scores: Sequence[Scored]) -> list[Scored]:
-    """One unread post in a hundred counts as read."""
+    """Drop posts that were read. It asks a Bloom filter, so about one unread post in a hundred is dropped too."""
     asked = {READS: [scored.shown_id for scored in scores]}
     read = check_many(viewer.pk, asked)[READS].perhaps
     return [scored for scored in scores if scored.shown_id not in read]
 
 
 def select(algorithm: Algorithm, scores: Sequence[Scored]) -> list[Scored]:
-    """In their order; of several reposts of one post only the newest."""
+    """Put the scores in order; of several reposts of the same post only the newest stays."""
     newest: dict[int, Scored] = {}
     for scored in sorted(scores, key=lambda scored: -scored.post_id):
         newest.setdefault(scored.shown_id, scored)
@@ -224,7 +228,7 @@ def select(algorithm: Algorithm, scores: Sequence[Scored]) -> list[Scored]:
 def run(
     algorithm: Algorithm, viewer: User, weights: Mapping[str, float]
 ) -> tuple[list[Scored], list[FeedItem]]:
-    """Apply an algorithm now: the order of what the viewer has not read, and the items that were loaded for it."""
+    """Apply an algorithm now; returns the order of unread posts, and all items that were loaded for it."""
     post_ids = algorithm.source(viewer, settings.RANK_CANDIDATES)
     items = items_of(algorithm, viewer, post_ids)
     scores = without_read(viewer, score(algorithm, viewer, items, weights))

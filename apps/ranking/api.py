@@ -31,10 +31,10 @@ class FactorJson(TypedDict):
 
 
 class ReasonJson(TypedDict):
-    """Why a status stands where it stands."""
+    """Why a status has its place."""
 
     code: Annotated[str, "The name of the factor that adds most; `time` when none adds anything."]
-    text: Annotated[str, "The same as a sentence, in the reader's language."]
+    text: Annotated[str, "The reason as a sentence in the reader's language."]
     score: float
     factors: list[FactorJson]
     same_author_above: Annotated[
@@ -69,22 +69,21 @@ class RankedStatusJson(StatusJson):
 
 
 class AlgorithmJson(TypedDict):
-    """An algorithm to choose."""
+    """An algorithm that readers can choose."""
 
     name: str
-    label: Annotated[str, "Of the button, in the reader's language."]
+    label: Annotated[str, "The text of its button, in the reader's language."]
     description: Annotated[str, "What it does, in the reader's language."]
 
 
 class RankingJson(TypedDict):
-    """How an order is made."""
+    """The algorithm in use, and those to choose from."""
 
-    algorithm: Annotated[str, "The name of the chosen one."]
+    algorithm: Annotated[str, "The name of the chosen algorithm."]
     algorithms: list[AlgorithmJson]
 
 
 def ranking_json(chosen: Algorithm) -> RankingJson:
-    """What is chosen, and what there is to choose."""
     return {
         "algorithm": chosen.name,
         "algorithms": [
@@ -95,7 +94,7 @@ def ranking_json(chosen: Algorithm) -> RankingJson:
 
 
 class RankingInput(Input):
-    """How an order is made."""
+    """The algorithm to use."""
 
     algorithm = serializers.CharField(max_length=NAME_MAX_CHARACTERS)
 
@@ -108,7 +107,7 @@ class RankingInput(Input):
     "and no status comes twice.",
     parameters=[
         OpenApiParameter("session", str, description="The order, from the `Link` header."),
-        OpenApiParameter("after", str, description="The last status of the page before."),
+        OpenApiParameter("after", str, description="The last status of the previous page."),
         OpenApiParameter("limit", int, description="How many at most; clamped."),
         *PROMOTED_PARAMETERS,
     ],
@@ -153,7 +152,7 @@ def ranked_timeline(request: Request) -> Response:
 )
 @endpoint(GET="read:accounts", PUT="write:accounts")
 def ranking_algorithm(request: Request) -> Response:
-    """The algorithm of the viewer's choice."""
+    """Read or choose the viewer's algorithm."""
     viewer = viewer_of(request)
     if request.method == "PUT":
         fields = validated(RankingInput(data=request.data))

@@ -1,4 +1,4 @@
-"""What explanations of a home page say of the reader's newest order, and what the auditor compares of it."""
+"""What explanations of a home page say about the reader's newest order, and how the auditor checks scores in Redis."""
 
 from collections.abc import Collection, Mapping
 
@@ -7,14 +7,14 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.audit.hooks import Cache, Compared, Section
+from apps.audit.hooks import AuditedCache, Compared, Section
 from apps.audit.models import Subject
 from apps.ranking.ordering import newest_scores
 from apps.ranking.rank_timeline import drop, is_consistent, online
 
 
 def section(viewer: User, post_id: int) -> Section | None:
-    """The factors of a post's score; None for a post that is not in the order."""
+    """The factors of a post's score; None if the post is not in the order."""
     scored = newest_scores(viewer).get(post_id)
     if scored is None:
         return None
@@ -23,7 +23,7 @@ def section(viewer: User, post_id: int) -> Section | None:
 
 
 def notes(viewer: User) -> Mapping[int, str]:
-    """The score of each post of the order."""
+    """A note with the score of each post in the order."""
     return {
         post_id: _("score in your ranked timeline: %(score)s")
         % {"score": number_format(scored.score, 2)}
@@ -37,4 +37,4 @@ def _compare(reader_ids: Collection[int]) -> Compared:
     return sum(is_right is not None for is_right in answers.values()), wrong
 
 
-CACHE = Cache("ranked", Subject.ACCOUNTS, _compare, drop)
+CACHE = AuditedCache("ranked", Subject.ACCOUNTS, _compare, drop)

@@ -13,9 +13,9 @@ MAX_WEIGHT = 1000
 class RankSession(models.Model):
     """A fixed order for one reader, so that its pages neither repeat nor omit a post.
 
-    `weights` are the pairs of a factor and its weight at that time. `entries` are `[post id, shown id, posts of the
-    author above, a value for each factor]`, best first, the values in thousandths; at most `RANK_CANDIDATES`, of some
-    50 bytes each. Every read checks which of them the reader may see.
+    `weights` are pairs of a factor and its weight at that time. An entry is `[post id, shown id, number of posts above
+    it by the same author, one value per factor in thousandths]`; the best comes first. There are at most
+    `RANK_CANDIDATES` entries of some 50 bytes each. Every read checks which of them the reader may see.
     """
 
     viewer = models.ForeignKey(
@@ -38,7 +38,7 @@ class RankSession(models.Model):
 
 
 class RankingChoice(models.Model):
-    """The algorithm of a reader; without a row, or when the site has it no more, the default one."""
+    """The algorithm that a reader has chosen. The default applies without a row, or if the site has dropped it."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -54,7 +54,7 @@ class RankingChoice(models.Model):
 
 
 class FactorWeight(models.Model):
-    """The weight of a factor, where it is not the one that its algorithm brings."""
+    """A weight that staff have set for a factor, in place of its default."""
 
     name = models.CharField(  # algorithm.factor
         _("factor"), max_length=2 * NAME_MAX_CHARACTERS + 1, unique=True

@@ -1,7 +1,7 @@
 """Ranked orders: made by the algorithm that the reader has chosen, stored, and read page by page.
 
-An order is stored in PostgreSQL: in a cache it could vanish between two pages, and the next page would repeat posts of
-the first. Every page asks again which of its posts the reader may see, and which pass the filters of the algorithm.
+An order is stored in PostgreSQL: from a cache it could vanish between two pages, and the next page would repeat posts
+of the first. Every page checks again which of its posts the reader may see, and which pass the algorithm's rules.
 """
 
 import logging
@@ -44,7 +44,7 @@ _THOUSANDTHS = 1000
 
 @dataclass(frozen=True, slots=True)
 class RankCursor:
-    """A position in an order: the page begins after the post `after`; without a session a new order begins."""
+    """A position in a stored order: the page begins after the post `after`. Without a session a new order is made."""
 
     session: int | None
     after: int | None
@@ -70,7 +70,7 @@ class RankCursor:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A post of an order, with its place from 1 and its score."""
+    """A post in an order, its score, and its place, counted from 1."""
 
     item: FeedItem
     scored: Scored
@@ -79,7 +79,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """A page of an order. `after` is the next page's cursor, None at the end: the home page goes on from `older`."""
+    """A page of an order. `after` is the cursor of the next page; None at the end, where `older` continues at home."""
 
     session: int
     algorithm: Algorithm
@@ -93,7 +93,7 @@ class RankedPage:
 
 
 def algorithm_of(viewer: User) -> Algorithm:
-    """The one that the reader has chosen, else the site's default."""
+    """The algorithm that the reader has chosen, or the site's default."""
     chosen = RankingChoice.objects.filter(user=viewer).values_list("algorithm", flat=True).first()
     algorithms = available()
     return algorithms.get(chosen or "") or next(iter(algorithms.values()))
@@ -115,11 +115,13 @@ def _stop_preparing(viewer: User) -> None:
     try:
         rank_timeline.drop(viewer.pk)
     except RedisError as error:
-        logger.warning("rank timeline of %s left to expire: %s", viewer.pk, error)
+        logger.warning(
+            "could not delete the rank timeline of reader %s, it will expire: %s", viewer.pk, error
+        )
 
 
 def begin(viewer: User) -> tuple[RankSession, dict[int, FeedItem]]:
-    """Make an order of what the reader has not read of the present raw items; also the items by id that were loaded.
+    """Make an order of the reader's unread candidates; also returns the items that were loaded, by id.
 
     Deletes the reader's oldest orders beyond `SESSIONS_PER_READER`.
     """
@@ -150,12 +152,12 @@ def ranked_page(
     limit: int,
     promoted: bool = True,
 ) -> RankedPage:
-    """A page of one of the reader's orders, after the post `after`; without a session the first page of a new order.
+    """A page of one of the reader's orders, after the post `after`; without a session, the first page of a new order.
 
-    `promoted=False` leaves promoted posts out, for programs that may not show their label. NotFound when the order has
+    `promoted=False` leaves out promoted posts, for programs that may not show their label. NotFound if the order has
     expired, belongs to another reader, or does not contain `after`.
     """
-    session, items = begin(viewer) if session_id is None else (_own(viewer, session_id), {})
+    session, items = begin(viewer) if session_id is None else (_session_of(viewer, session_id), {})
     algorithm = _algorithm_behind(session)
     places = {post_id: place for place, (post_id, *_rest) in enumerate(session.entries, start=1)}
     if algorithm is None or (after is not None and after not in places):
@@ -184,7 +186,7 @@ def ranked_page(
 
 
 def newest_scores(viewer: User) -> dict[int, Scored]:
-    """The scores by post id of the reader's newest order; empty without one."""
+    """The scores in the reader's newest order, by post id; empty without an order."""
     newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").first()
     algorithm = _algorithm_behind(newest) if newest else None
     if newest is None or algorithm is None:
@@ -193,7 +195,7 @@ def newest_scores(viewer: User) -> dict[int, Scored]:
 
 
 def purge() -> int:
-    """Delete expired orders; the number deleted."""
+    """Delete expired orders; returns their number."""
     old = RankSession.objects.filter(made_at__lt=timezone.now() - SESSION_TTL)
     return sql.purge(old.order_by("made_at"))
 
@@ -204,13 +206,13 @@ def _items(algorithm: Algorithm, viewer: User, scores: Sequence[Scored]) -> dict
 
 
 def _algorithm_behind(session: RankSession) -> Algorithm | None:
-    """None when the site does not have it any more, or with other factors."""
+    """The algorithm that made an order; None if the site no longer has it, or it has other factors now."""
     algorithm = available().get(session.algorithm)
     names = [factor.name for factor in algorithm.factors] if algorithm else []
     return algorithm if names == [name for name, _weight in session.weights] else None
 
 
-def _own(viewer: User, session_id: int) -> RankSession:
+def _session_of(viewer: User, session_id: int) -> RankSession:
     session = RankSession.objects.filter(pk=session_id, viewer=viewer).first()
     if session is None:
         raise _expired()
@@ -229,7 +231,7 @@ def _encode(scored: Scored) -> list[int]:
 def _decode(
     session: RankSession, algorithm: Algorithm, entries: Sequence[Sequence[int]]
 ) -> list[Scored]:
-    """With the weights of the time when the order was made."""
+    """Scores with the weights that the order was made with."""
     factors = {factor.name: factor for factor in algorithm.factors}
     return [
         Scored(

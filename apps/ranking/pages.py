@@ -19,7 +19,7 @@ from apps.search.trends import recommended_posts
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.stats import stage
 
-MAX_RECOMMENDED = 3  # posts below the last page of a ranking
+MAX_RECOMMENDED = 3  # posts at the end of the last page
 
 
 @require_safe
@@ -43,14 +43,14 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _recommended(request: AuthenticatedRequest) -> list[FeedItem]:
-    """Popular posts for the last page; each is recommended once, so none to HEAD, which shows nothing."""
+    """Popular posts for the last page. Each is recommended only once, so HEAD, which shows nothing, gets none."""
     return recommended_posts(request.user, limit=MAX_RECOMMENDED) if request.method == "GET" else []
 
 
 @require_POST
 @login_required
 def algorithm(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Choose the algorithm; says that it is saved only when it is another one."""
+    """Choose the algorithm; the message "Saved." appears only if it changed."""
     old = algorithm_of(request.user).name
     if choose_algorithm(request.user, request.POST.get("algorithm", "")).name != old:
         messages.success(request, _("Saved."))

@@ -1,4 +1,4 @@
-"""What becomes of an account's orders when it is deleted. Archives have none: an order lives for a day."""
+"""Erases the orders of a deleted account. Archives contain none, because an order lives for a day."""
 
 from apps.accounts.models import User
 from apps.ranking import rank_timeline
@@ -6,7 +6,7 @@ from apps.ranking.models import RankingChoice, RankSession
 
 
 def rankings(user: User, limit: int) -> int:
-    """Orders, the choice of an algorithm, and the rank timeline in Redis."""
+    """Delete stored orders, the choice of an algorithm, and the rank timeline in Redis; returns the number of rows."""
     rank_timeline.drop(user.pk)
     orders = RankSession.objects.filter(viewer=user).values("pk")[:limit]
     count, _by_model = RankSession.objects.filter(pk__in=orders).delete()

@@ -1,10 +1,9 @@
 """The rank timeline: a reader's newest raw items with the scores of a prepared algorithm, in Redis (source 003).
 
-The second of the reader's two inboxes: the home cache stays the raw one and is not read in this mode. Two keys: the
-ZSET `rt:{reader}` has the posts by position, the hash beside it the values that explain each, and a version. Both
-live for `RANK_TIMELINE_SECONDS` after they were built, so that no score is older. While they do, a task scores what
-each delivery brings; whatever it missed, every read finds missing and scores. They hold ids and figures: who may see a
-post is decided when a page of the order is read.
+It has two keys: the ZSET `rt:{reader}` holds the posts by position; the hash beside it holds the values that explain
+each position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until
+then a task scores what each delivery brings, and every read scores what the task missed. The keys hold ids and
+figures only: who may see a post is decided when a page of the order is read.
 """
 
 import json
@@ -38,15 +37,15 @@ from feedcache.redis_clients import Command, execute, is_cluster
 logger = logging.getLogger(__name__)
 
 VERSION = "version"  # a field of the hash
-SCORED = "scored:1"  # in Redis while somebody may have a rank timeline, which deliveries bring up to date
+SCORED = "scored:1"  # this key exists while somebody may have a rank timeline that deliveries must update
 
 Weights = Mapping[str, float]
 
 
 def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
-    """The order of what is unread of the rank timeline; scores raw items that it lacks, removes what is raw no more.
+    """The unread posts of the rank timeline in order. Scores missing candidates, and removes former ones.
 
-    Without Redis everything is scored for this once.
+    If Redis does not answer, all candidates are scored for this one read.
     """
     raw = algorithm.source(viewer, settings.RANK_TIMELINE_LENGTH)
     try:
@@ -67,9 +66,10 @@ def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
 
 
 def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
-    """Score those of the newest `RANK_ITEMS_PER_RUN` raw items that the rank timeline lacks. Twice is the same as once.
+    """Score those of the newest `RANK_ITEMS_PER_RUN` candidates that the rank timeline lacks; safe to repeat.
 
-    Leaves one of another algorithm or of other weights to the next read. RedisError when Redis does not answer.
+    A rank timeline made with another algorithm or other weights is left for the next read to replace. RedisError if
+    Redis does not answer.
     """
     raw = algorithm.source(viewer, settings.RANK_ITEMS_PER_RUN)
     by_position, reasons = keys_of(viewer.pk)
@@ -89,15 +89,15 @@ def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
 
 
 def follow_delivery(chunk_id: int) -> None:
-    """Score what a chunk has delivered, in a task, if anybody may have a rank timeline."""
+    """Enqueue the scoring of what a chunk has delivered, if anybody may have a rank timeline."""
     if timelines().exists(SCORED):
         enqueue("apps.ranking.tasks.score_delivered", chunk_id)
 
 
 def score_delivered(chunk_id: int, *, after: int = 0) -> int:
-    """Score what a chunk has delivered, for its online readers whose algorithm is prepared; the number of them.
+    """Score what a chunk has delivered to readers who have a rank timeline; returns the number of these readers.
 
-    Readers in the order of their ids from `after` on, at most `RANK_READERS_PER_TASK`: a task is enqueued for the next.
+    Takes at most `RANK_READERS_PER_TASK` readers with ids above `after`, and enqueues a task for the others.
     """
     algorithms = {name: found for name, found in available().items() if found.prepared}
     choices = RankingChoice.objects.filter(algorithm__in=algorithms, user_id__gt=after)
@@ -120,19 +120,19 @@ def score_delivered(chunk_id: int, *, after: int = 0) -> int:
 
 
 def drop(reader_id: int) -> None:
-    """RedisError when Redis does not answer; then the keys expire."""
+    """Delete a rank timeline. RedisError if Redis does not answer; then the keys expire by themselves."""
     timelines().unlink(*keys_of(reader_id))
 
 
 def online(reader_ids: Sequence[int]) -> list[int]:
-    """Those of these readers who have a rank timeline."""
+    """The readers among these who have a rank timeline."""
     commands: list[Command] = [("EXISTS", keys_of(reader_id)[1]) for reader_id in reader_ids]
     exists = execute(timelines(), commands) if commands else []
     return [reader_id for reader_id, found in zip(reader_ids, exists, strict=True) if found]
 
 
 def is_consistent(reader_id: int) -> bool | None:
-    """Whether every position is the one that its stored values give; None without a rank timeline."""
+    """Whether every stored position agrees with its stored values; None without a rank timeline."""
     by_position, reasons = keys_of(reader_id)
     pipeline = _pipeline()
     pipeline.zrange(by_position, 0, -1, withscores=True)
@@ -141,7 +141,7 @@ def is_consistent(reader_id: int) -> bool | None:
     try:
         name, weights = json.loads(values.pop(VERSION.encode()))
         algorithm = available()[name]
-    except KeyError:  # there is none, or it is of an algorithm that the site has no more
+    except KeyError:  # no rank timeline, or its algorithm is gone from the site
         return None
     try:
         return all(
@@ -157,7 +157,7 @@ def is_consistent(reader_id: int) -> bool | None:
 
 
 def _read(algorithm: Algorithm, reader_id: int, weights: Weights) -> dict[int, Scored] | None:
-    """The scores by post id, best first; None without a rank timeline of this algorithm and these weights.
+    """The scores by post id, best first; None unless there is a rank timeline for this algorithm and these weights.
 
     ValueError or TypeError for garbage.
     """
@@ -194,12 +194,14 @@ def _write(
     if replaces:
         pipeline.delete(by_position, reasons)
         pipeline.hset(reasons, VERSION, _version(algorithm, weights))
-        pipeline.set(SCORED, 1, ex=settings.RANK_TIMELINE_SECONDS)  # as long as these keys
+        pipeline.set(
+            SCORED, 1, ex=settings.RANK_TIMELINE_SECONDS
+        )  # the same lifetime as these keys
     if removed:
         pipeline.zrem(by_position, *removed)
         pipeline.hdel(reasons, *removed)
     if added:
-        # best first: each is inserted at the head of the listpack
+        # best first: then each insertion is at the head of the listpack
         best = sorted(added, key=algorithm.position, reverse=True)
         pipeline.zadd(by_position, {scored.post_id: algorithm.position(scored) for scored in best})
         pipeline.hset(reasons, mapping={scored.post_id: _encode(scored) for scored in added})
@@ -210,7 +212,10 @@ def _write(
 
 
 def _pipeline() -> Any:
-    """A transaction; in a cluster none, where it would fail while its slot moves. Reads expect either key to be old."""
+    """A pipeline; a transaction except in a cluster, where that would fail while its slot moves.
+
+    So readers of the two keys must expect one of them to be older than the other.
+    """
     return timelines().pipeline(transaction=not is_cluster(timelines()))
 
 
@@ -232,5 +237,5 @@ def _version(algorithm: Algorithm, weights: Weights) -> str:
 
 
 def keys_of(reader_id: int) -> tuple[str, str]:
-    """With one hash tag: one slot in a cluster."""
+    """The keys of the ZSET and the hash. They share a hash tag, so a cluster keeps them in one slot."""
     return f"rt:{{{reader_id}}}", f"rt:{{{reader_id}}}:why"

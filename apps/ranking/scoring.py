@@ -1,4 +1,4 @@
-"""The algorithms that come with the site. Nothing is learned and nothing is hidden: readers see the same figures."""
+"""The algorithms that come with the site. They use no learned model, and readers see every figure they use."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of, second_of
 
 HALF_LIFE_HOURS = 12.0
-ENGAGEMENT_FOR_1 = 1000.0  # weighted reactions
-AFFINITY_FOR_1 = 20.0  # reactions of the reader to the author
-REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # in likes
-MAX_REACTIONS = 300  # the newest likes, and as many of the newest own posts
+ENGAGEMENT_FOR_1 = 1000.0  # weighted reactions that give the value 1
+AFFINITY_FOR_1 = 20.0  # reactions of the reader to the author that give the value 1
+REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # a reply counts as three likes
+MAX_REACTIONS = 300  # so many of the reader's newest likes, and so many of the newest posts
 REACTIONS_PERIOD = timedelta(days=60)
 
 
@@ -34,12 +34,12 @@ def engagement(counts: Counts) -> float:
 
 
 def affinity(reactions: int) -> float:
-    """Of a reader to an author, from the number of reactions."""
+    """How close a reader is to an author, from 0 to 1, by the number of reactions."""
     return min(log1p(reactions) / log1p(AFFINITY_FOR_1), 1.0)
 
 
 def reactions_of(viewer_id: int) -> Counter[int]:
-    """A reader's recent likes, reposts, quotes and replies by the author of the post: two bounded reads."""
+    """Count a reader's recent likes, reposts, quotes and replies per author, in two bounded queries."""
     since = timezone.now() - REACTIONS_PERIOD
     likes = Like.objects.filter(user=viewer_id, created_at__gt=since).order_by("-pk")
     posts = Post.objects.filter(author=viewer_id, deleted_at=None, created_at__gt=since)
@@ -68,7 +68,7 @@ def explain_light(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
-    """Nothing about time: see `newer_by_score`."""
+    """Time is not a factor here: `newer_by_score` adds it."""
     reactions, tags = reactions_of(viewer.pk), followed_names(viewer)
     return [
         {
@@ -81,7 +81,7 @@ def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def newer_by_score(scored: Scored) -> float:
-    """As if a post were newer by as many hours as its score. So the order of two posts never changes with time."""
+    """Place a post as if it were newer by its score in hours. So the order of two posts never changes with time."""
     return second_of(scored.post_id) / 3600 + scored.score
 
 

@@ -1,4 +1,4 @@
-"""What the ranking does in the background."""
+"""Celery tasks of the ranking."""
 
 from celery import shared_task
 
@@ -12,5 +12,5 @@ def purge() -> None:
 
 @shared_task
 def score_delivered(chunk_id: int, after: int = 0) -> None:
-    """Bring rank timelines up to date after a delivery. If its message is lost, the next read does it."""
+    """Update rank timelines after a delivery. If the task is lost, the next read updates them."""
     rank_timeline.score_delivered(chunk_id, after=after)

@@ -1,4 +1,4 @@
-"""Staff see trending posts and the progress of the index, which tasks maintain, and make starter packs."""
+"""Staff see trending posts and the progress of the search index, and make starter packs."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ class IndexWalkAdmin(StaffList):
 
 
 class StarterPackForm(forms.ModelForm):
-    """The accounts are named by their handles, as staff have them at hand."""
+    """A form in which staff enter accounts by their handles."""
 
     language = forms.ChoiceField(
         label=gettext_lazy("language"),
@@ -78,7 +78,7 @@ class StarterPackForm(forms.ModelForm):
 
 @admin.register(StarterPack)
 class StarterPackAdmin(StaffList):
-    """Packs can be written, changed and switched off."""
+    """Packs can be added, changed and switched off."""
 
     form = StarterPackForm
     list_display = ("title", "language", "size", "place", "is_active")

@@ -1,4 +1,4 @@
-"""Emoji by their names and keywords in the languages of the site; the characters are those of static/emoji/."""
+"""Finds emoji by names and keywords in the site's languages, from the tables in static/emoji/."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 from apps.search.words import runs
 
 DEFAULT_LANGUAGE = "en"
-# Where a match is: better ones first.
+# Where a match was found, better ones first.
 SHORT_NAME, NAME, KEYWORD, INSIDE = range(4)
 
 
@@ -26,16 +26,16 @@ class Emoji:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """All emoji by language, and what they are found by: (term, where it stands, place of the emoji), sorted."""
+    """All emoji by language, and sorted search terms: (term, where it was found, index of the emoji)."""
 
     emoji: dict[str, list[Emoji]]
     terms: list[tuple[str, int, int]]
 
 
 def emoji_beginning(text: str, *, maximum: int) -> list[Emoji]:
-    """Those whose short name, name or keywords begin with a text, in any language.
+    """The emoji whose short name, name or keywords begin with a text, in any language.
 
-    Names before keywords, and of each the whole ones first.
+    Names come before keywords, and complete matches first in both.
     """
     wanted, table = _term(text), _table()
     if not wanted:
@@ -74,11 +74,11 @@ def _terms(line: str) -> Iterator[tuple[str, int]]:
     for keyword in keywords:
         yield _term(keyword), KEYWORD
     for phrase in (name, *keywords):
-        for run in runs(phrase):  # the words of the others, and what Chinese ones end with
+        for run in runs(phrase):  # later words of a phrase, and the ends of Chinese ones
             for start in range(len(run.text) if run.is_pairs else 1):
                 yield run.text[start:], INSIDE
 
 
 def _term(text: str) -> str:
-    """As terms are compared: what `runs` folds, without what stands between words."""
+    """A text in the form in which terms are compared: folded by `runs`, without spaces and punctuation."""
     return "".join(run.text for run in runs(text)).replace("_", "")

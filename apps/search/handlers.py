@@ -1,4 +1,4 @@
-"""Index posts and accounts when they change; forget whom pages suggest."""
+"""Indexes posts and accounts when they change, and drops cached suggestions of suspended accounts."""
 
 from typing import Any
 
@@ -26,5 +26,5 @@ def index_person(payload: Payload) -> None:
 
 @receiver(account_visibility_changed)
 def forget_suggestions(**_kwargs: Any) -> None:
-    """A suspended account is suggested no longer."""
+    """Drop cached suggestions, so that a suspended account is no longer suggested."""
     clear_cards()

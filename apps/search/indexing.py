@@ -1,4 +1,4 @@
-"""Keeps the search index up to date. Everything here may run twice, late, and in any order."""
+"""Keeps the search index up to date. Everything here may run twice, late, or in any order."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -12,17 +12,24 @@ from apps.posts.models import Kind, Post, Visibility
 from apps.search.models import IndexWalk, PersonEntry, PostEntry
 from apps.search.words import tsvector
 from apps.tags.actions import add_tags
+from feedcache.ids import authors_of
 
 BATCH = 1_000
-OVERLAP = 1_000  # account ids
-VERSION = 2  # of the entries; a new version reindexes all posts and people
+OVERLAP = 1_000  # account ids that are checked again
+VERSION = 2  # of the index entries; another version reindexes all posts and people
 
-_PUT_POSTS = """
+# Two statements, because the key of a distributed table has the author too. The new entries come first: who inserts the
+# same one waits here, and then finds it in the second statement.
+_ENTRIES = """unnest(
+    %(ids)s::bigint[], %(authors)s::bigint[], %(are_public)s::boolean[], %(words)s::text[]
+) AS t(id, author_id, is_public, words)"""
+_PUT_POSTS = f"""
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
-SELECT id, author_id, is_public, words::tsvector
-FROM unnest(%s::bigint[], %s::bigint[], %s::boolean[], %s::text[]) AS t(id, author_id, is_public, words)
-ON CONFLICT (post_id) DO UPDATE SET is_public = excluded.is_public, words = excluded.words
-"""
+SELECT id, author_id, is_public, words::tsvector FROM {_ENTRIES} ON CONFLICT DO NOTHING;
+UPDATE search_postentry e SET is_public = t.is_public, words = t.words::tsvector FROM {_ENTRIES}
+WHERE e.post_id = t.id AND e.author_id = t.author_id
+    AND (e.is_public <> t.is_public OR e.words <> t.words::tsvector)
+"""  # noqa: S608 -- constants
 _PUT_PEOPLE = """
 INSERT INTO search_personentry (user_id, words)
 SELECT id, words::tsvector FROM unnest(%s::bigint[], %s::text[]) AS t(id, words)
@@ -36,15 +43,15 @@ def index_posts(post_ids: Collection[int]) -> None:
     found = list(rows.only("author_id", "visibility", "body", "content_warning"))
     deleted = set(post_ids) - {post.pk for post in found}
     if deleted:
-        PostEntry.objects.filter(pk__in=deleted).delete()
+        PostEntry.objects.filter(pk__in=deleted, author_id__in=authors_of(deleted)).delete()
     if not found:
         return
-    columns = (
-        [post.pk for post in found],
-        [post.author_id for post in found],
-        [post.visibility == Visibility.PUBLIC for post in found],
-        [tsvector(f"{post.content_warning} {post.body}") for post in found],
-    )
+    columns = {
+        "ids": [post.pk for post in found],
+        "authors": [post.author_id for post in found],
+        "are_public": [post.visibility == Visibility.PUBLIC for post in found],
+        "words": [tsvector(f"{post.content_warning} {post.body}") for post in found],
+    }
     with connection.cursor() as sql:
         sql.execute(_PUT_POSTS, columns)
 
@@ -60,7 +67,7 @@ def index_people(users: Sequence[User]) -> None:
 
 
 def index_new_people() -> int:
-    """Index the next batch of new accounts; returns how many, 0 when all are indexed.
+    """Index the next batch of new accounts; returns their number, 0 when all are indexed.
 
     Transactions do not commit in the order of their ids, so the last `OVERLAP` ids are checked again.
     """
@@ -80,13 +87,13 @@ def next_post_ids(after: int) -> list[int]:
 
 
 def next_user_ids(after: int) -> list[int]:
-    """The same of accounts."""
+    """The ids of the next accounts above an id."""
     rows = User.objects.filter(pk__gt=after).order_by("pk")
     return list(rows.values_list("pk", flat=True)[:BATCH])
 
 
 def tag_and_index(post_ids: Collection[int]) -> None:
-    """Tag and index posts that may be older than tags and index."""
+    """Tag and index posts that may be older than the tags and the index."""
     has_sign = Q(body__contains="#") | Q(body__contains="＃")
     rows = Post.objects.filter(has_sign, pk__in=post_ids, deleted_at=None)
     posts = rows.exclude(kind=Kind.REPOST).only("visibility", "body")
@@ -109,9 +116,9 @@ _SCANS: dict[str, tuple[Callable[[int], list[int]], Callable[[Collection[int]], 
 
 @transaction.atomic
 def index_older(kind: IndexWalk.Kind) -> int:
-    """Index the next batch of a scan of all posts or all people; returns how many.
+    """Index the next batch in a scan of all posts or all people; returns their number.
 
-    0 when it is complete in this version, or another worker holds it.
+    Returns 0 once the scan is complete in this version, or while another worker has locked it.
     """
     next_ids, index = _SCANS[kind]
     IndexWalk.objects.get_or_create(kind=kind)

@@ -1,4 +1,4 @@
-"""The search index and trends, which are rebuildable from posts and accounts; starter packs; dismissed suggestions."""
+"""The search index and trends, which can be rebuilt from posts and accounts; starter packs; dismissed suggestions."""
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
@@ -15,7 +15,7 @@ class WordsField(models.Field):  # type: ignore[type-arg]  # it takes no paramet
 
 
 class PostEntry(models.Model):
-    """The words of a post. Everybody finds public posts, authors all their own."""
+    """The words of a post. Everybody can find public posts; authors can find all of their own."""
 
     post_id = models.BigIntegerField(primary_key=True)
     author_id = models.BigIntegerField()
@@ -46,7 +46,7 @@ class PersonEntry(models.Model):
 
 
 class TrendingPost(models.Model):
-    """A public post that many like and repost now; a task rewrites the table every few minutes."""
+    """A public post that many people like and repost now; a task rewrites the table every few minutes."""
 
     post_id = models.BigIntegerField(primary_key=True)
     score = models.FloatField()
@@ -60,7 +60,7 @@ class TrendingPost(models.Model):
 
 
 class IndexWalk(models.Model):
-    """How far the scan of all posts, or of all people, has indexed them."""
+    """How far the scan of all posts, or of all people, has come."""
 
     class Kind(models.TextChoices):
         POSTS = "posts", _("Posts")

@@ -1,4 +1,4 @@
-"""Search for posts, newest first, and for accounts by name and handle. Visibility is decided after the index."""
+"""Searches posts, newest first, and accounts by name and handle. Visibility is decided after the index was read."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -31,8 +31,8 @@ WHERE (e.is_public OR e.author_id = %(viewer)s) AND e.post_id > %(oldest)s AND e
 """
 _WORDS = "AND e.words @@ %(query)s::tsquery"
 _AUTHOR = "AND e.author_id = %(author)s"
-_PICTURES = "AND EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = e.post_id)"
-_POST = "AND EXISTS (SELECT 1 FROM posts_post p WHERE p.id = e.post_id AND {what})"
+_PICTURES = "AND EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = e.post_id AND a.author_id = e.author_id)"
+_POST = "AND EXISTS (SELECT 1 FROM posts_post p WHERE p.id = e.post_id AND p.author_id = e.author_id AND {what})"
 _REPLY = _POST.replace("{what}", "p.reply_to_id IS NOT NULL")
 _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 
@@ -40,9 +40,9 @@ _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 def search_posts(
     viewer: User | None, query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
 ) -> Page[FeedItem]:
-    """A page of the posts that match a query, optionally of one author. Empty without words and author.
+    """A page of the posts that match a query, optionally by one author. Empty without words and author.
 
-    Invalid when the words are so frequent that it takes longer than `SEARCH_SECONDS`.
+    Invalid if the words are so frequent that it takes longer than `SEARCH_SECONDS`.
     """
     viewer_id = viewer.pk if viewer else None
     if query.author and author_id is None:
@@ -109,7 +109,7 @@ def _statement(
 def _candidates(
     viewer_id: int | None, time_limit: TimeLimit, statement: str, values: Mapping[str, Any]
 ) -> list[int]:
-    """The ids of a statement, perhaps from a replica; who may see them is decided afterwards."""
+    """The ids that a statement selects, perhaps from a replica; who may see them is decided afterwards."""
     try:
         rows = replicas.read(
             viewer_id, lambda db: time_limit.rows_of(statement, values, database=db)
@@ -121,7 +121,7 @@ def _candidates(
 
 
 def post_at_url(viewer: User | None, text: str) -> FeedItem | None:
-    """The post at a pasted URL, if it is one of this site that the viewer may see."""
+    """The post at a pasted URL, if it is a URL of this site and the viewer may see the post."""
     match = re.fullmatch(rf"{re.escape(settings.SITE_URL)}/@\w+/(\d+)", text.strip(), re.ASCII)
     if match is None:
         return None
@@ -134,8 +134,9 @@ def post_at_url(viewer: User | None, text: str) -> FeedItem | None:
 MAX_CANDIDATES = 200  # offset and limit select from these
 _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
-# Those whom the viewer follows; by a prefix of the handle; by words of the name; and guesses, by a similar handle
-# (trigrams). Each way is bounded, and followees have one of their own: nobody whom the viewer follows is crowded out.
+# Four subqueries: the viewer's followees; a prefix of the handle; words of the name; and guesses by a similar handle
+# (trigrams). Each is bounded, and followees have a separate one so that others cannot crowd them out. Whether the
+# viewer follows them is read from the rows of those found, which lie on one server with their counts.
 _PEOPLE = """
 SELECT u.id
 FROM (
@@ -162,24 +163,24 @@ FROM (
 ) found
 JOIN accounts_user u ON u.id = found.id AND u.suspended_at IS NULL
 JOIN accounts_usercounts c ON c.user_id = u.id
-LEFT JOIN graph_followee f ON f.owner_id = %(viewer)s AND f.followee_id = u.id
-LEFT JOIN graph_follower b ON b.owner_id = %(viewer)s AND b.follower_id = u.id
+LEFT JOIN graph_follower f ON f.owner_id = c.user_id AND f.follower_id = %(viewer)s
+LEFT JOIN graph_followee b ON b.owner_id = c.user_id AND b.followee_id = %(viewer)s
 WHERE f.id IS NOT NULL OR NOT %(only_followed)s
 ORDER BY u.handle = %(handle)s DESC, found.is_guess, f.id IS NOT NULL DESC, b.id IS NOT NULL DESC,
     u.handle LIKE %(prefix)s DESC, c.followers DESC, u.id
 LIMIT %(limit)s
 """
-MIN_GUESSED = 3  # characters: shorter ones are similar to everything
+MIN_GUESSED = 3  # characters; shorter terms are similar to everything
 
 
 def search_people(
     viewer: User | None, text: str, *, limit: int, offset: int = 0, only_followed: bool = False
 ) -> list[User]:
-    """Accounts by words of the name or a prefix of the handle; the one with exactly this handle first.
+    """Find accounts by words of the name or a prefix of the handle. An exact handle comes first.
 
-    Then those whom the viewer follows, those who follow the viewer, and all others, the most followed first.
-    Excludes suspended accounts and those that block the viewer; accounts that the viewer blocks match by the whole
-    handle only, to unblock them.
+    Then come the viewer's followees, the viewer's followers, and all others, the most followed first. Excludes
+    suspended accounts and those that block the viewer. Accounts that the viewer blocks match only by the whole handle,
+    so that the viewer can unblock them.
     """
     term = _strip_address(text[:TEXT_MAX_CHARACTERS])
     words, viewer_id = tsquery([term]), viewer.pk if viewer else None
@@ -189,7 +190,8 @@ def search_people(
     values: dict[str, Any] = {
         "prefix": handle.replace("_", r"\_") + "%",
         "handle": handle,
-        "end": handle + "{",  # after all characters of handles: the range is read in order
+        "end": handle
+        + "{",  # sorts after all characters of handles, so that the index is read in order
         "is_handle": bool(handle),
         "guesses": len(handle) >= MIN_GUESSED,
         "query": words,

@@ -1,4 +1,4 @@
-"""Search queries: words, phrases in quotes, and operators. Pure.
+"""Parses search queries: words, phrases in quotes, and operators.
 
 `from:alice` `from:me` `before:2026-11-01` `after:2026-11-01` `has:image` `is:reply` `lang:zh`; anything else is a word.
 """
@@ -19,7 +19,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]{2,4})?")
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """Posts with all `phrases`, and what the operators say. `above` and `below` are ids, exclusive."""
+    """A query for posts with all `phrases`, narrowed by operators. `above` and `below` are ids, exclusive."""
 
     phrases: list[str] = field(default_factory=list)
     author: str = ""  # a handle, or "me"
@@ -31,12 +31,12 @@ class SearchQuery:
 
     @property
     def tsquery(self) -> str:
-        """The phrases in the syntax of PostgreSQL; empty without words."""
+        """The phrases in the syntax of PostgreSQL's tsquery; empty without words."""
         return tsquery(self.phrases)
 
 
 def parse_query(text: str) -> SearchQuery:
-    """Parse a query. Never fails: what is not a valid operator is a word."""
+    """Parse a query. It never fails: anything that is not a valid operator is a word."""
     query = SearchQuery()
     for number, match in enumerate(_TERM.finditer(text[:TEXT_MAX_CHARACTERS])):
         if number == MAX_TERMS:

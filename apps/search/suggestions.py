@@ -1,6 +1,7 @@
-"""Suggestions of accounts to follow: the most followed ones that the viewer does not know, without dismissed ones.
+"""Suggests accounts to follow: the most followed ones that the viewer does not know and has not dismissed.
 
-For new members: starter packs of staff, and those who write about what they chose, in languages that they read.
+New members also see starter packs made by staff, and people who write about the tags that they chose, in languages
+that they read.
 """
 
 import logging
@@ -20,6 +21,7 @@ from apps.graph.queries import ExactRelations, exact_relations
 from apps.posts.models import Post
 from apps.search.models import Dismissal, StarterPack
 from apps.sql import rows_of
+from apps.tags.models import TagFollow
 from feedcache.connections import RedisError, configuration
 from feedcache.ids import author_of
 from feedcache.local_cache import LocalCache
@@ -29,13 +31,16 @@ from feedcache.servers.topology_listener import current, listener
 
 logger = logging.getLogger(__name__)
 
-MAX_DISMISSED = 200  # per account; beyond it the oldest are deleted
-MAX_PACKS = 6  # of those that pages show
-MANY = 40  # candidates of `people_to_begin_with`: that many of the most followed, and
-POSTS_OF_TAG, MAX_TAGS = 50, 10  # authors of so many of the newest posts of so many tags
+MAX_DISMISSED = 200  # per account; with more, the oldest are deleted
+MAX_PACKS = 6  # on a page
+MANY = 40  # `people_to_begin_with` chooses from so many of the most followed accounts,
+POSTS_OF_TAG, MAX_TAGS = (
+    50,
+    10,
+)  # and from the authors of so many newest posts per tag, for so many tags
 
-# One list of all whom the viewer knows: PostgreSQL walks down the most followed to the limit. Of several lists it
-# believes that they leave hardly anybody, and sets three processes to work.
+# With one list of all accounts that the viewer knows, PostgreSQL reads the index of the most followed up to the limit.
+# With several lists, it estimates that hardly anybody is left, and plans a parallel scan.
 _SUGGESTIONS = f"""
 SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
 WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.is_discoverable AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
@@ -55,14 +60,12 @@ ORDER BY c.followers DESC, c.user_id LIMIT %(limit)s
 """  # noqa: S608 -- constants
 
 _NEWEST_OF_TAGS = """
-SELECT u.post_id FROM (
-    SELECT tag_id FROM tags_tagfollow WHERE user_id = %(viewer)s ORDER BY id DESC LIMIT %(tags)s
-) f CROSS JOIN LATERAL (
+SELECT u.post_id FROM unnest(%(tags)s::bigint[]) f(tag_id) CROSS JOIN LATERAL (
     SELECT post_id FROM tags_taguse WHERE tag_id = f.tag_id AND is_public ORDER BY post_id DESC LIMIT %(posts)s
 ) u
 """
 
-# For the side column of every page, by reader and epoch: a change of what the reader knows is another epoch.
+# For the side column of every page, by reader and epoch: the epoch changes when the reader follows or blocks somebody.
 SUGGESTED: ReadThrough[tuple[int, str], tuple[int, ...]] = ReadThrough(
     name="suggested",
     version=1,
@@ -83,7 +86,7 @@ def suggested_people(viewer: User, *, limit: int) -> list[User]:
     key = (viewer.pk, viewer.epoch)
     ids = SUGGESTED.get_many([key], _load_suggested).get(key, ())
     people = cached_users(ids[:limit])
-    if len(people) < limit < len(ids):  # some are suspended by now
+    if len(people) < limit < len(ids):  # some were suspended since
         people |= cached_users(ids[limit:])
     return [people[user_id] for user_id in ids if user_id in people][:limit]
 
@@ -111,10 +114,10 @@ CARD_CACHE: "LocalCache[tuple[int, str, int], tuple[SuggestedPerson, ...]]" = Lo
 
 
 def people_for_card(viewer: User, *, limit: int) -> tuple[SuggestedPerson, ...]:
-    """The same for the side column: names and pictures up to a minute old.
+    """Like `suggested_people`, for the side column: names and pictures may be up to a minute old.
 
-    What the viewer does shows at once, since it ends the epoch, and so does a block by others; accounts that are
-    suspended or closed disappear at once (`clear_cards`).
+    Follows, blocks and dismissals by the viewer, and blocks by others, take effect at once, because they change the
+    epoch. Accounts that are suspended or closed disappear at once (`clear_cards`).
     """
 
     def load() -> tuple[SuggestedPerson, ...]:
@@ -128,7 +131,7 @@ def people_for_card(viewer: User, *, limit: int) -> tuple[SuggestedPerson, ...]:
 
 
 def clear_cards() -> None:
-    """Clear the cards of this process, and by a message those of the others."""
+    """Clear the cached suggestions in this process, and by a message in all others."""
     CARD_CACHE.clear()
     try:
         configuration().publish(CARD_CHANNEL, b"")
@@ -168,7 +171,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The packs in these languages, without whom the viewer blocks or mutes or is blocked by; never empty ones."""
+    """The packs in these languages that are not empty without people whom the viewer blocks, mutes or is blocked by."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}
@@ -181,9 +184,9 @@ def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
 
 
 def follow_pack(viewer: User, pack_id: int) -> int:
-    """Follow everybody in a pack whom the viewer does not follow yet; how many those were.
+    """Follow everybody in a pack whom the viewer does not follow yet; returns their number.
 
-    NotFound for an unknown pack. TooMany when the viewer may follow no more just now: those before stay followed.
+    NotFound for an unknown pack. TooMany if the viewer reaches the limit of follows; those made before that stay.
     """
     pack = StarterPack.objects.filter(pk=pack_id, is_active=True).first()
     if pack is None:
@@ -202,9 +205,9 @@ def follow_pack(viewer: User, pack_id: int) -> int:
 def people_to_begin_with(
     viewer: User, *, languages: Collection[str], limit: int, without: Collection[int] = ()
 ) -> list[User]:
-    """Whom to follow first: who writes with tags that the viewer follows, then the most followed.
+    """People to follow first: authors of posts with tags that the viewer follows, then the most followed accounts.
 
-    Those whose last post is in one of `languages` come before all others. None of `without`.
+    People whose last post is in one of `languages` come before all others. Leaves out the ids in `without`.
     """
     writers = _writers_of_followed_tags(viewer)
     popular = suggested_people(viewer, limit=MANY)
@@ -218,7 +221,7 @@ def people_to_begin_with(
 
 
 def _welcome_people(viewer: User, ids: Collection[int]) -> tuple[list[User], ExactRelations]:
-    """Those of some accounts whom the viewer does not block or mute and is not blocked by, the most followed first."""
+    """The accounts without a block in either direction or a mute by the viewer, the most followed first."""
     known = exact_relations(viewer.pk, ids)
     left = set(ids) - known.severed - known.muting - {viewer.pk}
     people = users_by_id(left).values()
@@ -229,12 +232,14 @@ def _writers_of_followed_tags(viewer: User) -> set[int]:
     """Authors of the newest public posts with tags that the viewer follows."""
     if not viewer.counts.followed_tags:
         return set()
-    parameters = {"viewer": viewer.pk, "tags": MAX_TAGS, "posts": POSTS_OF_TAG}
+    follows = TagFollow.objects.filter(user=viewer).order_by("-pk")
+    tags = list(follows.values_list("tag", flat=True)[:MAX_TAGS])
+    parameters = {"tags": tags, "posts": POSTS_OF_TAG}
     return {author_of(post_id) for (post_id,) in rows_of(_NEWEST_OF_TAGS, parameters)}
 
 
 def _last_languages(people: Sequence[User]) -> dict[int, str]:
-    """The language of the last post of each that everybody may read."""
+    """The language of each person's last open post."""
     ids = [person.counts.last_open_post_id for person in people]
     return dict(Post.objects.filter(pk__in=ids).values_list("author", "language"))
 

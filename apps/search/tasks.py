@@ -1,4 +1,4 @@
-"""Celery tasks of index and trends."""
+"""Celery tasks of the search index and the trends."""
 
 from celery import shared_task
 
@@ -19,7 +19,7 @@ def index_newcomers() -> None:
 
 @shared_task
 def index_older_posts() -> None:
-    """Index posts older than the index, so that an upgrade needs no manual step."""
+    """Index posts that are older than the index, so that an upgrade needs no manual step."""
     for _batch in range(MAX_BATCHES):
         if not indexing.index_older(IndexWalk.Kind.POSTS):
             return
@@ -27,7 +27,7 @@ def index_older_posts() -> None:
 
 @shared_task
 def index_older_people() -> None:
-    """The same for the names of accounts."""
+    """Index names of accounts that are older than the index."""
     for _batch in range(MAX_BATCHES):
         if not indexing.index_older(IndexWalk.Kind.PEOPLE):
             return

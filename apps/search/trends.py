@@ -1,4 +1,4 @@
-"""Trending posts: public posts that are liked and reposted most now; and recommended ones, each once for a reader."""
+"""Trending posts: the public posts with most likes and reposts now. Some are recommended, once to each reader."""
 
 import time
 
@@ -25,7 +25,7 @@ SELECT id, score FROM (
     SELECT p.id, weight.score,
            row_number() OVER (PARTITION BY p.author_id ORDER BY weight.score DESC, p.id DESC) AS place
     FROM posts_post p
-    JOIN posts_postcounts c ON c.post_id = p.id AND c.post_id >= %(first)s
+    JOIN posts_postcounts c ON c.post_id = p.id AND c.author_id = p.author_id AND c.post_id >= %(first)s
     CROSS JOIN LATERAL (
         SELECT (c.likes + 2 * c.reposts + c.replies)
                / power(2 + extract(epoch FROM now() - p.created_at) / 3600, 1.2) AS score
@@ -47,7 +47,7 @@ def rank_posts() -> None:
 
 
 def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
-    """Trending posts that a viewer may see, has not muted, and hides on public pages by no filter."""
+    """Trending posts that a viewer may see, and has neither muted nor hidden by a filter for public pages."""
     rows = TrendingPost.objects.order_by("-score", "-post_id")
     ids = list(rows.values_list("post_id", flat=True)[:MAX_TRENDING])
     found = hydrate(viewer.pk if viewer else None, ids)
@@ -56,10 +56,10 @@ def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[
 
 
 def recommended_posts(viewer: User, *, limit: int) -> list[FeedItem]:
-    """Trending posts of people whom a viewer does not follow, which the viewer has neither read nor liked.
+    """Trending posts that a viewer has neither read nor liked, by people whom the viewer does not follow.
 
-    Each is recommended once: what is returned is marked. One in a hundred is left out by mistake; while Redis is down
-    nothing is marked.
+    Each is recommended once, because returned posts are marked in a Bloom filter. It leaves out one post in a hundred
+    by mistake; while Redis is down nothing is marked.
     """
     new = [
         item

@@ -1,8 +1,8 @@
-"""Splits texts into words, for the index and for queries. Pure; linear in the length of the text.
+"""Splits texts into words, for the index and for queries, in time linear in the length of the text.
 
-PostgreSQL's parsers do not split Chinese: a sentence would be one word. Here a run of characters of a script without
-spaces between words, or of Korean, becomes its pairs (bigrams), one after the other, and its last character, so that
-any part of it matches as a phrase of pairs.
+PostgreSQL's parsers do not split Chinese: a sentence would be one word. Here a run of characters in a script without
+spaces between words, or in Korean, is indexed as its pairs (bigrams) in order, and its last character. So any part of
+it matches as a phrase of pairs.
 """
 
 import unicodedata
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import regex
 
 WORD_MAX_CHARACTERS = 50
-MAX_POSITION = 16_383  # of PostgreSQL
+MAX_POSITION = 16_383  # PostgreSQL's limit
 _UNSPACED = (
     r"(?:(?![\p{P}\p{S}])[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー々"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])"
@@ -20,26 +20,26 @@ _UNSPACED = (
 _RUN = regex.compile(
     rf"(?P<pairs>{_UNSPACED}+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}_]+?)(?={_UNSPACED}|[^\p{{L}}\p{{M}}\p{{N}}_]|$)"
 )
-# Nobody sees or types them. The non-joiner of Persian stays: it parts words as a space does.
+# Characters that nobody sees or types. Persian's non-joiner stays, because it separates words like a space.
 _INVISIBLE = regex.compile(r"(?!\u200c)\p{Default_Ignorable_Code_Point}")
 _ACCENTS = regex.compile("[\u0300-\u036f]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A word, or a run of characters of a script without spaces between words (`is_pairs`)."""
+    """A word, or a run of characters in a script without spaces between words (`is_pairs`)."""
 
     text: str
     is_pairs: bool
 
     def words(self) -> list[str]:
-        """What is indexed, at consecutive positions."""
+        """The words to index, at consecutive positions."""
         if not self.is_pairs:
             return [self.text[:WORD_MAX_CHARACTERS]]
         return [*map("".join, zip(self.text, self.text[1:], strict=False)), self.text[-1]]
 
     def tsquery(self, *, begins: bool, goes_on: bool = False) -> str:
-        """As a PostgreSQL query; `begins`: matches as a prefix too; `goes_on`: another run follows."""
+        """The run as a tsquery. With `begins` it also matches as a prefix; `goes_on` says that another run follows."""
         if not self.is_pairs:
             return f"'{self.text[:WORD_MAX_CHARACTERS]}'" + (":*" if begins else "")
         pairs = self.words() if goes_on else self.words()[:-1]
@@ -47,7 +47,7 @@ class Run:
 
 
 def runs(text: str) -> Iterator[Run]:
-    """The words of a text, in order, without accents and in lower case; Turkish has one i."""
+    """The words of a text in order, without accents and in lower case; Turkish dotless i becomes i."""
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("ı", "i")
     plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
     for match in _RUN.finditer(plain):
@@ -55,7 +55,7 @@ def runs(text: str) -> Iterator[Run]:
 
 
 def tsvector(text: str) -> str:
-    """A text as the input of a tsvector: its words with their positions."""
+    """A text in the input format of tsvector: its words with their positions."""
     positions: dict[str, list[str]] = {}
     position = 0
     for run in runs(text):
@@ -66,9 +66,9 @@ def tsvector(text: str) -> str:
 
 
 def tsquery(phrases: list[str], *, begins: bool = True) -> str:
-    """Phrases as the input of a tsquery that matches all of them; empty without words.
+    """Phrases in the input format of tsquery, which matches all of them; empty without words.
 
-    `begins`: the last word of the last phrase matches as a prefix too.
+    With `begins` the last word of the last phrase also matches as a prefix.
     """
     found = [split for phrase in phrases if (split := list(runs(phrase)))]
     parts = []

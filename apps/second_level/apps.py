@@ -1,4 +1,4 @@
-"""The second level app. Optional; its tables are those of the timeline."""
+"""The app of the second level. Optional; its tables belong to the timeline app."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class SecondLevelConfig(AppConfig):
     verbose_name = _("second level")
 
     def ready(self) -> None:
-        """Adds stored timelines, writes of what is pushed, what the auditor compares, a step of erasures."""
+        """Add a source of older pages, a write for each delivery, a cache to audit, and a step of erasure."""
         from apps.audit.hooks import CACHES  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models
         from apps.second_level import auditing, checks, older, privacy, spans  # noqa: F401, PLC0415 -- and registers a check

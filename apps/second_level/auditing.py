@@ -1,19 +1,19 @@
-"""What the auditor compares of the second level."""
+"""Compares the second level with the posts, for the auditor."""
 
 from collections.abc import Collection
 
-from apps.audit.hooks import Cache, Compared
+from apps.audit.hooks import AuditedCache, Compared
 from apps.audit.models import Subject
 from apps.pagination import Cursor
 from apps.second_level import spans
 from apps.second_level.spans import ENTRIES
 from apps.timeline.sources import sql
 
-SPAN_IDS = 200  # from its newest one down
+SPAN_IDS = 200  # the newest ids of a span are compared
 
 
 def _compare(reader_ids: Collection[int]) -> Compared:
-    """The newest rows: each post of the span has one. Rows of what is gone may remain."""
+    """Check that each open post in the newest part of a span has a row. Rows of deleted posts may remain."""
     total, wrong = 0, set[int]()
     for reader_id in spans.readers_with_span(reader_ids):
         covered = spans.newest(reader_id, SPAN_IDS)
@@ -27,7 +27,7 @@ def _compare(reader_ids: Collection[int]) -> Compared:
     return total, wrong
 
 
-CACHE = Cache(
+CACHE = AuditedCache(
     "second level",
     Subject.ACCOUNTS,
     _compare,

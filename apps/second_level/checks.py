@@ -1,4 +1,4 @@
-"""Checks of the settings of the second level."""
+"""System checks for the second level's settings."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from apps.second_level.stores import CASSANDRA, POSTGRESQL
 
 @checks.register(checks.Tags.database)
 def check_timeline_store(**_options: object) -> list[CheckMessage]:
-    """A store that was never set up; one whose nodes are away only costs time."""
+    """Refuse a store that was never set up. A store whose nodes are down is only a warning: it costs time."""
     return list(_wrong_with_timeline_store(settings.TIMELINE_STORE))
 
 
@@ -20,9 +20,7 @@ def _wrong_with_timeline_store(url: str) -> Iterator[CheckMessage]:
     if not url.startswith(CASSANDRA):
         if url != POSTGRESQL:
             hint = "'postgresql', or cassandra://host,host:9042/keyspace"
-            yield Error(
-                "TIMELINE_STORE names no store that is known.", hint=hint, id="feedsite.E030"
-            )
+            yield Error("TIMELINE_STORE names no known store.", hint=hint, id="feedsite.E030")
         return
     if find_spec("cassandra") is None:
         hint = "pip install cassandra-driver, in the version of requirements-dev.txt"

@@ -1,4 +1,4 @@
-"""What the second level does when follows change and posts are deleted."""
+"""Event handlers that keep the second level up to date with follows and deleted posts."""
 
 from apps.events.actions import Payload, handles
 from apps.second_level import spans
@@ -8,24 +8,24 @@ from apps.second_level.spans import ENTRIES
 @handles("followed")
 @handles("unfollowed")
 def update_span(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's span, or remove a former one's: reads skip them already."""
+    """Add a new followee's posts to the follower's span, or remove a former followee's, which reads skip already."""
     spans.sync_follow(payload["follower_id"], payload["followee_id"])
 
 
 @handles("virtual_follow_changed")
 def update_spans(payload: Payload) -> None:
-    """The same for virtual follows of an account."""
+    """Do the same for virtual followers of an account."""
     for reader_id in spans.readers_with_span(payload["user_ids"]):
         spans.sync_follow(reader_id, payload["account_id"])
 
 
 @handles("post_deleted")
 def delete_rows(payload: Payload) -> None:
-    """Reads skip them already."""
+    """Delete the rows of a deleted post, which reads skip already."""
     spans.delete_post(payload["post_id"])
 
 
 @handles("graph_loaded")
 def drop_spans(payload: Payload) -> None:
-    """After a bulk load of follows."""
+    """Drop the spans of readers whose follows were loaded in bulk."""
     ENTRIES.drop_many(payload["user_ids"])

@@ -1,4 +1,4 @@
-"""Pages and home caches from the second level, and how it is filled: by a worker, with what it did not cover."""
+"""Reads pages and home caches from the second level. What it does not cover yet, a worker adds."""
 
 import time
 
@@ -12,11 +12,11 @@ from apps.timeline.sources import merge, sql
 from feedcache.ids import MAX_ID, first_id_at
 
 FILL_COUNT = 200  # ids per fill: ten pages
-EXPIRES_SECONDS = 10  # by then the reader has moved on
+EXPIRES_SECONDS = 10  # of the task: by then the reader has moved on
 
 
 def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
-    """Up to `count` candidate ids inside the cursor's bounds, in reading order; restricted ones come from PostgreSQL.
+    """Up to `count` candidate ids within the cursor's bounds, in reading order; restricted ones come from PostgreSQL.
 
     None when the span does not cover the whole range.
     """
@@ -35,9 +35,9 @@ def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
 
 
 def newest(reader_id: int, count: int) -> list[int] | None:
-    """The newest `count` open ids from the second level and, above it, from the posts; fewer when there are no more.
+    """The newest `count` ids of open posts: from the second level, and those above it from the posts table.
 
-    None when the second level does not reach down so far.
+    Fewer if no more exist. None when the second level does not reach down so far.
     """
     span = spans.newest(reader_id, count)
     _enqueue_fill(reader_id, None)
@@ -54,9 +54,9 @@ def _enqueue_fill(reader_id: int, below: int | None) -> None:
 
 
 def fill(reader_id: int, below: int | None) -> None:
-    """Make the second level cover the next `FILL_COUNT` ids below an id; without an id, all that a home cache has too.
+    """Make the second level cover the next `FILL_COUNT` ids below an id, or, without an id, the newest part.
 
-    Those reach up to what is settled; of what is there already nothing is read or written again.
+    The newest part is as long as a home cache and ends at the newest settled id. A covered part is not written again.
     """
     if below is None:
         _fill_top(reader_id)
@@ -88,7 +88,7 @@ def _fill(reader_id: int, cursor: Cursor, count: int) -> None:
 
 
 def _is_settled(cursor: Cursor) -> bool:
-    """Whether the second level may hold what lies below a page: no transaction commits an id there any more."""
+    """Whether the second level may answer: no open transaction can still commit an id below the cursor."""
     if cursor.max_id is None:
         return False
     return cursor.max_id <= first_id_at(int(time.time()) - spans.SETTLED_SECONDS)

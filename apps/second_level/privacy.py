@@ -1,10 +1,10 @@
-"""What becomes of the second level of an account that is deleted."""
+"""Erases the stored timeline of a deleted account."""
 
 from apps.accounts.models import User
 from apps.second_level.spans import ENTRIES
 
 
 def stored_timeline(user: User, _limit: int) -> int:
-    """Its rows may be in Cassandra."""
+    """Drop the span and the rows, which may be in Cassandra, where no cascade reaches them."""
     ENTRIES.drop_many([user.pk])
     return 0

@@ -1,14 +1,15 @@
 """The second level: readers' timelines as rows, below the home caches in Redis (source 001: 60 days).
 
-The rows are in PostgreSQL or in Cassandra (`stores`). They alone prove nothing, since some may be missing. A read
-answers only what the reader's *span* covers: between its ends every open post of the followees, virtual ones too, is
-there. Rebuilding a home cache and paging down fill it (`fill`), so the next visit is one range read. That holds because
+The rows are in PostgreSQL or in Cassandra (`stores`). They alone prove nothing, since some may be missing. A read is
+answered only within the reader's *span*: between its ends no open post of a followee, virtual ones included, is
+missing. Rebuilding a home cache and paging down fill it (`fill`), so the next visit is one range read. A span can be
+trusted because
 
 - ids younger than five minutes stay out: posts are not committed in the order of their ids;
-- a span belongs to one `graph_revision` of its reader and is a miss at any other; `sync_follow` carries it to the next,
-  with the posts of all who were followed since;
+- a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the next revision and adds the
+  posts of accounts followed since;
 - filling renews the age of its rows, so no row expires before the span does;
-- a span has the `stamp` of the last write of its rows: where Cassandra's rows have another one, or none, it is a miss;
+- a span carries the `stamp` of the last write of its rows; if Cassandra's rows carry another one or none, it is a miss;
 - rows of deleted posts or former followees may remain: every read checks visibility.
 
 A delivery under the policy "push" writes a row for every follower, online or not (`push`).
@@ -44,8 +45,8 @@ logger = logging.getLogger(__name__)
 
 SETTLED_SECONDS = 300  # far longer than a transaction lives
 MAX_SPAN_ENTRIES = 20_000  # a reader who pages further starts a new span
-MAX_POSTS_OF_FOLLOWEE = 5_000  # added by a follow; with more the span is dropped
-# Follows whose event was missed or is late, added by a sync; with more the span is dropped.
+MAX_POSTS_OF_FOLLOWEE = 5_000  # a follow that would add more drops the span
+# A sync also adds follows whose event is late or was missed; if there are more, it drops the span.
 MAX_ADDED_FOLLOWEES = 20
 FOLLOWERS_BATCH = 5_000
 
@@ -64,7 +65,7 @@ SELECT id, {reader} FROM {table} edge WHERE {author} = %(author)s AND id > %(aft
 
 
 class Entries:
-    """The rows with the methods of `HomeWindows`; a range is complete only inside the span of the reader."""
+    """The rows behind the interface of `HomeWindows`; a range is complete only within the reader's span."""
 
     def read(
         self, reader_id: int, *, newest: int | None, oldest: int, count: int
@@ -96,7 +97,7 @@ class Entries:
         timeline_store().remove([reader_id], post_ids)
 
     def drop_many(self, reader_ids: Sequence[int]) -> None:
-        """Delete the spans and rows of readers, the spans first. Without its span no row is ever read."""
+        """Delete the spans and rows of readers; the spans first, because no row is read without its span."""
         TimelineSpan.objects.filter(reader__in=reader_ids).delete()
         try:
             timeline_store().drop(reader_ids)
@@ -108,7 +109,7 @@ ENTRIES = Entries()
 
 
 def newest(reader_id: int, count: int) -> Covered | None:
-    """The upper end of a reader's span; None without a valid one."""
+    """The upper end of a reader's span; None without a valid span."""
     return _read(reader_id, newest=MAX_ID, oldest=0, count=count, begins=ANYWHERE)
 
 
@@ -121,7 +122,7 @@ def push_chunk(post: Post, chunk: FanoutChunk) -> None:
 def push(
     author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool = False
 ) -> int:
-    """Write a post for all followers between two edges; the number of rows, 0 when the store does not answer."""
+    """Write a post for all followers between two edges; returns the number of rows, 0 if the store does not answer."""
     try:
         return timeline_store().push(
             author_id, first_edge, last_edge, post_id, is_virtual=is_virtual
@@ -137,10 +138,10 @@ def revision_of(reader_id: int) -> int:
 
 
 def fill(reader_id: int, revision: int, ids: Sequence[int], *, ceiling: int, floor: int) -> None:
-    """Store pulled ids: all open posts between `floor` and `ceiling` (exclusive), at a graph revision.
+    """Store `ids`: all open posts between `floor` and `ceiling` (both exclusive), read at a graph revision.
 
-    Joins the span where they touch, else replaces it. Stores nothing when the follows have changed since, when a row is
-    locked, or when PostgreSQL or the store takes no writes: it never raises.
+    Extends the span if they touch, else replaces it. Stores nothing if the follows have changed since, if a row is
+    locked, or if PostgreSQL or the store takes no writes; it never raises.
     """
     ceiling = min(ceiling, first_id_at(int(time.time()) - SETTLED_SECONDS))
     if floor >= ceiling - 1:
@@ -152,7 +153,7 @@ def fill(reader_id: int, revision: int, ids: Sequence[int], *, ceiling: int, flo
             if _scalar(_REVISION + " FOR SHARE SKIP LOCKED", reader=reader_id) == revision:
                 _store(reader_id, revision, settled, ceiling, floor)
     except (DatabaseError, SourceUnavailable) as error:
-        logger.warning("the second level of %s was not filled: %s", reader_id, error)
+        logger.warning("could not fill the second level of reader %s: %s", reader_id, error)
 
 
 def _store(reader_id: int, revision: int, ids: list[int], ceiling: int, floor: int) -> None:
@@ -185,10 +186,10 @@ def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
 
 
 def sync_follow(reader_id: int, author_id: int) -> None:
-    """Bring a span to the present follows of its reader, virtual ones too, after a change of one.
+    """Update a reader's span after a follow has changed, virtual follows included.
 
-    Also adds every other follow that is newer than the last sync: events may come in any order, twice, or not at all
-    while the site was without this app.
+    Also adds every other follow made since the last sync: events may come in any order or twice, and none come while
+    the site runs without this app.
     """
     with transaction.atomic():
         # the lock keeps the reader's follows as they are
@@ -199,14 +200,14 @@ def sync_follow(reader_id: int, author_id: int) -> None:
         try:
             is_synced = _sync(span, author_id, revision)
         except SourceUnavailable as error:
-            logger.warning("the second level of %s was dropped: %s", reader_id, error)
+            logger.warning("dropped the second level of reader %s: %s", reader_id, error)
             is_synced = False
         if not is_synced:
             span.delete()
 
 
 def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
-    """Bring the rows of a span to the present follows of its reader; False when the span must be dropped."""
+    """Update the rows of a span to the reader's present follows; False when the span must be dropped."""
     reader_id, store = span.pk, timeline_store()
     if not store.holds(span):
         return False
@@ -230,7 +231,7 @@ def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
 
 
 def _followed_since(span: TimelineSpan) -> set[int]:
-    """Followees added since the last sync; a few more than may be added are enough."""
+    """Followees added since the last sync, cut off once there are too many to add."""
     values = {
         "reader": span.pk,
         "follow": span.newest_follow,
@@ -242,7 +243,7 @@ def _followed_since(span: TimelineSpan) -> set[int]:
 
 
 def _newest_follows(reader_id: int) -> tuple[int, int]:
-    """The ids of a reader's newest follow and newest virtual follow, 0 without any."""
+    """The ids of a reader's newest follow and newest virtual follow; 0 where there is none."""
     query = _NEWEST_FOLLOWS.format(virtual=virtual_follows.table())
     [(follow, virtual)] = rows_of(query, {"reader": reader_id})
     return follow, virtual
@@ -273,13 +274,13 @@ def _follower_lists() -> tuple[str, str]:
 
 
 def readers_with_span(reader_ids: Collection[int]) -> list[int]:
-    """Those of these readers who have a span, valid or not."""
+    """The readers among these who have a span, valid or not."""
     spans = TimelineSpan.objects.filter(reader__in=reader_ids).order_by("reader")
     return list(spans.values_list("reader", flat=True))
 
 
 def purge(*, max_batches: int = 20) -> int:
-    """Delete expired spans, then expired rows in PostgreSQL; the number of rows deleted."""
+    """Delete expired spans, then expired rows in PostgreSQL; returns the number of rows."""
     TimelineSpan.objects.filter(filled_at__lt=horizon()).delete()
     return postgresql.purge(max_batches=max_batches)
 
@@ -287,12 +288,12 @@ def purge(*, max_batches: int = 20) -> int:
 def _read(
     reader_id: int, *, newest: int, oldest: int, count: int, begins: str, ascending: bool = False
 ) -> Covered | None:
-    """None also when the store does not answer: then the posts themselves are asked."""
+    """Read from the store; None if it does not answer, and the caller queries the posts."""
     bounds = {"newest": newest, "oldest": oldest, "count": count}
     try:
         return timeline_store().read(reader_id, **bounds, begins=begins, ascending=ascending)
     except SourceUnavailable as error:
-        logger.info("the second level of %s was not read: %s", reader_id, error)
+        logger.info("could not read the second level of reader %s: %s", reader_id, error)
         return None
 
 

@@ -7,7 +7,7 @@ from apps.second_level import older, spans
 
 @shared_task
 def fill(reader_id: int, below: int | None = None) -> None:
-    """Store the next pages of a reader who pages down, or without an id those of one who is back."""
+    """Store the next ids below `below` for a reader who pages down, or the newest ids for a reader who has returned."""
     older.fill(reader_id, below)
 
 

@@ -1,1 +1,1 @@
-"""Streams of events for clients: server-sent events and WebSockets, from a process of its own."""
+"""Streams of events for clients: server-sent events and WebSockets, served by a separate process."""

@@ -14,13 +14,13 @@ class EndedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    labels: list[str]  # how the client wrote the stream
+    labels: list[str]  # the stream's name as the client wrote it
     event: str
     payload: str
 
 
 class Connection:
-    """A client with a bounded queue: one that reads too slowly is cut off, and catches up by reloading its page."""
+    """A client with a bounded queue. One that reads too slowly is disconnected; it catches up by reloading."""
 
     def __init__(
         self, listener_id: int, token: str, scopes: frozenset[str], *, max_queue: int
@@ -30,12 +30,12 @@ class Connection:
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue
-        # None wakes the reader at the end
+        # None wakes `next` when the connection ends
         self._queue: asyncio.Queue[Delivered | None] = asyncio.Queue()
         self._end_reason = ""
 
     def add(self, stream: Stream, labels: list[str]) -> None:
-        """NotAllowed when the token's scopes do not cover the stream."""
+        """Subscribe to a stream. NotAllowed if the token's scopes do not cover it."""
         if not self._scopes.issuperset(stream.scopes):
             raise NotAllowed("The access token is not for this stream.", code="insufficient_scope")
         self.streams[stream] = labels
@@ -44,7 +44,7 @@ class Connection:
         self.streams.pop(stream, None)
 
     def enqueue(self, item: StreamEvent) -> None:
-        """Queue an event for each subscribed stream it belongs to."""
+        """Queue an event once for each subscribed stream that it belongs to."""
         for stream in self.streams.keys() & item.streams:
             if self._queue.qsize() >= self._max_queue:
                 self.end("too slow")
@@ -52,13 +52,13 @@ class Connection:
             self._queue.put_nowait(Delivered(self.streams[stream], item.event, item.payload))
 
     def end(self, reason: str) -> None:
-        """Cut the connection; queued events are dropped."""
+        """End the connection and drop its queued events."""
         if not self._end_reason:
             self._end_reason = reason
             self._queue.put_nowait(None)
 
     async def next(self, *, seconds: float) -> Delivered | None:
-        """The next event, or None after so many seconds without one. EndedError at the end."""
+        """The next event, or None after so many seconds without one. EndedError once the connection has ended."""
         try:
             delivered = await asyncio.wait_for(self._queue.get(), seconds)
         except TimeoutError:

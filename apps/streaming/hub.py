@@ -1,4 +1,4 @@
-"""The hub of a streaming process: receives announcements, finds who may see them, and queues the events.
+"""The hub of a streaming process: receives announcements, finds who may see what they announce, and queues events.
 
 Everything runs on one event loop; queries run in a few threads. Posts are handled one after the other, so that an edit
 never arrives before its post; the revocation of a token has a queue of its own, so it never waits behind posts.
@@ -7,6 +7,7 @@ never arrives before its post; the revocation of a token has a queue of its own,
 import asyncio
 import logging
 import random
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,15 +26,19 @@ from apps.streaming.connections import Connection
 from apps.streaming.queries import StreamEvent
 from apps.streaming.streams import Stream
 from feedcache.connections import RedisError
+from feedcache.ids import author_of
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 THREADS = 4
-PAUSE_SECONDS = 0.5  # before Redis is asked again
-SUBSCRIBE_SECONDS = 1.0  # for a process that has just started
+PAUSE_SECONDS = 0.5  # before subscribing again
+SUBSCRIBE_SECONDS = 1.0  # how long a process that has just started may need
 RETRY_AFTER_SECONDS = 5
-MAX_WAITING = 10_000  # announcements in a queue; beyond that all clients are cut off and reconnect
+PROGRESS_SECONDS = 0.25  # between two events about deliveries of an author
+MAX_WAITING = (
+    10_000  # announcements in a queue; with more, all clients are disconnected and reconnect
+)
 
 Announcement = tuple[str, Mapping[str, Any]]
 
@@ -43,6 +48,7 @@ class Hub:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="streaming")
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
         self._newest_notification: dict[int, int] = {}
+        self._next_progress: dict[int, float] = {}  # by author
         self._tasks: list[asyncio.Task[None]] = []
         self._is_subscribed = asyncio.Event()
         self._announcements: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
@@ -67,7 +73,7 @@ class Hub:
         self._tasks = []
 
     async def is_subscribed(self) -> bool:
-        """Whether announcements arrive; waits up to a second, for a process that has just started."""
+        """Whether announcements arrive. Waits up to a second, because the process may have just started."""
         try:
             await asyncio.wait_for(self._is_subscribed.wait(), SUBSCRIBE_SECONDS)
         except TimeoutError:
@@ -75,7 +81,7 @@ class Hub:
         return True
 
     async def run_in_thread(self, function: Callable[..., T], *args: Any) -> T:
-        """The result of a function that does blocking I/O."""
+        """Run a function that does blocking I/O in a thread, and return its result."""
 
         def call() -> T:
             try:
@@ -86,12 +92,12 @@ class Hub:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
-        """Register a connection of a user whose token is valid, with the token's scopes.
+        """Register a connection for a user whose token is valid; `scopes` are the token's.
 
-        TooMany when the user has too many streams open; Unavailable when the process has, or while Redis is down.
+        TooMany if the user has too many streams open; Unavailable if the process has, or while Redis is down.
         """
-        own = self._by_listener.get(listener.pk, ())
-        if len(own) >= settings.STREAMING_CONNECTIONS_PER_USER:
+        connections = self._by_listener.get(listener.pk, ())
+        if len(connections) >= settings.STREAMING_CONNECTIONS_PER_USER:
             raise TooMany("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
         if len(self._connections()) >= settings.STREAMING_CONNECTIONS:
             raise Unavailable("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
@@ -111,11 +117,12 @@ class Hub:
             raise Unavailable("Live updates are not available right now.")
 
     def leave(self, connection: Connection) -> None:
-        own = self._by_listener.get(connection.listener_id, set())
-        own.discard(connection)
-        if not own:
+        connections = self._by_listener.get(connection.listener_id, set())
+        connections.discard(connection)
+        if not connections:
             self._by_listener.pop(connection.listener_id, None)
             self._newest_notification.pop(connection.listener_id, None)
+            self._next_progress.pop(connection.listener_id, None)
 
     async def _listen(self) -> None:
         while True:
@@ -134,7 +141,7 @@ class Hub:
                 logger.warning("overload: %d announcements are waiting", MAX_WAITING)
             except Exception:
                 logger.exception("unexpected error in the streaming hub; resubscribing")
-            # announcements may have been missed: clients that reconnect reload their pages first
+            # announcements may have been missed, and clients reload their pages when they reconnect
             self._is_subscribed.clear()
             self._end(self._connections(), "announcements may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)
@@ -145,7 +152,7 @@ class Hub:
 
     async def _handle(self, name: str, ids: Mapping[str, Any]) -> None:
         try:
-            if name in {"post_published", "post_edited", "post_deleted"}:
+            if name in {"post_published", "post_edited", "post_previewed", "post_deleted"}:
                 self._deliver(
                     await self.run_in_thread(
                         self._events_of_post, name, ids["post_id"], self._listeners()
@@ -157,14 +164,13 @@ class Hub:
                 is_new = name == "conversed"
                 await self._deliver_conversation(ids["user_id"], ids["post_id"], is_new=is_new)
             elif name == "marked":
-                if ids["user_id"] in self._by_listener:
-                    self._deliver(
-                        await self.run_in_thread(queries.events_of_markers, ids["user_id"])
-                    )
+                await self._deliver_markers(ids["user_id"])
+            elif name == "delivered":
+                self._deliver_progress(ids["post_id"])
             elif name == "tokens_ended":
                 await self._end_streams_of(list(self._by_listener.get(ids["user_id"], ())))
         except Exception:
-            logger.exception("%s was not delivered to the streams", name)
+            logger.exception("could not deliver %s to the streams", name)
 
     def _events_of_post(
         self, name: str, post_id: int, listeners: dict[Stream, list[int]]
@@ -195,11 +201,22 @@ class Hub:
         self._deliver(events)
 
     async def _deliver_conversation(self, listener_id: int, post_id: int, *, is_new: bool) -> None:
-        own = self._by_listener.get(listener_id, ())
-        told = {queries.DIRECT, queries.USER}
-        if any(not told.isdisjoint(connection.streams) for connection in own):
+        connections = self._by_listener.get(listener_id, ())
+        streams = {queries.DIRECT, queries.USER}
+        if any(not streams.isdisjoint(connection.streams) for connection in connections):
             find = partial(queries.events_of_conversation, is_new=is_new)
             self._deliver(await self.run_in_thread(find, listener_id, post_id))
+
+    async def _deliver_markers(self, listener_id: int) -> None:
+        if listener_id in self._by_listener:
+            self._deliver(await self.run_in_thread(queries.events_of_markers, listener_id))
+
+    def _deliver_progress(self, post_id: int) -> None:
+        """Tell an author of a delivery, but not of each of its chunks, of which there may be thousands a second."""
+        author_id, now = author_of(post_id), time.monotonic()
+        if author_id in self._by_listener and now >= self._next_progress.get(author_id, 0.0):
+            self._next_progress[author_id] = now + PROGRESS_SECONDS
+            self._deliver([queries.event_of_delivery(post_id)])
 
     def _deliver(self, events: Iterable[StreamEvent]) -> None:
         for item in events:
@@ -207,7 +224,7 @@ class Hub:
                 connection.enqueue(item)
 
     async def _recheck_tokens(self) -> None:
-        """Every so often, end the connections whose token has ended, in case the announcement was lost."""
+        """Regularly end connections whose token has ended, in case the announcement was lost."""
         while True:
             # not all processes at the same moment
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret
@@ -225,7 +242,7 @@ class Hub:
         )
 
     def _connections(self) -> list[Connection]:
-        return [connection for own in self._by_listener.values() for connection in own]
+        return [connection for found in self._by_listener.values() for connection in found]
 
     def _end(self, connections: Iterable[Connection], reason: str) -> None:
         for connection in connections:

@@ -1,4 +1,4 @@
-"""The events that an announcement means for each listener, by the visibility and rules of their pages."""
+"""Turns an announcement into events for each listener, by the visibility and rules of the listener's pages."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,13 +32,14 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.rulebook import HOME_RULES, LIST_RULES, NOT_MUTED, passed
 from apps.timeline.pipeline.word_filters import mark
 from apps.timeline.sources.sql import list_ids
+from feedcache.ids import author_of
 
-MAX_NOTIFICATIONS = 40  # of one announcement; the page has the rest
+MAX_NOTIFICATIONS = 40  # sent for one announcement; the page shows the rest
 USER = Stream("user")
 DIRECT = Stream("direct")
 NOTIFICATIONS = Stream("user:notification")
 
-Listeners = Mapping[Stream, Collection[int]]  # who listens to what, by the ids of the listeners
+Listeners = Mapping[Stream, Collection[int]]  # the ids of those who listen to a stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,13 @@ class StreamEvent:
 def events_of_post(
     post_id: int, event: str, listeners_by_stream: Listeners
 ) -> Iterator[StreamEvent]:
-    """A new (`update`) or edited (`status.update`) post, for every listener who may see it now."""
+    """A new post (`update`), an edited one, or one with a preview now (`status.update`), for all who may see it now."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
     audience = _audience(post, listeners_by_stream)
     listeners = users_by_id(audience)
-    # from PostgreSQL, once for all of them: a cache that missed the edit may go on saying the old text for a moment
+    # read once for all listeners, from PostgreSQL: a cache that missed an edit may have the old text for a moment
     content = load_open([post_id]) if listeners else {}
     for listener_id, streams in audience.items():
         if listener_id in listeners:
@@ -68,7 +69,7 @@ def events_of_post(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """A deleted post, for listeners who may have it on a page: none across a block."""
+    """A deleted post, for listeners who may have it on a page and have no block with its author."""
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None).first()
     if post is None:
         return
@@ -80,7 +81,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
 
 
 def events_of_notifications(listener_id: int, after: int) -> tuple[int, list[StreamEvent]]:
-    """The notifications of a listener above an id, oldest first, and the id to continue from."""
+    """The id to continue from, and the listener's notifications above the id `after`, oldest first."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return after, []
@@ -96,8 +97,10 @@ def events_of_notifications(listener_id: int, after: int) -> tuple[int, list[Str
 def events_of_conversation(
     listener_id: int, post_id: int, *, is_new: bool = True
 ) -> list[StreamEvent]:
-    """The last message of a conversation, or that somebody has seen it; nothing when it is hidden from the listener or
-    not the last. Mastodon has no event for what is seen, and tells of messages on a stream of their own.
+    """A new last message of a conversation or, without `is_new`, that somebody has seen it.
+
+    Nothing if the message is hidden from the listener, or no longer the last. Mastodon has no event for seen messages,
+    and sends new ones on a separate stream.
     """
     listener = users_by_id([listener_id]).get(listener_id)
     conversation = conversation_with_last_post(listener, post_id) if listener else None
@@ -113,12 +116,18 @@ def events_of_conversation(
 
 
 def events_of_markers(listener_id: int) -> list[StreamEvent]:
-    """How far a listener has read now; Mastodon has no event for it."""
+    """How far a listener has read; Mastodon has no event for this."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return []
     payload = _text(markers_json(read_markers(listener)))
     return [StreamEvent(listener_id, frozenset({USER}), "feedsite.markers", payload)]
+
+
+def event_of_delivery(post_id: int) -> StreamEvent:
+    """To the author of a post: its delivery has come further. Mastodon has no event for it."""
+    payload = _text({"id": str(post_id)})
+    return StreamEvent(author_of(post_id), frozenset({USER}), "feedsite.delivery", payload)
 
 
 def ended_tokens(tokens: Iterable[str]) -> set[str]:
@@ -127,7 +136,7 @@ def ended_tokens(tokens: Iterable[str]) -> set[str]:
 
 
 def listener_of(token: str) -> Bearer | None:
-    """The user behind a token, and its scopes; None when it is not good or has no user."""
+    """The user and the scopes of an access token or a ticket; None if it is invalid or has no user."""
     bearer = bearer_of_ticket(token) if token.startswith(PREFIX) else bearer_of(token)
     return bearer if bearer and bearer.user else None
 
@@ -137,7 +146,7 @@ def _events_for(
 ) -> Iterator[StreamEvent]:
     found = hydrate(listener.pk, [post_id], preloaded=content)
     facts = ReaderFacts(listener, None, active_filters_of(listener), found.relations)
-    for item in found.items:  # one, or none when the gate hides it
+    for item in found.items:  # one, or none if the listener may not see it
         visible = {stream for stream in streams if _belongs(stream, item, facts)}
         if visible:
             payload = _text(status_json(mark(item, facts.filters, None)))
@@ -145,7 +154,7 @@ def _events_for(
 
 
 def _belongs(stream: Stream, item: FeedItem, facts: ReaderFacts) -> bool:
-    """By the rules of the page that the stream goes on from; nothing in a stream is promoted."""
+    """Whether a post passes the rules of the page that the stream continues. Streams have no promoted posts."""
     if stream.is_media_only and not item.shown.post.pictures:
         return False
     if stream == USER and facts.viewer:
@@ -157,7 +166,7 @@ def _belongs(stream: Stream, item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:
-    """Possible listeners to a post, by stream. Visibility is not checked yet."""
+    """The listeners who may get a post, and on which of their streams. Visibility is not checked yet."""
     streams_by_listener: dict[int, set[Stream]] = {}
     is_public = post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST
     tags = tag_names(post.body)
@@ -178,7 +187,7 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 
 
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
-    """Listeners who may have a post on their home page: its audience, and who follows its tags."""
+    """Listeners who may have a post on their home page: its audience, and followers of its tags."""
     user_ids = readers_among(post, listeners)
     tags = tag_names(post.body)
     if tags and post.visibility == Visibility.PUBLIC:
@@ -187,7 +196,7 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on the timeline of a list; of a deleted one, whether its author is in the list."""
+    """Whether a post is on the timeline of a list; for a deleted post, whether it was open and its author is listed."""
     lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
     user_list = lists.first()
     if user_list is None or post.deleted_at is not None:

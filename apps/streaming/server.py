@@ -45,7 +45,7 @@ class MethodNotAllowedError(DomainError):
 
 
 class Server:
-    """One per process. Its hub starts with the server, or with the first request where no lifespan events are sent."""
+    """The application. Its hub starts with the server, or with the first request if there are no lifespan events."""
 
     def __init__(self) -> None:
         self.hub = Hub()
@@ -111,7 +111,7 @@ class Server:
             if scope["path"].rstrip("/") != ROOT:
                 raise NotFound("There is no such stream.")
             query = _query(scope)
-            # as Mastodon's web client sends it: browsers cannot set headers on WebSockets either
+            # Mastodon's web client sends the token as a subprotocol, because browsers set no headers on WebSockets
             connection = await self._join(_token(scope, query) or protocol or "")
         except DomainError:
             await send({"type": "websocket.close", "code": transports.POLICY})
@@ -127,9 +127,9 @@ class Server:
             self.hub.leave(connection)
 
     async def _join(self, token: str) -> Connection:
-        """Register a connection for the user of a token; the caller has to end it with `hub.leave`.
+        """Register a connection for the user of a token; the caller must end it with `hub.leave`.
 
-        InvalidTokenError, TooMany, Unavailable. After an error nothing stays registered.
+        After an error nothing stays registered. InvalidTokenError, TooMany, Unavailable.
         """
         listener, scopes = await self._authenticate(token)
         connection = await self.hub.join(listener, token, scopes)
@@ -151,7 +151,7 @@ class Server:
 
 
 def _query(scope: Scope) -> dict[str, str]:
-    """The query parameters. BadRequest when they are not text."""
+    """The query parameters. BadRequest if they are too long or not text."""
     raw: bytes = scope["query_string"]
     if len(raw) > QUERY_MAX_BYTES:
         raise BadRequest("The address is too long.")
@@ -173,7 +173,7 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
 
 
 def _token(scope: Scope, query: Mapping[str, str]) -> str:
-    """The token of the header, else of the query: browsers cannot set headers on an EventSource."""
+    """The token from the header, or from the query, because browsers cannot set headers on an EventSource."""
     header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _blank, token = header.decode("latin-1").partition(" ")
     return token if scheme.lower() == "bearer" else query.get("access_token", "")

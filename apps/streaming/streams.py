@@ -1,4 +1,4 @@
-"""The streams a client can subscribe to, under Mastodon's names."""
+"""The streams that a client can subscribe to, with Mastodon's names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ class StreamError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """`argument` is the folded tag, or the id of a list."""
+    """A stream. `argument` is a normalized tag name, or the id of a list."""
 
     name: str
     argument: str = ""
 
     @classmethod
     def parse(cls, name: str, arguments: Mapping[str, str]) -> "Stream":
-        """From a name such as `hashtag` and its arguments, such as `tag`. StreamError."""
+        """Make a stream of a name such as `hashtag` and arguments such as `tag`. StreamError."""
         if name not in NAMES:
             raise StreamError("There is no such stream.")
         argument = _ARGUMENTS.get(name)
@@ -39,13 +39,13 @@ class Stream:
         return cls(name, _tag(value) if argument == "tag" else _list_id(value))
 
     def labels_of(self, arguments: Mapping[str, str]) -> list[str]:
-        """The name and the argument as the client wrote them; messages carry them."""
+        """The name and the argument as the client wrote them, for the messages sent to it."""
         argument = _ARGUMENTS.get(self.name)
         return [self.name, arguments[argument]] if argument else [self.name]
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """A token needs all of these."""
+        """The scopes that a token needs, all of them."""
         if self.name == "user:notification":
             return ("read:notifications",)
         if self.name == "list":
@@ -55,7 +55,7 @@ class Stream:
 
     @property
     def is_public(self) -> bool:
-        """Whether it carries all public posts. All are local: there is no federation."""
+        """Whether the stream has all public posts. `remote` has none, because there is no federation."""
         return self.name.startswith("public") and "remote" not in self.name
 
     @property

@@ -1,6 +1,6 @@
-"""Tickets: how a page of the site authenticates a stream, where a browser sends neither headers nor cookies.
+"""Tickets authenticate streams for the site's own pages, where browsers send neither headers nor cookies.
 
-A ticket names a login, opens nothing else, and is good as long as that login is, at most an hour.
+A ticket names a login and opens nothing but streams. It is valid as long as the login, but at most an hour.
 """
 
 from datetime import timedelta
@@ -21,13 +21,13 @@ LIFETIME = timedelta(hours=1)  # then the page asks for another one
 
 
 def ticket_for(user: User, session_key: str | None) -> str | None:
-    """A ticket of a login; None when the session is not a recorded login."""
+    """A ticket for the user's login with this session; None if the session is not a recorded login."""
     login = Login.objects.filter(user=user, session_key=session_key).first()
     return f"{PREFIX}{signing.dumps(login.pk, salt=SALT)}" if login else None
 
 
 def bearer_of_ticket(ticket: str) -> Bearer | None:
-    """The bearer of a ticket, in two queries; None when it is forged or old, or the login has ended."""
+    """The bearer of a ticket, in two queries; None if it is forged or expired, or the login has ended."""
     try:
         login_id = signing.loads(ticket.removeprefix(PREFIX), salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:
@@ -40,7 +40,7 @@ def bearer_of_ticket(ticket: str) -> Bearer | None:
 
 
 def _is_alive(login: Login) -> bool:
-    """Whether the session exists and still has the user's password hash."""
+    """Whether the session still exists, and the password has not been changed since."""
     sessions = Session.objects.filter(session_key=login.session_key, expire_date__gt=timezone.now())
     session = sessions.first()
     data = session.get_decoded() if session else {}

@@ -1,4 +1,4 @@
-"""A connection as server-sent events, of one stream, or as a WebSocket, on which the client subscribes by messages."""
+"""Serves a connection as server-sent events of one stream, or as a WebSocket that takes subscriptions."""
 
 import asyncio
 import random
@@ -18,15 +18,18 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 SEND_SECONDS = 10.0  # for a client that does not read
-HEARTBEAT = b":thump\n\n"  # a comment: proxies and clients see that the connection lives
-RETRY_MS = (1000, 5000)  # at random: clients that were cut off together reconnect apart
+HEARTBEAT = b":thump\n\n"  # a comment that shows proxies and clients that the connection is alive
+RETRY_MS = (
+    1000,
+    5000,
+)  # a random wait, so that clients disconnected together do not reconnect together
 MESSAGE_MAX_CHARACTERS = 2000
-MAX_STREAMS = 50  # of one connection
+MAX_STREAMS = 50  # on one connection
 GOING_AWAY, POLICY = 1001, 1008
 
 
 async def serve_sse(connection: Connection, receive: Receive, send: Send, headers: Headers) -> None:
-    """Send events until the client leaves or is cut off."""
+    """Send events until the client leaves or the connection ends."""
     start = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *headers]
     disconnect = asyncio.create_task(_wait_for_disconnect(connection, receive))
     try:
@@ -41,7 +44,7 @@ async def serve_sse(connection: Connection, receive: Receive, send: Send, header
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(SEND_SECONDS):
                 pause = random.randint(*RETRY_MS)  # noqa: S311 -- no secret
-                # no empty line: browsers read the field alone, Mastodon.py would see a broken event
+                # without an empty line: browsers still read the field, and Mastodon.py sees no broken event
                 await _send_bytes(send, b"retry: %d\n" % pause, more=False)
     except (TimeoutError, OSError):
         connection.end("it does not read")
@@ -68,7 +71,7 @@ async def serve_websocket(
         connection.end("it does not read")
     finally:
         receiver.cancel()
-        with suppress(Exception):  # it may be gone already
+        with suppress(Exception):  # the client may have left already
             await send({"type": "websocket.close", "code": code})
 
 
@@ -78,12 +81,12 @@ def event(delivered: Delivered) -> bytes:
 
 
 def message(delivered: Delivered) -> dict[str, Any]:
-    """An event as Mastodon writes it on WebSockets: the payload is a JSON text inside the JSON."""
+    """An event as Mastodon sends it on WebSockets: the payload is a string of JSON within the JSON."""
     return {"stream": delivered.labels, "event": delivered.event, "payload": delivered.payload}
 
 
 def handle_command(connection: Connection, text: str) -> None:
-    """Subscribe or unsubscribe as a message asks. StreamError, NotAllowed."""
+    """Subscribe or unsubscribe as a client's message says. StreamError, NotAllowed."""
     command = _command(text)
     arguments = {key: str(value) for key, value in command.items()}
     stream = Stream.parse(arguments.get("stream", ""), arguments)

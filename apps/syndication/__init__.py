@@ -1,1 +1,1 @@
-"""What feed readers and other sites show of public posts: feeds, and pictures of posts that have none."""
+"""Feeds of public posts for feed readers, and preview images for links to posts without pictures."""

@@ -9,7 +9,7 @@ class SyndicationConfig(AppConfig):
     verbose_name = _("syndication")
 
     def ready(self) -> None:
-        """Adds the forms of pages for feed readers, and the picture of a post that has none."""
+        """Add pages in formats for feed readers, and preview images of posts without pictures."""
         from apps.syndication.feeds import FORMS  # noqa: PLC0415 -- needs the models
         from apps.syndication.preview_image import HEIGHT, WIDTH  # noqa: PLC0415 -- needs the settings
         from apps.web.hooks import (  # noqa: PLC0415 -- needs the models

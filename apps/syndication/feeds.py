@@ -30,7 +30,7 @@ TITLE_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a feed is of. `page` is the path of its page; the feed's own path adds the format."""
+    """What a feed contains. `page` is the path of the page with the same posts; the feed's path adds the format."""
 
     title: str
     about: str
@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A post in a feed. All URLs are absolute; `html` is as on the site's pages."""
+    """A post in a feed. All URLs are absolute; `html` is the same as on the site's pages."""
 
     id: str
     url: str
@@ -56,7 +56,7 @@ class Entry:
     language: str
     tags: list[str]
     pictures: list[tuple[str, str]] = field(default_factory=list)  # address, description
-    # of video and sound: address, type, description
+    # address, type and description of video and sound
     played: list[tuple[str, str, str]] = field(default_factory=list)
 
 
@@ -165,14 +165,14 @@ class PagedAtom(Atom1Feed):
             handler.addQuickElement("icon", self.feed["icon"])
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
-        """The text is the content of an entry; there is no summary beside it."""
+        """Write the text as the entry's content, without a summary."""
         item = {**item, "description": None}
         super().add_item_elements(handler, item)
         handler.addQuickElement("content", item["html"], {"type": "html"})
 
 
 class PagedRss(Rss201rev2Feed):
-    """RSS with the same link."""
+    """RSS with a link to the next page."""
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
         super().add_root_elements(handler)
@@ -183,7 +183,7 @@ class PagedRss(Rss201rev2Feed):
 
 
 def body_of(entry: Entry) -> SafeString:
-    """The text of an entry with its warning and its pictures: many readers show nothing else."""
+    """The text of an entry with its warning and its pictures, because many feed readers show nothing else."""
     warning = format_html("<p><strong>{}</strong></p>", entry.warning) if entry.warning else ""
     pictures = format_html_join("", '<p><img src="{}" alt="{}"></p>', entry.pictures)
     return format_html("{}{}{}", warning, mark_safe(entry.html), pictures)  # noqa: S308 -- made by posts.text, which escapes
@@ -235,7 +235,7 @@ FORMS = {
 
 
 def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
-    """What was stored before control characters were refused has them still; XML cannot carry them."""
+    """Write a feed as XML. Old texts may contain control characters, which XML cannot carry, so they are removed."""
     source = feed.source
     made = kind(
         title=without_control_characters(f"{source.title} · {settings.SITE_NAME}"),
@@ -248,7 +248,7 @@ def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
         icon=source.icon,
         language=None,
     )
-    maximum = 1 if kind is PagedRss else None  # enclosures of an item
+    maximum = 1 if kind is PagedRss else None  # RSS allows one enclosure per item
     for entry in feed.entries:
         html = without_control_characters(body_of(entry))
         made.add_item(
@@ -262,7 +262,7 @@ def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
             author_name=without_control_characters(entry.author),
             author_link=entry.author_url,
             categories=entry.tags,
-            # the length is not known without opening the file; 0 is what the formats have for that
+            # the length is unknown without opening the file; the formats write 0 for that
             enclosures=[Enclosure(url, "0", kind) for url, kind, _alt in _files(entry)[:maximum]],
         )
     text: str = made.writeString("utf-8")

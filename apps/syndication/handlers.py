@@ -1,4 +1,4 @@
-"""Deletes preview images whose post or author changed."""
+"""Deletes preview images when their post or author has changed."""
 
 from apps.events.actions import Payload, handles
 from apps.syndication.preview_image import delete_images_of_author, delete_images_of_post

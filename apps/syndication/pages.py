@@ -1,4 +1,4 @@
-"""Feeds of accounts, of tags, and of all public posts; the picture of a post that has none."""
+"""Feeds of accounts, of tags, and of all public posts; the preview image of a post."""
 
 import hashlib
 from collections.abc import Callable
@@ -28,12 +28,12 @@ from apps.timeline.thread import public_item
 
 CACHE_CONTROL = "public, max-age=60"
 CARD_CACHE_CONTROL = "public, max-age=300"
-VERSION = 1  # of the formats; part of the ETag
+VERSION = 1  # a change of the formats raises it; part of the ETag
 
 
 @require_safe
 def account(request: HttpRequest, handle: str, form: str) -> HttpResponseBase:
-    """An account's public posts; 304 without reading a post when nothing has changed."""
+    """A feed of an account's public posts; answers 304 without reading posts if nothing has changed."""
     owner = user_by_handle(handle)
     if handle != owner.handle:
         return redirect(f"{owner.url}.{form}", permanent=True)
@@ -55,7 +55,7 @@ def everybody(request: HttpRequest, form: str) -> HttpResponseBase:
 def feed_response(
     request: HttpRequest, make: Callable[[], Source], form: str, *, etag: str = ""
 ) -> HttpResponseBase:
-    """One feed for all readers, so in the site's language, not the reader's."""
+    """Answer with a feed, in the site's language, because all readers share it."""
     with override(settings.LANGUAGE_CODE):
         source = make()
         page = source.posts(Cursor.from_query(request.GET))
@@ -69,7 +69,7 @@ def feed_response(
 
 @require_safe
 def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A public post as a picture; with a content warning only the warning."""
+    """The preview image of a public post. If the post has a content warning, only the warning is drawn."""
     item = public_item(post_id)
     if item.author.handle != handle:
         return redirect(f"{item.url}/card.png")
@@ -91,14 +91,14 @@ def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
 
 
 def _require_unchanged(item: FeedItem) -> None:
-    """NotFound when the post or its author's name has changed since."""
+    """Raise NotFound if the post or its author's name has changed since it was read."""
     current = public_item(item.post.id)
     if (current.post.version, current.author.name) != (item.post.version, item.author.name):
         raise NotFound(_("This post isn't here."))
 
 
 def _facts(owner: User) -> tuple[object, ...]:
-    """What the feed of an account depends on: the revision of its public posts, its profile."""
+    """Everything that changes an account's feed: the revision of its public posts, and its profile."""
     return (
         owner.counts.outbox_revision,
         owner.handle,

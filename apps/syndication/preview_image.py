@@ -1,7 +1,7 @@
-"""Preview images of public posts for links to them (og:image), rendered here and stored in bounded space.
+"""Renders preview images (og:image) for links to public posts, and stores them in bounded space.
 
-The font is `CARD_FONT`, else Noto Sans CJK where installed, else Pillow's own, which has Latin letters only. Characters
-it lacks are left out; a text that would lose most of its characters gets no image.
+The font is `CARD_FONT`, or Noto Sans CJK if it is installed, or Pillow's own, which has Latin letters only. Characters
+missing from the font are left out; a text that would lose too many of them is left out as a whole.
 """
 
 import threading
@@ -26,14 +26,14 @@ from apps.media.avatars import PALETTE
 from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630
-FORM = 1  # of the rendering; part of the key
-# Folders of one image of 20 to 60 KB each: the images of an author spread over PLACES of them,
-# shared by other authors.
+FORM = 1  # a change of the rendering raises it; part of the key
+# Each folder holds one image of 20 to 60 KB. An author's images spread over PLACES folders, which authors of the same
+# group share.
 GROUPS, PLACES = 64, 64
-WAIT_SECONDS = 2.0  # for the lock: one image at a time, so that pages go on
+WAIT_SECONDS = 2.0  # for the lock: only one image is drawn at a time, so that pages stay fast
 TEXT_CHARACTERS = 600
-SIZES = ((54, 4), (44, 5), (36, 6))  # of the font in pixels, and the lines that fit
-MIN_SHARE_SHOWN = 0.7  # of the characters of a text
+SIZES = ((54, 4), (44, 5), (36, 6))  # font sizes in pixels, and how many lines fit
+MIN_SHARE_SHOWN = 0.7  # the share of a text's characters that the font must have
 FONTS = (
     "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
     "/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc",
@@ -60,7 +60,7 @@ class Card:
 
     @property
     def key(self) -> str:
-        """Equal for equal images: 32 characters."""
+        """A key of 32 characters, equal for equal images."""
         return blake2b(repr((FORM, _face(), astuple(self))).encode(), digest_size=16).hexdigest()
 
 
@@ -71,10 +71,10 @@ def card_file(
     before_drawing: Callable[[], None],
     after_drawing: Callable[[], None],
 ) -> bytes:
-    """The image of a post as PNG, stored or rendered. Unavailable while too many are rendered.
+    """The image of a post as PNG, from storage or rendered now. Unavailable while too many are being rendered.
 
-    `before_drawing` may refuse. `after_drawing` refuses when the post was changed or deleted
-    meanwhile: then nothing is stored.
+    `before_drawing` may raise, to refuse. `after_drawing` raises a DomainError if the post has changed meanwhile; then
+    the image is not kept.
     """
     storage = storages["private"]
     folder = _folder(post_id)
@@ -88,7 +88,7 @@ def card_file(
     for other in _names(folder):
         storage.delete(f"{folder}/{other}")
     storage.save(name, ContentFile(image))
-    try:  # after storing: a change that commits after this check deletes the image itself
+    try:  # checked after storing, because a later change deletes a stored image by itself
         after_drawing()
     except DomainError:
         storage.delete(name)
@@ -145,7 +145,7 @@ def render(card: Card) -> bytes:
 
 
 def renderable(text: str) -> str:
-    """The text without characters the font lacks; empty when too few are left."""
+    """The text without characters that the font lacks; empty if too few are left."""
     characters = [character for character in text if not _BLANK.match(character)]
     renderable_count = sum(map(has_glyph, characters))
     if renderable_count < MIN_SHARE_SHOWN * len(characters):
@@ -155,7 +155,7 @@ def renderable(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def has_glyph(character: str) -> bool:
-    """Whether the font has a character; white space needs no glyph."""
+    """Whether the font can draw a character; white space needs no glyph."""
     if character.isspace():
         return True
     font = font_of(20)
@@ -164,7 +164,7 @@ def has_glyph(character: str) -> bool:
 
 
 def _fit(text: str) -> tuple[int, list[str]]:
-    """The largest font size in which a text fits, and its lines; at the smallest the end is cut."""
+    """The largest font size at which a text fits, and its lines; at the smallest size the text is cut."""
     size, lines = 0, [""]
     for size, maximum in SIZES:
         lines = wrap(text, font_of(size), WIDTH - 2 * EDGE)
@@ -201,7 +201,7 @@ def _words(paragraph: str, font: Font, width: int) -> Iterator[str]:
 
 
 def _cut(text: str, font: Font, width: int) -> str:
-    """The text in one line, with an ellipsis where it is cut."""
+    """The text on one line, cut with an ellipsis if it is too long."""
     if font.getlength(text) <= width:
         return text
     graphemes = _GRAPHEME.findall(text.removesuffix(" …"))
@@ -236,7 +236,7 @@ def font_of(size: int) -> Font:
 
 @cache
 def _face() -> tuple[str, int]:
-    """Path of the font and number of its face, the one for simplified Chinese; empty: Pillow's own."""
+    """The path of the font, and the number of its face for simplified Chinese; an empty path means Pillow's font."""
     for path in filter(None, (settings.CARD_FONT, *FONTS)):
         if Path(path).is_file():
             return path, _simplified(path)

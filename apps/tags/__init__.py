@@ -1,1 +1,1 @@
-"""Hashtags: which posts have them, who follows them, and how much they are used."""
+"""Hashtags: which posts have them, who follows them, and how often they are used."""

@@ -1,4 +1,4 @@
-"""Writes of tags. The tags of a post are written in its transaction, in a bounded number of statements."""
+"""Writes to tags. A post's tags are written in its transaction, in a bounded number of statements."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
@@ -17,7 +17,7 @@ from apps.tags.queries import publicly_used, tag_named
 from apps.tags.trends import clear_cached_trending_tags
 
 BATCH = 5_000
-MAX_FOLLOWED = 200  # tags per account: each adds one bounded scan to the home page
+MAX_FOLLOWED = 200  # tags per account, because each adds a bounded scan to the home page
 
 
 def write_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None:
@@ -48,7 +48,7 @@ def delete_tags(post_id: int) -> None:
 
 
 def _clear_cache_if_unused(tag_ids: Collection[int]) -> None:
-    """After uses were deleted: no page shows a tag without public uses from the commit on."""
+    """After uses were deleted, clear the cache if a tag has no public use left, so that no page shows it any more."""
     if tag_ids and publicly_used(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
         transaction.on_commit(clear_cached_trending_tags, robust=True)
 
@@ -56,7 +56,7 @@ def _clear_cache_if_unused(tag_ids: Collection[int]) -> None:
 def get_or_create_tag_ids(names: Sequence[str]) -> dict[str, int]:
     """The ids of tags by normalized name; missing tags are created.
 
-    Created in the order of their names, so that concurrent transactions cannot deadlock.
+    They are created in the order of their names, so that concurrent transactions cannot deadlock.
     """
     found = dict(Tag.objects.filter(name__in=names).values_list("name", "pk"))
     missing = sorted(set(names) - found.keys())
@@ -67,7 +67,7 @@ def get_or_create_tag_ids(names: Sequence[str]) -> dict[str, int]:
 
 
 def add_tags(posts: Iterable[tuple[int, list[str], bool]]) -> int:
-    """Tag many posts, as (id, normalized names, is public); present tags stay. Returns how many posts have tags."""
+    """Tag many posts, given as (id, normalized names, is public). Existing tags stay. Returns the number tagged."""
     rows = [post for post in posts if post[1]]
     ids = get_or_create_tag_ids(list(dict.fromkeys(name for row in rows for name in row[1])))
     uses = (
@@ -81,7 +81,7 @@ def add_tags(posts: Iterable[tuple[int, list[str], bool]]) -> int:
 
 @transaction.atomic
 def follow_tag(user: User, name: str) -> Tag:
-    """Show a tag's posts on the home page. Idempotent. NotFound for an invalid name, Invalid beyond 200 tags."""
+    """Show a tag's posts on the home page. Idempotent. NotFound for an invalid name; Invalid beyond 200 tags."""
     tag = tag_named(name)
     _lock(user)
     if TagFollow.objects.filter(user=user, tag__name=tag.name).exists():
@@ -107,7 +107,7 @@ def unfollow_tag(user: User, name: str) -> Tag:
 
 
 def purge_past_follows() -> None:
-    """Delete what ended longer ago than `HOME_HISTORY_DAYS`."""
+    """Delete follows that ended longer ago than `HOME_HISTORY_DAYS`."""
     until = timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS)
     purge(PastTagFollow.objects.filter(ended_at__lt=until).order_by("ended_at"))
 

@@ -1,4 +1,4 @@
-"""Staff see tags and how much they are used. Who follows a tag is private: staff pages do not list it."""
+"""Staff see tags and how often they are used, but not who follows them, which is private."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from apps.tags.names import normalize
 
 
 class NamedAdmin(StaffList):
-    """Rows of tags, searched by the whole name of one."""
+    """Rows that belong to a tag, searched by the tag's whole name."""
 
     tag_name = "name"  # the field with the name of the tag
     search_fields = ("=name",)
@@ -25,7 +25,7 @@ class NamedAdmin(StaffList):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By the whole name, in any spelling that normalizes to it."""
+        """Search by the whole name, in any spelling that normalizes to it."""
         term = search_term.strip()
         return (
             queryset.filter(**{self.tag_name: normalize(term) or ""}) if term else queryset

@@ -1,4 +1,4 @@
-"""What happens to tags when accounts change."""
+"""Handlers that keep trending tags current when accounts change."""
 
 from typing import Any
 
@@ -10,5 +10,5 @@ from apps.tags.trends import clear_cached_trending_tags
 
 @receiver(account_visibility_changed)
 def forget_trending_tags(**_kwargs: Any) -> None:
-    """The tags of a suspended account may trend no longer."""
+    """Clear the cache, because tags of a suspended account must not trend any more."""
     clear_cached_trending_tags()

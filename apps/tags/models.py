@@ -28,9 +28,9 @@ class Tag(models.Model):
 
 
 class TagUse(models.Model):
-    """A post has a tag. Without a foreign key to the post: the app `posts` is above this one.
+    """A post has a tag. There is no foreign key to the post, because the app `posts` is above this one.
 
-    `is_public`: the post is public, so its tag leads to it. The rows are deleted with the post.
+    Only posts with `is_public` appear on the tag's page. The rows are deleted with the post.
     """
 
     tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
@@ -52,7 +52,7 @@ class TagUse(models.Model):
 
 
 class TagFollow(models.Model):
-    """`user` follows a tag: its public posts appear on their home page."""
+    """`user` follows a tag, so its public posts appear on the user's home page."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -70,7 +70,7 @@ class TagFollow(models.Model):
 
 
 class PastTagFollow(models.Model):
-    """A follow of a tag that is over; kept for `settings.HOME_HISTORY_DAYS`."""
+    """A follow of a tag that has ended; kept for `settings.HOME_HISTORY_DAYS`."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -91,7 +91,7 @@ class PastTagFollow(models.Model):
 
 
 class TagDay(models.Model):
-    """How many public posts of a day (UTC) have a tag, and by how many accounts; recounted while the day lasts."""
+    """The numbers of public posts with a tag on a day (UTC) and of their authors; recounted while the day lasts."""
 
     tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
     day = models.DateField()

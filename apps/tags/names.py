@@ -1,4 +1,4 @@
-"""The names of tags. Two spellings are the same tag when their normalized forms are equal. Pure."""
+"""The names of tags. Two spellings are the same tag if their normalized forms are equal."""
 
 import unicodedata
 from urllib.parse import quote
@@ -7,14 +7,14 @@ import regex
 
 NAME_MAX_CHARACTERS = 100
 MAX_ROUNDS = 4  # more than Unicode needs for normalization to become stable
-# What stands inside words, between letters: the middle dots of Catalan and of names in Chinese and Japanese, Japanese
-# dashes, the marks of Hebrew and Tibetan, and the joiners of scripts whose letters they shape.
+# Characters that may be inside words, between letters: the middle dots of Catalan and of names in Chinese and Japanese,
+# Japanese dashes, the marks of Hebrew and Tibetan, and joiners in scripts whose letters they shape.
 _INSIDE = (
     r"(?:[·・･゠־״་༌]|(?<=[\p{Hiragana}\p{Katakana}ー])[〜～]"
     r"|(?<=[\p{Arabic}\p{Syriac}\p{Mn}\p{Mc}])[\u200c\u200d])"
 )
 _FIRST = r"(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}_〃]"
-# A name of any length; `NEXT` is each character of it but the first.
+# A name of any length; `NEXT` matches each of its characters except the first.
 NEXT = rf"(?:[\p{{L}}\p{{Mn}}\p{{Mc}}\p{{N}}_〃]|(?<=\p{{Hebrew}})׳|{_INSIDE}(?=[\p{{L}}\p{{N}}]))"
 FIRST = rf"(?:{_FIRST})"
 _NAME = regex.compile(rf"{FIRST}{NEXT}*+")
@@ -28,8 +28,8 @@ _OTHER = regex.compile(
 def normalize(name: str) -> str | None:
     """The stored form of a name, NFKC and case-folded; None if it cannot name a tag.
 
-    A name has at most 100 letters, digits and underscores, before and after normalization, and is not a number. Marks
-    that scripts have inside words belong to it.
+    A name has at most 100 letters, digits and underscores, before and after normalization, and at least one of them is
+    not a digit. Marks that scripts use inside words are part of it.
     """
     bare = _CLOSED.sub("", _OPENED.sub("", name))
     if not 0 < len(bare) <= NAME_MAX_CHARACTERS or not _NAME.fullmatch(bare):

@@ -1,4 +1,4 @@
-"""Reads of tags. Parameters named `name` take any spelling."""
+"""Reads of tags. Parameters called `name` take any spelling."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from apps.tags.models import PastTagFollow, Tag, TagDay, TagFollow, TagUse
 from apps.tags.names import normalize
 from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
-DAYS = 7  # of a tag's history
+DAYS = 7  # in a tag's history
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class TagUsage:
     tag: Tag
     history: list[Day]
     is_followed: bool = False
-    is_in_use: bool = True  # by a post that visitors see; otherwise its use is not disclosed
+    is_in_use: bool = True  # by a post that visitors can see; otherwise its use is not disclosed
 
     @property
     def uses(self) -> int:
-        """How many posts of the last seven days have it."""
+        """The number of posts with the tag in the last seven days."""
         return sum(day.uses for day in self.history)
 
     @property
     def accounts(self) -> int:
-        """How many accounts used it on its busiest day: a lower bound for the seven days."""
+        """The number of accounts that used it on its busiest day: a lower bound for the seven days."""
         return max(day.accounts for day in self.history)
 
 
 def tag_named(name: str) -> Tag:
-    """The tag of a name, unsaved when nobody has used it yet. NotFound for an invalid name."""
+    """The tag with a name; unsaved if nobody has used it yet. NotFound for an invalid name."""
     normalized = normalize(name)
     if normalized is None:
         raise NotFound(_("There is no such tag."))
@@ -58,9 +58,9 @@ def tag_named(name: str) -> Tag:
 
 
 def publicly_used(tags: QuerySet[Tag]) -> QuerySet[Tag]:
-    """Those of `tags` that are used by a public post of an author who is not suspended.
+    """The `tags` that have a public post by an author who is not suspended.
 
-    A tag of only restricted or deleted posts must be indistinguishable from one that nobody ever used.
+    A tag with only restricted or deleted posts must be indistinguishable from a tag that nobody ever used.
     """
     author = F("post_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
     uses = TagUse.objects.filter(tag=OuterRef("pk"), is_public=True).alias(author=author)
@@ -75,7 +75,7 @@ def tag_usages(
 ) -> list[TagUsage]:
     """Tags with their history and whether a viewer follows them, in at most three queries.
 
-    `are_in_use`: the tags come from `publicly_used`.
+    `are_in_use` says that the tags come from `publicly_used`.
     """
     ids = {tag.pk for tag in tags if tag.pk}
     used = ids
@@ -113,7 +113,7 @@ def followed_page(user: User, cursor: Cursor) -> Page[Tag]:
     return page.with_items([row.tag for row in page.items])
 
 
-# The first by name, so that one of exactly this name is among them, and the most used of today and yesterday.
+# The first tags by name, so that an exact match is among them, and the most used tags of today and yesterday.
 _BEGINNING = """
 (SELECT id FROM tags_tag WHERE name LIKE %s ORDER BY name LIMIT %s)
 UNION
@@ -127,7 +127,7 @@ MAX_BEGINNING, MAX_USED = 200, 500
 
 
 def tags_beginning(text: str, *, maximum: int) -> list[Tag]:
-    """Publicly used tags whose names begin with a text: one of exactly this name first, then by use in seven days."""
+    """Publicly used tags whose names begin with a text: an exact match first, then by their uses in seven days."""
     start = normalize(text)
     if start is None:
         return []
@@ -146,7 +146,7 @@ def tags_beginning(text: str, *, maximum: int) -> list[Tag]:
 def public_post_ids(
     tag_id: int, cursor: Cursor, count: int, *, database: str = DEFAULT_DB_ALIAS
 ) -> list[int]:
-    """Up to `count` ids of public posts with a tag, in the bounds and order of the cursor."""
+    """Up to `count` ids of public posts with a tag, within the bounds and in the order of the cursor."""
     public = TagUse.objects.using(database).filter(tag=tag_id, is_public=True)
     rows = public.filter(post_id__gt=cursor.floor)
     if cursor.max_id is not None:

@@ -1,4 +1,4 @@
-"""Celery's entry point to the counts of tags."""
+"""Celery tasks of tags."""
 
 from celery import shared_task
 

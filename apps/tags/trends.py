@@ -1,4 +1,4 @@
-"""Trending tags: how often each tag is used on a day, and the tags that the most accounts use now."""
+"""Trending tags: counts how often each tag is used on a day, and finds the tags that most accounts use now."""
 
 import logging
 from datetime import UTC, datetime, time, timedelta
@@ -20,14 +20,14 @@ MAX_TRENDING = 100
 MAX_CACHED_TRENDING = 10
 TRENDING_CACHE_SECONDS = 60.0
 TRENDING_CHANNEL = "trending-tags"
-DAYS_COUNTED = 2  # yesterday again: its last posts may be younger than the last count
+DAYS_COUNTED = 2  # also yesterday, whose last posts may be newer than the last count
 KEEP_DAYS = 30
 
 TRENDING_CACHE: "LocalCache[str, list[TagUsage]]" = LocalCache(
     maximum=1, ttl_seconds=TRENDING_CACHE_SECONDS
 )
 
-# A post id contains its author and its second. A tag that lost all uses of a day gets a zero; suspended authors don't
+# A post id contains its author and its time. A tag that lost all uses of a day gets a zero. Suspended authors do not
 # count.
 _COUNT = """
 WITH counted AS (
@@ -45,7 +45,7 @@ ON CONFLICT (tag_id, day) DO UPDATE SET uses = excluded.uses, accounts = exclude
 
 
 def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
-    """The tags that the most accounts used today and yesterday; of at most 100."""
+    """The tags that most accounts used today and yesterday, from the top 100 of each day."""
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(TRENDING_DAYS)]
     scores: dict[int, tuple[int, int]] = {}
@@ -64,7 +64,7 @@ def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
 
 
 def cached_trending_tags() -> list[TagUsage]:
-    """The ten tags that the most accounts use now, as visitors see them; in the side column of every page.
+    """The ten tags that most accounts use now, as visitors see them, for the side column of every page.
 
     Up to a minute old, but a tag that loses its last public use disappears at once (`clear_cached_trending_tags`).
     """
@@ -80,7 +80,7 @@ def cached_trending_tags() -> list[TagUsage]:
 
 
 def clear_cached_trending_tags() -> None:
-    """Clear the cache of this process, and by a message those of the others."""
+    """Clear the cache in this process, and by a message in all others."""
     TRENDING_CACHE.clear()
     try:
         configuration().publish(TRENDING_CHANNEL, b"")

@@ -1,8 +1,8 @@
 """The home timeline: posts of the viewer's followees, of the viewer, and of the viewer's circles; newest first.
 
-Candidates come from `sources.home`, `pipeline.rulebook` has the rules, and `pipeline.page` makes a page of both. Open
-posts of virtual followees are candidates, too, and pass only while an optional app promotes them to the viewer
-(`pipeline.hooks`).
+Candidates come from `sources.home`, `pipeline.rulebook` has the rules, and `pipeline.page` makes a page of both. An
+optional app may add candidates by accounts that the viewer does not follow (`sources.virtual_follows`); these pass only
+while the app promotes them to the viewer (`pipeline.hooks`).
 """
 
 from collections.abc import Sequence
@@ -49,12 +49,18 @@ def home_timeline(
 
 
 def assemble_home(
-    viewer: User, cursor: Cursor, *, exclude_read: bool, promoted: bool = True
+    viewer: User,
+    cursor: Cursor,
+    *,
+    exclude_read: bool,
+    promoted: bool = True,
+    pulls_all: bool = False,
 ) -> Assembled:
-    """A page of home, with the verdict about each candidate."""
-    if cursor.max_id is None and lag.latest.waiting:
+    """A page of home, with the verdict about each candidate. `pulls_all`: made of the authors' outboxes alone."""
+    if cursor.max_id is None and lag.latest.waiting:  # a delivery is late somewhere
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
+    queued = queue_ranges(batches.first, viewer.pk, cursor)
     has_promotions = promoted and not cursor.ascending  # a share of a page is counted from its top
     complete_facts = facts_of_home(
         viewer,
@@ -65,7 +71,7 @@ def assemble_home(
         hides_read=exclude_read,
     )
     return assemble(
-        candidates(viewer, queued=queue_ranges(batches.first, viewer.pk, cursor)),
+        candidates(viewer, queued=queued, pulls_all=pulls_all),
         Reader(viewer, FilterContext.HOME),
         cursor=cursor,
         book=rulebook.HOME_RULES,

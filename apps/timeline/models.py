@@ -81,6 +81,9 @@ class FanoutJob(FollowerScan):
 
     `receipts` is the number of chunks with a receipt, and `seal` the seal of the newest one (`fanout.receipts`). `lost`
     counts the followers that were in no chunk yet when staff gave up the job.
+
+    `first_read_at`: when a follower first opened the post, but not who; null for posts to few people
+    (`fanout.author_receipts`).
     """
 
     post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="fanout")
@@ -88,6 +91,7 @@ class FanoutJob(FollowerScan):
     receipts = models.PositiveIntegerField(_("receipts"), default=0)
     seal = models.BinaryField(_("seal"), default=b"")
     lost = models.PositiveIntegerField(_("given up"), default=0)
+    first_read_at = models.DateTimeField(_("first read by a follower"), null=True)
 
     class Meta(FollowerScan.Meta):
         verbose_name, verbose_name_plural = _("fan-out job"), _("fan-out jobs")

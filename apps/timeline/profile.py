@@ -12,7 +12,6 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
-from apps import shards
 from apps.accounts.models import User
 from apps.accounts.queries import ACCOUNT, WITH_COUNTS, account_of
 from apps.errors import NotFound
@@ -45,7 +44,6 @@ _HEAD = f"""
 SELECT {ACCOUNT}, {_PINNED}, {RELATIONSHIP}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
 """  # noqa: S608 -- constants
-_HEAD_ALONE = _HEAD.replace(_PINNED, "ARRAY[]::bigint[]")
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 _PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
 
@@ -83,18 +81,15 @@ class ProfileHead:
 def profile_head(
     handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
 ) -> ProfileHead:
-    """The head of a profile, in one query; in two while posts are on several servers. NotFound.
+    """The head of a profile, in one query. NotFound.
 
     `badge` and `facts`: SQL expressions that the page wants evaluated in the same query; they may use `%(viewer)s`, and
     `u.id`, the owner.
     """
     values = {"handle": handle.lower(), "viewer": viewer_id, "pinned": settings.PINNED_POSTS_MAX}
-    statement = _HEAD_ALONE if shards.are_used() else _HEAD
-    statement = statement.format(badge=badge, facts=", ".join(facts))
+    statement = _HEAD.format(badge=badge, facts=", ".join(facts))
     for *account, pinned_ids, related, number, held in rows_of(statement, values):
         owner = account_of(tuple(account))
-        if shards.are_used():
-            pinned_ids = _pinned_ids(owner)
         return ProfileHead(owner, relationship_of(owner.pk, related), pinned_ids, number, held)
     raise NotFound(_("There is no account with this handle."))
 
@@ -132,13 +127,9 @@ def profile_timeline(
 
 def pinned_posts(author: User, viewer: User | None) -> list[FeedItem]:
     """The author's pinned posts that the viewer may see, the last pinned first."""
-    return pinned_items(viewer, _pinned_ids(author))
-
-
-def _pinned_ids(author: User) -> list[int]:
     pinned = Post.objects.filter(author=author, deleted_at=None).exclude(pinned_at=None)
     newest = pinned.order_by("-pinned_at")[: settings.PINNED_POSTS_MAX]
-    return list(newest.values_list("pk", flat=True))
+    return pinned_items(viewer, list(newest.values_list("pk", flat=True)))
 
 
 def pinned_items(viewer: User | None, ids: Sequence[int]) -> list[FeedItem]:

@@ -49,9 +49,10 @@ def publish(
         counted=counted,
         more_writes=dispatch.own_timeline_writes,
     )
-    # the process that published it may have died before it updated the author's pages
+    # the process that published it may have died before it updated any pages
     if published.content is None:
         write_together([dispatch.own_timeline_writes(published.post)])
+        outbox.repair(author.pk)
     outbox.add(published)
     return published
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from apps import shards
 from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.engagement.marks import ViewerFlags
@@ -22,7 +21,7 @@ from apps.pagination import Cursor, Page, page_of_rows
 from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post, Visibility
 from apps.posts.queries import read_viewer_context
-from apps.sql import rows_of
+from apps.sql import rows_of, rows_of_each
 from apps.timeline.pipeline.facts import ReaderFacts
 from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
 from apps.timeline.pipeline.items import FeedItem
@@ -37,29 +36,19 @@ MAX_CONTEXT_ANCESTORS = 240  # in a response of the API, which has no link to th
 MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
 MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
+MAX_NEARBY = 300  # posts of the thread that are read at once for ancestors
 CLOCK_SLACK_SECONDS = (
     900  # no clock is ever set back by more; it costs time only in threads of thousands
 )
 
-# The ancestors of a post, with their distance, and its possible descendants, which may be on every author's shard.
-_THREAD = """
-WITH RECURSIVE above (id, reply_to_id, depth) AS (
-    SELECT id, reply_to_id, 0 FROM posts_post WHERE id = %(post)s
-    UNION ALL
-    SELECT p.id, p.reply_to_id, depth + 1
-    FROM above CROSS JOIN LATERAL (
-        SELECT id, reply_to_id FROM posts_post WHERE id = above.reply_to_id {reachable} LIMIT 1
-    ) p
-    WHERE depth < %(ancestors)s
-), younger AS (
-    SELECT id, reply_to_id FROM posts_post
-    WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s) AND id >= %(earliest)s {reachable}
-    ORDER BY id LIMIT %(posts)s
-)
-SELECT id, reply_to_id, depth FROM above WHERE depth > 0
-UNION ALL
-SELECT id, reply_to_id, 0 FROM younger
+# The posts of a thread, which may lie on the servers of all its authors, around a post: its possible descendants, the
+# oldest first, and its possible ancestors, the nearest first.
+_OF_THREAD = """
+SELECT id, reply_to_id FROM posts_post
+WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s AND author_id = %(author)s)
 """
+_BELOW = f"{_OF_THREAD} AND id >= %(earliest)s ORDER BY id LIMIT %(below)s"
+_ABOVE = f"{_OF_THREAD} AND id <= %(post)s ORDER BY id DESC LIMIT %(above)s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +123,6 @@ def thread(
     hydrated = hydrate_for(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     items = {item.id: item for item in hydrated.items}
     if post_id not in items:
-        shards.require_reachable([post_id])
         raise NotFound(_("This post isn't here."))
     descendants = [items[below_id] for below_id in below[:MAX_DESCENDANTS] if below_id in items]
     return Thread(
@@ -165,24 +153,42 @@ def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
 
 
 def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int | None]]:
-    """The nearest ancestors of a post, from the top down, and the parent of each possible descendant. One query.
+    """The nearest ancestors of a post, from the top down, and the parent of each possible descendant. One round trip.
 
     Possible descendants are the `MAX_THREAD` oldest posts of the thread that are newer than the post.
     """
     # inside one second ids are not in order, and the clocks of two machines differ a little
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
-    values = {
+    below, above = rows_of_each(f"{_BELOW}; {_ABOVE}", {**_place(post_id), "earliest": earliest})
+    parents: dict[int, int | None] = dict(below)
+    return _ancestors(post_id, max_ancestors, {**dict(above), **parents}), parents
+
+
+def _place(post_id: int) -> dict[str, int]:
+    return {
         "post": post_id,
-        "earliest": earliest,
-        "ancestors": max_ancestors,
-        "posts": MAX_THREAD,
+        "author": author_of(post_id),
+        "below": MAX_THREAD,
+        "above": MAX_NEARBY,
     }
-    rows = shards.or_partly(
-        lambda: rows_of(_THREAD.format(reachable=shards.reachable("id")), values)
-    )
-    above = sorted(((depth, above_id) for above_id, _parent, depth in rows if depth), reverse=True)
-    parents = {below_id: parent for below_id, parent, depth in rows if not depth}
-    return [above_id for _depth, above_id in above], parents
+
+
+def _ancestors(post_id: int, maximum: int, parents: dict[int, int | None]) -> list[int]:
+    """The nearest ancestors of a post, from the top down.
+
+    A parent further away than the posts that are known is read with those near it: a round trip for each such gap.
+    """
+    above: list[int] = []
+    current = post_id
+    while len(above) < maximum:
+        if current not in parents:
+            parents |= dict(rows_of(_ABOVE, _place(current)))
+        parent = parents.get(current)
+        if parent is None:
+            break
+        above.append(parent)
+        current = parent
+    return above[::-1]
 
 
 def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]:

@@ -1,1 +1,1 @@
-"""Translations of posts by a service that the site names. Optional."""
+"""Translations of posts by a service that the settings name. Optional."""

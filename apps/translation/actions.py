@@ -1,4 +1,4 @@
-"""Translates open posts for members, each version once for all of them."""
+"""Translates open posts for members; each version is translated once for all of them."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +18,15 @@ from apps.translation import service
 from apps.translation.service import Refused
 from feedcache.read_through import ReadThrough
 
-MAX_CHARACTERS = 20_000  # of all texts of a post
-# What the service calls languages that we call otherwise.
+MAX_CHARACTERS = 20_000  # in all texts of a post together
+# The service's names for languages that have other names here.
 _ALIASES = {"zh": ("zh", "zh-Hans", "zh-CN"), "pt": ("pt", "pt-BR")}
 Key = tuple[int, int, str]  # post, version, language
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A post in another language. `options` are those of its poll, `descriptions` of its pictures, by their ids."""
+    """A post in another language: `options` are from its poll, `descriptions` are of its pictures, by their ids."""
 
     source: str
     target: str
@@ -41,7 +41,7 @@ def _encode(translation: Translation) -> bytes:
 
 
 def _decode(data: bytes) -> Translation:
-    """ValueError for bytes that are something else."""
+    """Raises ValueError for any other bytes."""
     try:
         values = orjson.loads(data)
         descriptions = tuple((int(pk), str(text)) for pk, text in values.pop("descriptions"))
@@ -68,7 +68,7 @@ TRANSLATIONS: ReadThrough[Key, Translation] = ReadThrough(
 
 
 def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem, Translation]:
-    """An open post and its translation, by default into the language of the page.
+    """An open post and its translation into a language, by default that of the page.
 
     NotFound, NotAllowed, Invalid, TooMany, Unavailable.
     """
@@ -84,7 +84,7 @@ def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem
 
 
 def _supported(target: str, source: str) -> str:
-    """The language as the service calls it. Invalid when it does not translate into it, or there is nothing to do."""
+    """The service's name for a language. Invalid if it does not translate into it, or the post is in it already."""
     primary = target.partition("-")[0].lower()
     if primary == source:
         raise _cannot(_("The post is in this language already."))
@@ -123,7 +123,7 @@ def _translate(post: PostContent, target: str) -> Translation:
 
 
 def _source(language: str) -> str:
-    """The language of a post as the service calls it."""
+    """The service's name for the language of a post."""
     known = service.languages()
     return next((name for name in _ALIASES.get(language, ()) if name in known), language)
 

@@ -1,4 +1,4 @@
-"""Mastodon's endpoints of translations."""
+"""Mastodon's endpoints for translations."""
 
 from typing import Annotated, TypedDict
 
@@ -18,10 +18,10 @@ from apps.translation.actions import translated
 
 
 class TranslateInput(Input):
-    """What to translate into."""
+    """The language to translate into."""
 
     lang = serializers.RegexField(
-        LANGUAGE, required=False, default="", help_text="Absent: your language."
+        LANGUAGE, required=False, default="", help_text="By default your language."
     )
 
 
@@ -67,7 +67,7 @@ class StatusTranslationJson(TypedDict):
 )
 @endpoint(POST="read:statuses")
 def translate(request: Request, status_id: int) -> Response:
-    """Public and unlisted statuses only: they are sent to the service that the site names."""
+    """Translate a public or unlisted status. Its texts are sent to the site's translation service."""
     fields = validated(TranslateInput(data=request.data))
     item, translation = translated(viewer_of(request), status_id, fields["lang"])
     post = item.post
@@ -99,7 +99,7 @@ def translate(request: Request, status_id: int) -> Response:
 )
 @endpoint(GET="read", public=True)
 def languages(_request: Request) -> Response:
-    """By the language of the status; empty where the site translates nothing."""
+    """Target languages by the language of the status; empty if the site does not translate."""
     return Response(dict(service.languages()) if settings.TRANSLATE_URL else {})
 
 

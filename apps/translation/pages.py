@@ -1,4 +1,4 @@
-"""A post in the language of its reader: a page of its own, or in place of the text."""
+"""A post in its reader's language: on a separate page, or in place of the text."""
 
 from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -16,7 +16,7 @@ from apps.translation.actions import translated
 @require_safe
 @login_required
 def translation(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """An htmx request gets the text alone; with `original`, as it was written."""
+    """The page of a translation. An htmx request gets only the text, or with `original` the original text."""
     if request.htmx and "original" in request.GET:
         item = visible_item(request.user.pk, post_id).shown
         return render(request, "translation/_original.html", {"item": item})

@@ -1,4 +1,4 @@
-"""LibreTranslate's API: https://docs.libretranslate.com. Bounded in time, bytes and requests at once."""
+"""A client for LibreTranslate (https://docs.libretranslate.com), bounded in time, bytes and parallel requests."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ LANGUAGES_SECONDS = 600.0
 MAX_BYTES = 256 * 1024
 OK, BUSY, FAILED = 200, 429, 500
 AUTO = "auto"
-# Of a process: a service that hangs holds no other threads, and is left alone for a while.
+# One per process. If the service hangs, it blocks only these threads, and gets no requests for a while.
 _BULKHEAD = Bulkhead("translation", max_concurrency=2)
 _LANGUAGES: LocalCache[str, dict[str, list[str]]] = LocalCache(
     maximum=1, ttl_seconds=LANGUAGES_SECONDS
@@ -38,14 +38,14 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """Texts in the order in which they were given, and the language they were in."""
+    """Translated texts in the given order, and the language that they were in."""
 
     texts: list[str]
     source: str
 
 
 def languages() -> Mapping[str, list[str]]:
-    """The languages that the service translates from, each with those it translates into. Unavailable."""
+    """The languages that the service translates from, each with the languages it translates into. Unavailable."""
     found = _LANGUAGES.get(settings.TRANSLATE_URL, _load_languages)
     return found or {}
 
@@ -61,7 +61,7 @@ def _load_languages() -> dict[str, list[str]]:
 
 
 def translate(texts: Sequence[str], *, source: str, target: str) -> Translated:
-    """Texts in another language. Refused, Unavailable, TooMany."""
+    """Translate texts. Raises Refused, Unavailable, TooMany."""
     request = {"q": list(texts), "source": source or AUTO, "target": target, "format": "text"}
     if settings.TRANSLATE_API_KEY:
         request["api_key"] = settings.TRANSLATE_API_KEY
@@ -77,7 +77,7 @@ def translate(texts: Sequence[str], *, source: str, target: str) -> Translated:
 
 
 def _detected(answer: Mapping[str, Any]) -> str:
-    """Of several texts, that of the first."""
+    """The language that the service detected; that of the first text if there are several."""
     detected = answer["detectedLanguage"]
     return str((detected[0] if isinstance(detected, list) else detected)["language"])
 
@@ -88,13 +88,13 @@ def _ask(method: str, path: str, request: Mapping[str, Any] | None = None) -> An
     except (SourceUnavailable, *_FAILURES) as error:
         raise _unavailable(error) from error
     if status == BUSY:
-        raise TooMany(_("Too many requests."), retry_after=10)
+        raise TooMany(retry_after=10)
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise _unavailable(error) from error
     if status != OK:
-        # the words may hold the key of the site: they are for the log
+        # the answer is not logged, because it may contain the site's API key
         logger.warning("%s refused with status %s", NAME, status)
         if status < FAILED:
             raise Refused

@@ -17,7 +17,7 @@ from apps.web.account import (
     switching,
     welcome,
 )
-from apps.web.audit import as_of, check, explain
+from apps.web.audit import as_of, check, explain, journey
 from apps.web.discovery import oembed, sitemaps, well_known
 from apps.web.hooks import PAGES
 from apps.web.notifications import conversations, messages, notifications
@@ -30,6 +30,7 @@ from apps.web.timelines import (
     lists,
     public,
     search,
+    second_column,
     suggest,
     tags,
 )
@@ -91,6 +92,7 @@ urlpatterns: list[URLPattern] = [
     path("home/check", check.check, name="home_check"),
     path("home/page.zip", check.download, name="home_page_zip"),
     path("home/tour", home.end_tour, name="end_tour"),
+    path("home/beside", second_column.second_column, name="second_column"),
     path("public", public.public, name="public"),
     path("local", public.public),
     path("lists/<int:list_id>", lists.list_page, name="list"),
@@ -318,6 +320,7 @@ urlpatterns: list[URLPattern] = [
     path("explain/@<str:handle>", explain.home_of, name="explain_of"),
     path("explain/@<str:handle>/as-of", as_of.as_of_another, name="explain_of_as_of"),
     path("explain/<post:post_id>", explain.post, name="explain_post"),
+    path("explain/<post:post_id>/journey", journey.journey, name="journey"),
     # privacy
     path("settings/export", personal_data.export, name="settings_export"),
     path(

@@ -7,7 +7,7 @@ from feedcache.read_through.batch import (
     QueueWrites,
     write_together,
 )
-from feedcache.read_through.cache import ReadThrough, append_to_each, name_of_pair
+from feedcache.read_through.cache import ReadThrough, name_of_pair
 
 __all__ = [
     "Batch",
@@ -15,7 +15,6 @@ __all__ = [
     "QueueWrites",
     "QueuedCommands",
     "ReadThrough",
-    "append_to_each",
     "name_of_pair",
     "write_together",
 ]

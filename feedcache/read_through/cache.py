@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from feedcache import stats
-from feedcache.memcached_node import Kind
+from feedcache.memcached_node import Item, Kind
 from feedcache.memcached_tiers import ABSENT, Items, Read, TieredCache, make, tiers
 from feedcache.single_flight import load_once
 
@@ -84,6 +84,16 @@ class ReadThrough(Generic[K, V]):
                 values[names[name]] = self.decode(data)
         return values
 
+    def layers_with(self, key: K) -> list[tuple[str, bool]]:
+        """Each layer of Memcached in the order of reads, and whether it has a value of this key. Copies nothing."""
+        cache = tiers()
+        name = self._name(key, cache).encode()
+        return [
+            (layer.name, _is_value(layer.read([name]).items.get(name)))
+            for layer in (*cache.groups, cache.main, cache.backup)
+            if layer.slots
+        ]
+
     def prepare(self, key: K) -> Callable[[V], None]:
         """Call this in the transaction of a new value; call the function that it returns after the commit.
 
@@ -121,6 +131,22 @@ class ReadThrough(Generic[K, V]):
         self.delete_many(keys)
         return tiers().announce_missed()
 
+    def append(self, key: K, data: bytes, *, start: bytes) -> bool:
+        """After a commit: append bytes to the cached value, or to `start` where there is none; it may be repeated.
+
+        Returns whether all processes will read them. Readers must refuse a value that lies in a lower layer and is
+        behind one that they have met above.
+        """
+        cache = tiers()
+        name, ttl_seconds = self._name(key, cache), self.jittered_ttl()
+        cache.append_everywhere({name: data}, start, ttl_seconds=ttl_seconds)
+        return cache.announce_missed()
+
+    def append_if_cached(self, key: K, data: bytes) -> None:
+        """Append bytes to the cached value without waiting. For values that notice repeated and lost appends."""
+        cache = tiers()
+        cache.append_many({self._name(key, cache): data})
+
     def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
         """Keys by their names in Memcached."""
         epoch = cache.topology.epochs.get(self.family or self.name, 0)
@@ -134,18 +160,13 @@ class ReadThrough(Generic[K, V]):
         return next(iter(self.names([key], cache)))
 
 
+def _is_value(item: Item | None) -> bool:
+    return item is not None and item.kind == Kind.VALUE
+
+
 def name_of_pair(pair: tuple[object, object]) -> str:
     """A `key_of` for an id with a revision or an epoch."""
     return f"{pair[0]}.{pair[1]}"
-
-
-def append_to_each(kinds: Sequence[ReadThrough[K, Any]], key: K, data: bytes) -> None:
-    """Append bytes to the cached values of a key in several kinds, without waiting.
-
-    It is for values that notice repeated and lost appends, such as `id_vector`.
-    """
-    cache = tiers()
-    cache.append_many({name: data for kind in kinds for name in kind.names([key], cache)})
 
 
 @dataclass

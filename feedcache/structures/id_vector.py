@@ -6,8 +6,10 @@
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
 reply, so that a list without replies needs no content. Ids fall strictly.
 
-Changes are appended by writers who need not know what is there. Each says which revision it leads to: a change that is
-in the entries already is skipped, and after a gap the vector stays at an older revision, which readers refuse.
+Changes are appended by writers who need not know what is there, in any order. Each says which revision it leads to: a
+change that is in the entries already is skipped. When one is missing, the ids are unknown: the decoded vector has none
+and is not complete, and its `revision` is the last that any change leads to. `UNKNOWN` is such a vector from the start,
+for writers who find nothing to append to.
 
 A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
 `complete` means that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
@@ -31,8 +33,10 @@ REPLY = 1 << 63
 MAX_LENGTH = (1 << 16) - 1
 MAX_CHANGES = 256  # 4 KB; with more, it is cheaper to read the list from its source again
 _HEADER, _CHANGE = struct.Struct("<BBHI"), struct.Struct("<IIQ")
+UNKNOWN = _HEADER.pack(FORMAT, 0, 0, 0)
 # Stands where the upper half of an entry would be. No id is so large, so a wrong count is noticed.
-_ADDED, _REMOVED, _UNCHANGED = range(0xFFFFFF00, 0xFFFFFF03)
+_KINDS = _ADDED, _REMOVED, _UNCHANGED, _REACHED = range(0xFFFFFF00, 0xFFFFFF04)
+NO_REVISION = (1 << 32) - 1  # above all that a list can have
 _WORD = np.dtype("<u8")
 _ID_BITS = np.uint64(MAX_ID)
 _REPLY_BIT = np.uint64(63)
@@ -60,6 +64,11 @@ class IdVector:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether only the revision of the list is known, or a later one, and none of its ids."""
+        return not self.complete and not len(self)
 
     def encode(self) -> bytes:
         """The bytes of a vector; ValueError if it is too long."""
@@ -130,8 +139,18 @@ def unchanged(*, revision: int) -> bytes:
     return _CHANGE.pack(revision, _UNCHANGED, 0)
 
 
+def reached(*, revision: int) -> bytes:
+    """A change: the list is at this revision, whatever led there. A vector that has not followed is unknown."""
+    return _CHANGE.pack(revision, _REACHED, 0)
+
+
+def forgotten() -> bytes:
+    """A change: the vector is unknown, whatever its revision."""
+    return reached(revision=NO_REVISION)
+
+
 def decode(data: bytes) -> IdVector:
-    """A vector with its changes applied. ValueError for garbage, and if there are too many changes."""
+    """A vector with its changes applied. ValueError for garbage."""
     if len(data) < _HEADER.size:
         raise ValueError("shorter than a header")
     form, flags, count, revision = _HEADER.unpack_from(data)
@@ -141,20 +160,26 @@ def decode(data: bytes) -> IdVector:
     changes, rest = divmod(len(data) - end, _CHANGE.size)
     if changes < 0 or rest:
         raise ValueError(f"{len(data)} bytes are not {count} ids and their changes")
-    if changes > MAX_CHANGES:
-        raise ValueError(f"{changes} changes are more than {MAX_CHANGES}")
     entries = np.frombuffer(data, dtype=_WORD, offset=_HEADER.size, count=count)
     vector = IdVector(entries, revision, complete=bool(flags))
     _check(vector)
-    return _changed(vector, data[end:])
+    return _changed(vector, sorted(_CHANGE.iter_unpack(data[end:]))) if changes else vector
 
 
-def _changed(vector: IdVector, changes: bytes) -> IdVector:
-    for revision, what, word in _CHANGE.iter_unpack(changes):
-        if what not in (_ADDED, _REMOVED, _UNCHANGED):
-            raise ValueError(f"change {what} is unknown")
-        if revision != vector.revision + 1:
+def _changed(vector: IdVector, changes: Sequence[tuple[int, int, int]]) -> IdVector:
+    """The vector after changes in the order of their revisions."""
+    strange = {what for _revision, what, _word in changes}.difference(_KINDS)
+    if strange:
+        raise ValueError(f"changes {strange} are unknown")
+    latest = max(vector.revision, changes[-1][0])
+    unknown = IdVector(np.empty(0, dtype=_WORD), latest, complete=False)
+    if vector.is_unknown or len(changes) > MAX_CHANGES:
+        return unknown
+    for revision, what, word in changes:
+        if revision <= vector.revision:
             continue
+        if revision > vector.revision + 1 or what == _REACHED:
+            return unknown
         if what == _ADDED:
             vector = vector.prepend(word, revision=revision)
         elif what == _REMOVED:

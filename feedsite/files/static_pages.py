@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from apps.http.requests import SiteRequest
 from apps.moderation.house_rules import rules_json
 from apps.operations.epoch import last_return
+from apps.posts.queries import site_size
 from feedsite.monitoring.health import current_state
 
 DAY = 24 * 3600
@@ -41,6 +42,18 @@ Sitemap: {sitemap}
 @require_safe
 def page(request: HttpRequest, template: str) -> HttpResponse:
     return render(request, template, {"here": "about"})
+
+
+@require_safe
+def about(request: HttpRequest) -> HttpResponse:
+    context = {
+        "here": "about",
+        "rules": rules_json(),
+        "size": site_size(),
+        "contact": settings.DEFAULT_FROM_EMAIL,
+        "version": settings.VERSION,
+    }
+    return render(request, "about.html", context)
 
 
 # The public status: the parts of the site, without the servers behind them, and what people notice when one of the
@@ -185,7 +198,7 @@ def privacy(request: HttpRequest) -> HttpResponse:
 
 
 pages: list[URLPattern] = [
-    path("about", page, {"template": "about.html"}, name="about"),
+    path("about", about, name="about"),
     path("about/api", page, {"template": "about_api.html"}, name="about_api"),
     path("about/shortcuts", shortcuts, name="shortcuts"),
     path("privacy", privacy, name="privacy"),

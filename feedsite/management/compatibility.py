@@ -1,4 +1,4 @@
-"""Which databases can be migrated: empty ones, and those of which every migration is known here.
+"""Which databases can be migrated: empty ones, and those of which every migration is known here and no table is split.
 
 Migrations that were squashed or renamed without `replaces` end in the middle, and then no version can go on
 (`docs/decisions/0144`). So a database is looked at before its first migration.
@@ -17,6 +17,14 @@ from feedsite import __version__
 
 Name = tuple[str, str]  # of a migration: its app and its file
 MAX_NAMED = 2
+# What `manage shards` of 0.2.0 could put on several servers.
+COULD_BE_SPLIT = (
+    "graph_followee",
+    "graph_follower",
+    "posts_post",
+    "posts_postcounts",
+    "posts_revision",
+)
 
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
@@ -39,6 +47,8 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
     recorded = {app for app, _ in applied}
     if tables := _tables_of({app for app, _ in migrations} - recorded, connection):
         raise CommandError(_unrecorded(tables))
+    if split := _split_tables(connection):
+        raise CommandError(_in_shards(split))
 
 
 def _left_out() -> set[str]:
@@ -50,6 +60,13 @@ def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:
     """The tables of apps that are in the database."""
     models = (model for label in labels for model in apps.get_app_config(label).get_models())
     return {model._meta.db_table for model in models} & set(connection.introspection.table_names())
+
+
+def _split_tables(connection: BaseDatabaseWrapper) -> set[str]:
+    """The tables that `manage shards` of 0.2.0 has split, whether or not other servers have a part of them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT oid::regclass::text FROM pg_class WHERE relkind = 'p'")
+        return {name for (name,) in cursor.fetchall()} & set(COULD_BE_SPLIT)
 
 
 def _too_old(unknown: set[Name]) -> str:
@@ -73,6 +90,14 @@ def _unrecorded(tables: set[str]) -> str:
         f"This database has the tables {_some(tables)}, but no record of the migrations that made them"
         " (django_migrations). Nothing in it was changed: restore a whole backup, or give feedsite an empty"
         " database."
+    )
+
+
+def _in_shards(tables: set[str]) -> str:
+    return (
+        f"This database has follows or posts in shards, which this version cannot read: {_some(tables)}"
+        " were split by `manage shards`. Nothing in it was changed: with feedsite 0.2.0 bring all rows into one plain"
+        ' database first (docs/deployment.md, "Out of shards").'
     )
 
 

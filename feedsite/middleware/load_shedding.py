@@ -126,4 +126,4 @@ def too_busy() -> Unavailable:
 
 
 def too_much_at_once() -> TooMany:
-    return TooMany(str(_("Too many requests.")), retry_after=RETRY_AFTER_SECONDS)
+    return TooMany(retry_after=RETRY_AFTER_SECONDS)

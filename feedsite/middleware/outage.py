@@ -85,8 +85,8 @@ class OutageMiddleware:
 def is_away(error: BaseException) -> bool:
     """Whether PostgreSQL is down, as opposed to slow or refusing this statement.
 
-    A shard that is down (`manage shards`) is not a reason to refuse what needs other servers: the one that reports it
-    does answer.
+    PostgreSQL that reports another server as down, as Citus does of a worker, does answer: that is no reason to refuse
+    what needs no such server.
     """
     state = _state(error)
     if state is None:

@@ -4,11 +4,30 @@ import select
 from typing import Any
 
 import psycopg
-from django.db.backends.postgresql import base
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.postgresql import base, features
 from psycopg_pool import ConnectionPool
 
 
+def is_distributed(connection: BaseDatabaseWrapper) -> bool:
+    """Whether tables of a database lie on several servers (`manage distribute`)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL")
+        if cursor.fetchone() != (True,):  # there is no Citus
+            return False
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_dist_partition WHERE partmethod = 'h')")
+        return bool(cursor.fetchone() == (True,))
+
+
+class DatabaseFeatures(features.DatabaseFeatures):
+    @property
+    def supports_foreign_keys(self) -> bool:  # type: ignore[override]  # an attribute there
+        """Migrations make none on a distributed site: rows of several accounts cannot refer to each other."""
+        return not is_distributed(self.connection)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
+    features_class = DatabaseFeatures
     """A pooled connection that the server has closed is not lent.
 
     Django's own test (`CONN_HEALTH_CHECKS`) is a round trip for each request. Here the server is asked only when its

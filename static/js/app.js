@@ -246,15 +246,17 @@ function countSeen(label) {
   fetch("/promoted/seen", { method: "POST", body, keepalive: true }).catch(() => {});
 }
 
-function watchLabels(root) {
+// Those, and short videos that play by themselves.
+function watch(root) {
   for (const label of root.querySelectorAll("[data-promoted]")) labels.observe(label);
+  for (const box of root.querySelectorAll("[data-loop]")) import(box.dataset.loop).then((loops) => loops.watch(box));
 }
 
-watchLabels(document);
-document.addEventListener("htmx:load", (event) => watchLabels(event.target));
+watch(document);
 
 document.addEventListener("htmx:load", (event) => {
   const added = event.target;
+  watch(added);
   setClocks(added);
   actInPlace(added);
   fillMenus(added);

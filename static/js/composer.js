@@ -46,17 +46,18 @@ export async function setUp(form, { words, say }) {
 
 // A time is chosen on the author's clock; the server is told how far that is from its own.
 function clock(form, words) {
-  const { scheduled_at: moment, utc_offset: offset } = form.elements;
+  const { as_of, scheduled_at: moment = as_of, utc_offset: offset } = form.elements;
   if (!moment || !offset) return;
   form.querySelector(".zone").textContent = words.zone;
-  if (moment.value && !offset.value) moment.value = local(new Date(`${moment.value}Z`));
+  const digits = moment.value.length;
+  if (digits && !offset.value) moment.value = local(new Date(`${moment.value}Z`)).slice(0, digits);
   const tell = () => (offset.value = moment.value ? new Date(moment.value).getTimezoneOffset() : "");
   moment.addEventListener("change", tell);
   tell();
 }
 
 function local(date) {
-  return new Date(date - date.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+  return new Date(date - date.getTimezoneOffset() * 60000).toISOString();
 }
 
 class Composer {
@@ -74,6 +75,7 @@ class Composer {
     // what nobody wrote: of a form with an error, or of a saved draft, all is the author's
     const fresh = !form.matches(":has(.errorlist, [name=saved])");
     this.given = fresh ? Object.fromEntries(this.fields().map((field) => [field.name, field.defaultValue])) : {};
+    this.takePictures();
     this.restore();
     form.addEventListener("input", () => this.changed());
     form.addEventListener("keydown", (event) => this.pressed(event));
@@ -83,10 +85,10 @@ class Composer {
       clearTimeout(this.sending);
       if (detail.sends) this.send();
       detail.sent = this.sent;
+      detail.isKept = () => this.written && this.saved();
     });
     form.addEventListener("fetch", () => this.renew()); // another composer had the same draft
     window.addEventListener("pageshow", (event) => event.persisted && this.again());
-    this.takePictures();
     if (this.uploads.children.length) this.album();
     this.count();
     const wrong = form.querySelector("[aria-invalid]");
@@ -124,7 +126,7 @@ class Composer {
 
   // Of the pictures.
   undescribed() {
-    return [...this.uploads.querySelectorAll("textarea")].filter((alt) => !alt.value.trim());
+    return [...this.form.querySelectorAll(".uploads textarea")].filter((alt) => !alt.value.trim());
   }
 
   submitted(event) {
@@ -179,7 +181,7 @@ class Composer {
   }
 
   busy() {
-    return this.uploading > 0 || this.uploads.querySelector("[data-processing]") !== null;
+    return this.uploading > 0 || this.form.querySelector("[data-processing]") !== null;
   }
 
   // --- drafts: kept in this browser until the server has the post ---
@@ -194,7 +196,10 @@ class Composer {
     const fields = this.fields();
     const said = { ...stored(this.key), ...Object.fromEntries(fields.map((field) => [field.name, field.value])) }; // another composer may have more fields
     said.pictures = [...this.uploads.querySelectorAll("[data-picture]")].map((one) => one.dataset.picture);
-    if (this.longer) said.more = this.longer.more().map((area) => area.value);
+    if (this.longer) {
+      said.more = this.longer.more().map((area) => area.value);
+      said.media = this.longer.media();
+    }
     said.saved = this.saved();
     this.written = this.isWritten(said);
     store(this.key, this.written ? JSON.stringify(said) : null);
@@ -202,7 +207,7 @@ class Composer {
 
   isWritten(said) {
     const texts = KEPT.filter((name) => said[name] !== this.given[name]).map((name) => said[name]);
-    return [...texts, ...(said.more ?? [])].some((text) => text?.trim()) || said.pictures?.length > 0;
+    return [...texts, ...(said.more ?? []), ...(said.media ?? [])].some((text) => text?.trim()) || said.pictures?.length > 0;
   }
 
   // The server's number of the draft, which other devices of its author have too.
@@ -246,7 +251,7 @@ class Composer {
       field.value = said[field.name] ?? "";
       if (field.value && field !== this.area) field.closest("details").open = true;
     }
-    this.longer?.fill(said.more);
+    this.longer?.fill(said.more, said.media);
     if (said.pictures?.length) this.album().then((album) => album.fetch(said.pictures));
     const line = document.createElement("p");
     line.className = "restored";
@@ -270,46 +275,47 @@ class Composer {
 
   // --- pictures: chosen, pasted or dropped; what shows and sends them comes with the first one ---
 
-  album() {
+  album(area = this.area, box = this.uploads) {
     const details = this.form.querySelector(".add-pictures");
-    this.opened ??= import(details.dataset.uploads).then(({ Album }) => new Album(this));
-    return this.opened;
-  }
-
-  async add(files) {
-    (await this.album()).add(files);
+    box.album ??= import(details.dataset.uploads).then(({ Album }) => new Album(this, area, box));
+    return box.album;
   }
 
   takePictures() {
     const details = this.form.querySelector(".add-pictures");
     if (!details) return;
-    const picker = document.createElement("input");
-    picker.type = "file";
-    picker.multiple = true;
-    picker.hidden = true;
-    picker.accept = details.dataset.accept;
+    this.accept = details.dataset.accept;
     for (const field of details.querySelectorAll(".brought")) field.remove();
-    details.querySelector("summary").addEventListener("click", (event) => {
-      if (details.open) return; // closes it
+    this.receive(this.form, details.querySelector("summary"), this.area, this.uploads);
+  }
+
+  // What is chosen by a button, pasted into a text, or dropped on what is around it.
+  receive(around, button, area, box) {
+    const picker = document.createElement("input");
+    const add = async (files) => (await this.album(area, box)).add([...files]);
+    Object.assign(picker, { type: "file", multiple: true, hidden: true, accept: this.accept });
+    button.addEventListener("click", (event) => {
+      if (button.parentElement.open) return; // closes it
       event.preventDefault();
       picker.click();
     });
-    picker.addEventListener("change", async () => {
-      await this.add([...picker.files]);
+    picker.onchange = async () => {
+      await add(picker.files);
       picker.value = "";
-    });
-    details.after(picker);
-    this.area.addEventListener("paste", (event) => {
+    };
+    around.append(picker);
+    area.addEventListener("paste", (event) => {
       if (!event.clipboardData.files.length) return;
       event.preventDefault();
-      this.add([...event.clipboardData.files]);
+      add(event.clipboardData.files);
     });
     for (const name of ["dragover", "dragleave", "drop"]) {
-      this.form.addEventListener(name, (event) => {
+      around.addEventListener(name, (event) => {
         if (!event.dataTransfer.types.includes("Files")) return;
         event.preventDefault();
-        this.form.classList.toggle("over", name === "dragover");
-        if (name === "drop") this.add([...event.dataTransfer.files]);
+        event.stopPropagation();
+        around.classList.toggle("over", name === "dragover");
+        if (name === "drop") add(event.dataTransfer.files);
       });
     }
   }

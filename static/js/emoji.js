@@ -23,7 +23,7 @@ export async function open(button, tools, sayFailed) {
   search.value = "";
   choose(tabs[kept().recent ? 0 : 1]);
   panel.showPopover();
-  tools.place(panel, button);
+  tools.place(panel, button.getBoundingClientRect());
   if (matchMedia("(pointer: fine)").matches) search.focus(); // elsewhere a keyboard would cover it
 }
 
@@ -85,6 +85,7 @@ async function find() {
   });
   if (!found || wanted !== search.value.trim()) return;
   show([...found.querySelectorAll("li")].map((one) => `${one.dataset.text}|${one.lastElementChild.textContent}`));
+  return true;
 }
 
 function show(lines) {
@@ -128,6 +129,11 @@ function focusable(all, one) {
 
 function move(event) {
   const { target, key } = event;
+  if (target === search && key === "Enter") {
+    event.preventDefault();
+    clearTimeout(timer);
+    find().then((found) => found && cells()[0] && take(cells()[0]));
+  }
   const all = tabs.includes(target) ? tabs : cells();
   const here = all.indexOf(target);
   const forward = getComputedStyle(panel).direction === "rtl" ? -1 : 1;

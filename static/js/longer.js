@@ -18,6 +18,7 @@ export class Longer {
     this.options.forEach((option, place) => option.querySelector("button").addEventListener("click", () => this.unask(place)));
     this.offer();
     if (!this.rest) return;
+    this.rest.before(form.querySelector(".asked")); // of the first post
     this.add.type = "button";
     this.add.addEventListener("click", () => {
       const area = this.another("");
@@ -25,14 +26,14 @@ export class Longer {
       area.focus();
     });
     this.rest.addEventListener("click", (event) => {
-      const box = event.target.closest("button")?.closest(".next-post");
+      const box = event.target.closest(".next-post > .remove")?.parentElement;
       if (!box) return;
       const before = box.previousElementSibling?.querySelector("textarea") ?? composer.area;
       box.remove();
       composer.changed();
       before.focus();
     });
-    for (const button of this.rest.querySelectorAll("button")) button.hidden = false;
+    for (const box of this.rest.children) this.equip(box);
   }
 
   // --- polls ---
@@ -59,15 +60,27 @@ export class Longer {
   // --- threads ---
 
   more() {
-    return [...(this.rest?.querySelectorAll("textarea") ?? [])];
+    return [...(this.rest?.querySelectorAll("[name=more]") ?? [])];
   }
 
-  another(text) {
+  // The uploads of each, as the form names them.
+  media() {
+    return this.more().map((area) => area.previousElementSibling.value);
+  }
+
+  equip(box) {
+    const [area, bring, remove, uploads] = box.querySelectorAll("[name=more], .bring, .remove, .uploads");
+    bring.hidden = remove.hidden = false;
+    this.composer.receive(box, bring, area, uploads);
+  }
+
+  another(text, media = "") {
     this.rest.append(this.form.querySelector(".another").content.cloneNode(true));
     const box = this.rest.lastElementChild;
     const area = box.querySelector("textarea");
     area.value = text;
-    box.querySelector("button").hidden = false;
+    this.equip(box);
+    if (media) this.composer.album(area, box.querySelector(".uploads")).then((album) => album.fetch(media.trim().split(" ")));
     return area;
   }
 
@@ -85,9 +98,9 @@ export class Longer {
   }
 
   // With the texts of a draft, whose options are there already.
-  fill(more = []) {
+  fill(more = [], media = []) {
     this.offer();
     this.rest?.replaceChildren();
-    if (this.rest) for (const text of more) this.another(text);
+    if (this.rest) more.forEach((text, place) => this.another(text, media[place]));
   }
 }

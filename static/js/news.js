@@ -13,8 +13,12 @@ export function listen({ bell, pill }) {
   let waiting;
   let wait = FIRST_WAIT;
 
-  const look = bundled(() => pill && htmx.trigger(pill, "look"));
+  const beside = document.querySelector(".beside");
+  const look = bundled(() => {
+    for (const one of [pill, beside]) if (one) htmx.trigger(one, "look");
+  });
   const ring = bundled(async () => {
+    if (beside) htmx.trigger(beside, "look");
     await showNewest();
     await count();
   });
@@ -98,6 +102,7 @@ export function listen({ bell, pill }) {
       document.dispatchEvent(new CustomEvent("conversed", { detail: JSON.parse(data).id }));
       ring();
     });
+    source.addEventListener("feedsite.delivery", () => document.dispatchEvent(new Event("delivered")));
     source.onopen = () => {
       wait = FIRST_WAIT;
       heard(true);

@@ -73,7 +73,7 @@ async function ask(target) {
   hold(field);
   told.textContent = list.firstElementChild.dataset.told;
   list.showPopover();
-  place(list, field);
+  follow();
   field.setAttribute("aria-controls", "suggested");
   if (field.role) field.ariaExpanded = true;
   // what was typed of a tag, or is looked for, may be all that was meant
@@ -128,9 +128,23 @@ export function put(text) {
   document.execCommand("insertText", false, text);
 }
 
+// Where the word begins: in a copy of the box, with its text up to there.
+function caret(box) {
+  const area = box.getBoundingClientRect();
+  if (box.type !== "textarea") return area;
+  const { font, padding, direction } = getComputedStyle(box);
+  const copy = document.createElement("div");
+  copy.className = "copied";
+  Object.assign(copy.style, { font, padding, direction, width: `${area.width}px` });
+  copy.append(box.value.slice(0, box.selectionStart - wordOf(box).length), document.createElement("i"));
+  box.after(copy);
+  const { x, y, height } = copy.lastChild.getBoundingClientRect();
+  copy.remove();
+  return new DOMRect(area.x + x, area.y + y - box.scrollTop, 0, height);
+}
+
 // Below something, or above it where the keyboard of a phone or the end of the window is.
-export function place(popover, beside) {
-  const { top, bottom, left, right } = beside.getBoundingClientRect();
+export function place(popover, { top, bottom, left, right }) {
   const { width, height } = popover.getBoundingClientRect();
   const start = getComputedStyle(popover).direction === "rtl" ? right - width : left;
   const isBelow = bottom + height + GAP < visualViewport.offsetTop + visualViewport.height;
@@ -138,6 +152,6 @@ export function place(popover, beside) {
   popover.style.top = `${isBelow ? bottom + GAP : Math.max(GAP, top - height - GAP)}px`;
 }
 
-const follow = () => field && place(list, field);
+const follow = () => field && place(list, caret(field));
 visualViewport.addEventListener("resize", follow);
 addEventListener("scroll", follow, true);

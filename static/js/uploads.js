@@ -5,8 +5,9 @@ const PHONES = /\.(heic|heif|avif)$/i; // whose type some browsers do not know
 const LOOK_AFTER = 2000; // milliseconds, whether a video is ready
 
 export class Album {
-  constructor(composer) {
-    Object.assign(this, { composer, form: composer.form, words: composer.words, box: composer.uploads });
+  constructor(composer, area, box) {
+    const ids = box.parentElement.querySelector(":scope > [name=more_media]"); // of a further post of a thread
+    Object.assign(this, { composer, form: composer.form, words: composer.words, area, box, ids });
     this.queue = Promise.resolve(); // one at a time: a server gives nobody all that it has
     this.box.addEventListener("click", (event) => this.clicked(event));
     this.box.addEventListener("input", (event) => describe(event.target.closest(".upload")));
@@ -22,6 +23,7 @@ export class Album {
   arrange() {
     const tiles = [...this.box.children];
     this.box.className = `uploads tiles m${tiles.length}`;
+    if (this.ids) this.ids.value = tiles.map((tile) => tile.dataset.picture).join(" ");
     tiles.forEach((tile, place) => {
       for (const button of tile.querySelectorAll("[data-by]")) {
         button.disabled = !tiles[place + Number(button.dataset.by)];
@@ -40,6 +42,7 @@ export class Album {
     const pattern = place.querySelector("template");
     place.append(pattern.content);
     pattern.remove();
+    if (this.ids) place.querySelector("[name=media_ids]")?.remove();
     place.draggable = true;
     const dialog = place.querySelector("dialog");
     dialog.append(place.querySelector(".field"));
@@ -70,7 +73,7 @@ export class Album {
     const next = tile.nextElementSibling ?? tile.previousElementSibling;
     tile.remove();
     this.changed();
-    (next?.querySelector("[name=take_out]") ?? this.composer.area).focus();
+    (next?.querySelector("[name=take_out]") ?? this.area).focus();
   }
 
   move(tile, button) {
@@ -84,7 +87,7 @@ export class Album {
     const tile = event.target.closest(".upload");
     if (!tile || event.target !== tile) return;
     this.lifted = tile;
-    event.dataTransfer.setData("text/plain", "");
+    event.dataTransfer.setData("picture", "1"); // Firefox drags nothing that is empty
     event.dataTransfer.effectAllowed = "move";
   }
 

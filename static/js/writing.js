@@ -2,7 +2,7 @@
 
 export async function write(address, { words, say, compose }) {
   if (document.querySelector("dialog[open]")) return;
-  await Promise.all([...document.querySelectorAll(".composer")].map((form) => leave(form, false)));
+  await Promise.all([...document.querySelectorAll(".composer")].map((form) => leave(form, false).sent));
   const headers = { "HX-Request": "true", "HX-Target": "writing" };
   const answer = await fetch(address, { headers }).catch(() => null);
   if (!answer) return say(words.offline);
@@ -19,9 +19,10 @@ export async function write(address, { words, say, compose }) {
     dialog.close();
   });
   dialog.addEventListener("close", async () => {
-    const kept = "posted" in dialog.dataset || leave(dialog.querySelector(".composer"), true);
+    const detail = "posted" in dialog.dataset ? {} : leave(dialog.querySelector(".composer"), true);
     dialog.remove();
-    await kept;
+    await detail.sent;
+    if (detail.isKept?.()) say(dialog.querySelector("[data-kept]").dataset.kept);
     for (const other of document.querySelectorAll(`.composer[data-draft="${key}"]`)) other.dispatchEvent(new Event("fetch"));
   });
   document.body.append(dialog);
@@ -34,7 +35,7 @@ export async function write(address, { words, say, compose }) {
 function leave(form, sends) {
   const detail = { sends };
   form.dispatchEvent(new CustomEvent("leave", { detail }));
-  return detail.sent;
+  return detail;
 }
 
 // What the button of reposts offers: the repost, or taking it back, and a quote.

@@ -229,3 +229,19 @@ def test_at_most_a_hundred_at_once(chief):
     text = confirm(chief, USERS, "suspend", users, reason="all").content.decode()
     assert "At most 100 at once." in text
     assert not User.objects.exclude(suspended_at=None).exists()
+
+
+def test_an_account_is_suspended_from_its_own_page(moderator, alice):
+    form = moderator.get(page(alice)).text
+    assert 'form="tool" name="action" value="suspend"' in form
+    asked = moderator.post(USERS, {"action": "suspend", "_selected_action": [alice.pk]})
+    assert "Nobody will see it" in asked.text
+    suspend(alice)
+    assert 'form="tool" name="action" value="restore"' in moderator.get(page(alice)).text
+
+
+def test_the_list_of_accounts_says_in_words_what_is_unusual(moderator, alice):
+    suspend(alice)
+    shown = moderator.get(USERS).text
+    assert "icon-no" not in shown
+    assert ">Suspended<" in shown

@@ -242,3 +242,15 @@ class TestFooter:
         page_of(alice).post("/appearance", {"theme": "light"})
         alice.refresh_from_db()
         assert alice.theme == "light"
+
+
+def test_a_new_token_may_read_unless_more_is_chosen(alice, page_of):
+    form = page_of(alice).get("/settings/account").text.split('id="tokens"')[1].split("</form>")[0]
+    assert re.findall(r'value="([\w:]+)"[^>]* checked', form) == ["read"]
+
+
+def test_settings_and_composer_call_audiences_the_same(alice, page_of):
+    browser = page_of(alice)
+    for name in ("Public", "Quiet public", "Followers"):
+        for address in ("/settings/writing", "/compose"):
+            assert f">{name}<" in browser.get(address).text

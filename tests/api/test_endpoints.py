@@ -165,6 +165,7 @@ ENDPOINTS = [
     ("GET", "x/explain/home", True),
     ("GET", "x/explain/statuses/<int:status_id>", True),
     ("GET", "x/statuses/<int:status_id>/receipt", True),
+    ("GET", "x/statuses/<int:status_id>/journey", True),
     ("GET", "x/policies", True),
     *((method, f"x/policies/{whose}", True) for whose in ("site", "<int:account_id>") for method in ("GET", "PUT")),
     ("GET", "x/topology", True),
@@ -490,7 +491,7 @@ def asker_and_subject(method, address, alice, bob, api_of):
     number = subject(address, alice)
     owners = (
         "media_id" in address
-        or address.endswith("/receipt")
+        or address.endswith(("/receipt", "/journey"))
         or "feed_id" in address
         or (address.startswith("statuses") and address.endswith(("/reblog", "pin", "/source")))
         or method

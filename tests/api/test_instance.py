@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.api.views import instance
+from apps.posts import queries
 from tests.support.factories import make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    instance._sizes.clear()
+    queries.SIZES.clear()
 
 
 def test_older_clients_find_where_they_are(client, settings, alice):
@@ -34,7 +34,7 @@ def test_newer_clients_find_the_limits(client, settings):
 
 def test_large_tables_are_estimated(client, monkeypatch, django_assert_num_queries):
     make_user()
-    monkeypatch.setattr(instance, "MAX_COUNTED", -1)
+    monkeypatch.setattr(queries, "MAX_COUNTED", -1)
     with django_assert_num_queries(2):
         assert client.get("/api/v1/instance").json()["stats"]["user_count"] >= -1
     with django_assert_num_queries(0):
@@ -53,3 +53,13 @@ def test_directories_find_what_software_this_is(client):
 
 def test_there_are_no_emojis_of_our_own(client):
     assert client.get("/api/v1/custom_emojis").json() == []
+
+
+def test_people_read_the_same(client, settings, alice):
+    settings.DEFAULT_FROM_EMAIL = "people@rill.example"
+    publish(alice)
+    page = client.get("/about").text
+    assert "1 accounts, 1 posts." in page
+    assert f"feedsite {settings.VERSION}" in page
+    assert 'href="mailto:people@rill.example"' in page
+    assert "Be civil." in page

@@ -68,7 +68,7 @@ def test_what_stayed_and_what_was_dropped_with_reasons(alice, carol, online):
         Reason.FILTERED,
         "Pies",
     )
-    assert (made.candidates - made.gone, made.authors) == (4, 2)
+    assert (made.candidates - made.invisible, made.authors) == (4, 2)
     assert {row.item.id for row in made.rows if not row.is_on_page} == {hidden.pk, muted.pk}
 
 

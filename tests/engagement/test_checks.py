@@ -22,8 +22,8 @@ def test_everything_is_declared():
 def test_a_count_of_no_mark_is_named(monkeypatch):
     monkeypatch.setattr(checks, "MARKS", [mark for mark in MARKS if mark.kind != "like"])
     assert errors() == [
-        "posts_postcounts.likes is in no mark.",
-        "The flag 'liked' of a post's viewer is in no mark.",
+        "posts_postcounts.likes belongs to no mark.",
+        "The field 'liked' of ViewerFlags belongs to no mark.",
         "engagement.Like is of a user and a post, and in no mark.",
     ]
     assert {error.hint for error in check_marks()} == {checks.HINT}

@@ -69,7 +69,7 @@ def drifts(*args):
 def test_what_the_actions_leave_is_right(life):
     assert drifts() == ({}, 0)
     said, code = command("reconcile")
-    assert (said.strip(), code) == ("12 rows compared, 0 counts wrong, 0 put right", 0)
+    assert (said.strip(), code) == ("12 rows compared, 0 counts wrong, 0 repaired", 0)
 
 
 def test_a_wrong_count_of_a_post_is_found_and_repaired_everywhere(life):

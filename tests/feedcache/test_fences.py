@@ -4,7 +4,7 @@ import pytest
 
 from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import make, tiers
-from feedcache.read_through import ReadThrough, append_to_each
+from feedcache.read_through import ReadThrough
 from feedcache.topology import Node, Topology
 from tests.feedcache.pools import started
 from tests.support.memory import flush, forget
@@ -77,7 +77,7 @@ def seen_while_it_is_loaded(act):
 
 
 def test_what_is_appended_while_a_value_is_loaded_is_no_value():
-    assert seen_while_it_is_loaded(lambda: append_to_each([FENCED], 1, b"7 5")) == [{}, {}]
+    assert seen_while_it_is_loaded(lambda: FENCED.append_if_cached(1, b"7 5")) == [{}, {}]
 
 
 def test_a_new_value_is_stored_although_somebody_looks_for_it():
@@ -94,7 +94,7 @@ def test_what_is_stored_can_be_seen_without_loading():
 def test_what_is_appended_is_appended_to_what_is_stored():
     FENCED.set_many({1: (7, 1)})
     for key in (1, 2):
-        append_to_each([FENCED], key, b"5")
+        FENCED.append_if_cached(key, b"5")
     assert FENCED.peek_many([1, 2]) == {1: (7, 15)}
 
 
@@ -129,7 +129,7 @@ def test_what_is_stale_everywhere_is_loaded_once_and_written_over(two_groups):
 
 def test_what_is_appended_reaches_every_layer(two_groups):
     FENCED.set_many({1: (7, 1)})
-    append_to_each([FENCED], 1, b"5")
+    FENCED.append_if_cached(1, b"5")
     name = FENCED._name(1, two_groups).encode()
     layers = (two_groups.main, *two_groups.groups)
     assert [layer.read([name]).items[name].data for layer in layers] == [b"7 15"] * 3

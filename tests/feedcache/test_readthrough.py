@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from feedcache import stats
-from feedcache.memcached_tiers import MAX_KEYS_PER_CALL, tiers, use_topology
+from feedcache.memcached_node import Kind
+from feedcache.memcached_tiers import MAX_KEYS_PER_CALL, make, tiers, use_topology
 from feedcache.read_through import ReadThrough
 from feedcache.topology import Node, Topology
 from runner.services.service import restart
@@ -52,6 +53,29 @@ def test_what_is_missing_is_loaded_once_and_stored():
     assert stored(2)
     assert NUMBERS.get_many([2, 3, 4], load) == {2: 4, 3: 9, 4: 16}
     assert load.asked == [[2, 3], [4]]
+
+
+def test_every_layer_is_asked_for_a_key_and_nothing_is_copied():
+    NUMBERS.get_many([2], Loader(absent=[3]))
+    cache, key = tiers(), NUMBERS._name(2, tiers()).encode()
+    assert dict(NUMBERS.layers_with(2))["main"]
+    assert not any(has for _name, has in NUMBERS.layers_with(3))
+    NUMBERS.get_many([3], Loader(absent=[3]))  # its absence is stored, which is no value
+    assert not any(has for _name, has in NUMBERS.layers_with(3))
+    cache.main.write(b"set", {key: make(Kind.TOMBSTONE, b"", 9)}, ttl_seconds=9)
+    for _again in range(2):
+        assert not dict(NUMBERS.layers_with(2))["main"]
+
+
+def test_calls_are_counted_where_somebody_counts():
+    store(1, b"1")
+    with stats.calls_counted() as calls:
+        stored(1)
+        with stats.calls_counted() as inner:
+            stored(1)
+    stored(1)
+    assert sum(inner.values()) == 1
+    assert calls == inner  # those inside are of whoever counts there
 
 
 def test_nothing_asked_is_nothing_loaded():

@@ -62,7 +62,9 @@ def test_an_error_page_has_search_and_for_members_navigation(alice, page_of, cli
             answer = browser.get(address)
             assert answer.status_code == status
             assert 'action="/search"' in answer.text
-            assert ('href="/notifications"' in answer.text) == is_member
+            for address in ("/notifications", "/conversations", "/settings", "/bookmarks"):
+                assert (f'href="{address}"' in answer.text) == is_member
+            assert answer.text.count("<h1>") == 1
 
 
 def test_a_failure_of_ours_is_a_500_without_details(monkeypatch, alice):

@@ -202,11 +202,16 @@ RENAMED = "UPDATE django_migrations SET app = 'topology' WHERE app = 'operations
 TOO_OLD = "one before 0.2.0, .* no release has the migrations topology.0001_initial and "
 LATER = "INSERT INTO django_migrations (app, name, applied) VALUES ('posts', '0999_later', now())"
 LOST = "DELETE FROM django_migrations WHERE app = 'graph'"
+SPLIT = """
+ALTER TABLE graph_follower RENAME TO graph_follower_old;
+CREATE TABLE graph_follower (LIKE graph_follower_old) PARTITION BY HASH (owner_id);
+"""
 OTHER_DATA = {
     RENAMED: TOO_OLD,
     LATER: "by a newer version .* has the migrations posts.0999_later",
     LOST: "the tables graph_accountnote and [0-9]+ others, but no record",
     "DROP TABLE django_migrations": "the tables accounts_accesstoken and [0-9]+ others, but no record",
+    SPLIT: "in shards, .*: graph_follower were split by `manage shards`",
 }
 
 

@@ -115,6 +115,44 @@ def test_pictures_are_put_in_order_by_buttons_and_by_drag(reader, visit):
         assert list(rows.values_list("alt", flat=True)) == ["Two.", "Three.", "One."]
 
 
+def test_each_post_of_a_thread_takes_its_own_pictures(reader, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.keyboard.press("n")
+        dialog = page.get_by_role("dialog", name="New post")
+        dialog.get_by_label("What is happening?").fill("One.")
+        dialog.get_by_role("button", name="Add another post").click()
+        second = dialog.locator(".next-post")
+        with page.expect_file_chooser() as chooser:
+            second.get_by_role("button", name="Add pictures").click()
+        chooser.value.set_files([FILE])
+        expect(second.locator(".upload > img")).to_have_count(1, timeout=30_000)
+        encoded = base64.b64encode(FILE["buffer"]).decode()
+        page.evaluate(PASTE, [second.locator("textarea").first.element_handle(), encoded])
+        page.evaluate(DROP, [second.element_handle(), encoded])
+        expect(second.locator(".upload > img")).to_have_count(3, timeout=30_000)
+        second.get_by_role(
+            "button", name="Remove"
+        ).first.click()  # the last in the box is that of the box
+        expect(dialog.locator(".composer > div > .uploads .upload")).to_have_count(0)
+        page.keyboard.press("Escape")
+        wait_until(SavedDraft.objects.exists, "the draft is kept")
+        page.reload()
+        page.keyboard.press("n")
+        expect(second.locator(".upload > img")).to_have_count(2, timeout=30_000)
+        post = dialog.get_by_role("button", name="Post", exact=True)
+        post.click()
+        expect(
+            second.get_by_role("button", name="ALT").first
+        ).to_be_focused()  # asked for descriptions
+        dialog.get_by_role("button", name="Post anyway").click()
+        expect(dialog).to_have_count(0)
+        assert {post.body: post.attachments.count() for post in Post.objects.all()} == {
+            "One.": 0,
+            "": 2,
+        }
+
+
 def _order(page):
     return page.locator(".upload textarea").evaluate_all("(all) => all.map((one) => one.value)")
 

@@ -1,5 +1,6 @@
 """What people do every day, in Firefox: the tasks of `test_tasks`, and what is done by keys and pickers."""
 
+import base64
 import re
 
 import pytest
@@ -12,10 +13,22 @@ from tests.flows import test_tasks
 from tests.flows.browsing import log_in
 from tests.flows.firefox import needs_firefox
 from tests.flows.test_tasks import TASKS, Hand, a_post, said
+from tests.support.pictures import picture
 from tests.support.waiting import wait_until
 
 pytestmark = [*needs_firefox, pytest.mark.flows]
 world = test_tasks.world  # a fixture
+# A headless Firefox has no clipboard for pictures, and what WebDriver drags never goes over anything: these events are
+# made as Firefox makes them.
+PASTE = """(area, base64) => {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const clipboardData = new DataTransfer();
+  clipboardData.items.add(new File([bytes], "image.png", { type: "image/png" }));
+  const event = new ClipboardEvent("paste", { bubbles: true, cancelable: true });
+  Object.defineProperty(event, "clipboardData", { value: clipboardData });
+  area.dispatchEvent(event);
+}"""
+NUMBERS = "(all) => all.map((one) => one.dataset.picture)"
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -77,6 +90,21 @@ def pick_an_emoji(hand, world):
     expect(body).to_be_focused()
 
 
+def paste_pictures_and_drag_them_into_another_order(hand, world):
+    box = dialog(hand)
+    hand.page.keyboard.type("Walls.")
+    for number in range(2):
+        box.locator("[name=body]").evaluate(PASTE, base64.b64encode(picture((600, 400))).decode())
+        expect(box.locator(".upload > img")).to_have_count(number + 1, timeout=30_000)
+    uploads = box.locator(".upload")
+    before = uploads.evaluate_all(NUMBERS)
+    uploads.nth(1).drag_to(uploads.nth(0))
+    carried = hand.page.evaluate_handle("new DataTransfer()")
+    uploads.nth(0).dispatch_event("dragover", {"dataTransfer": carried})
+    uploads.nth(0).dispatch_event("dragend", {"dataTransfer": carried})
+    assert uploads.evaluate_all(NUMBERS) == before[::-1]
+
+
 def switch_a_setting(hand, world):
     hand.page.goto("/settings/reading")
     hand.press(".switch:has([name=hides_replies])")
@@ -91,7 +119,7 @@ SHARED = [
 ]  # fmt: skip
 OWN = [
     write_by_key_with_a_poll, delete_and_undo, delete_and_leave, mention_by_its_beginning, pick_an_emoji,
-    switch_a_setting,
+    switch_a_setting, paste_pictures_and_drag_them_into_another_order,
 ]  # fmt: skip
 DONE = {**{name: TASKS[name][0] for name in SHARED}, **{act.__name__: act for act in OWN}}
 ON_PHONES = ["answer", "write_by_key_with_a_poll", "pick_an_emoji"]

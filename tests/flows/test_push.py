@@ -118,7 +118,7 @@ def test_a_closed_page_tells_of_a_mention_and_a_press_leads_to_it(
             "This device does not tell you."
         )
         page.get_by_role("button", name="Notify me on this device").click()
-        expect(page.locator("[data-push] [role=status]")).to_have_text("This device tells you.")
+        expect(page.locator("[data-push] [role=status]")).to_have_text("This device notifies you.")
         expect(page.locator("#devices li")).to_contain_text("this device")
         assert Subscription.objects.get().user == reader
         Subscription.objects.update(endpoint=f"{service.address}/reader")

@@ -10,6 +10,8 @@ from apps.engagement.actions import like_post
 from apps.graph.actions import block_user, follow_user
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
+from apps.previews import actions as previews
+from tests.previews.sites import PUBLIC, Site, article
 from tests.support.factories import deliver, delivered, make_user, publish, suspend
 from tests.support.streams import RefusedError, get, listening, streaming_server
 from tests.support.waiting import wait_until
@@ -23,6 +25,7 @@ def server(django_db_setup, tmp_path_factory):
         "STREAMING_HEARTBEAT_SECONDS": "0.5",
         "STREAMING_CHECK_SECONDS": "1",
         "STREAMING_CONNECTIONS_PER_USER": "2",
+        "LINK_PREVIEWS": "1",
     }
     with streaming_server(tmp_path_factory.mktemp("streaming"), **settings) as found:
         yield found
@@ -49,6 +52,19 @@ def test_a_follower_hears_of_a_post_its_edit_and_its_end(address, alice, bob):
         delete_post(post.pk, by=alice)
         deliver()
         assert stream.wait(3)[2] == ("delete", post.pk)
+
+
+def test_a_follower_hears_of_the_preview_of_a_post(address, alice, bob, settings):
+    settings.LINK_PREVIEWS = True
+    with (
+        Site(PUBLIC, pages=article()).running() as site,
+        listening(address, "user", token_of(bob)) as stream,
+    ):
+        delivered(alice, f"Look: http://news.example:{site.port}/tea")
+        assert stream.wait(1)[0][1]["card"] is None
+        previews.run_due(limit=1, network=site.network())
+        name, status = stream.wait(2)[1]
+        assert (name, status["card"]["title"]) == ("status.update", "Tea at the river")
 
 
 def test_a_stream_lives_and_says_so(address, bob):

@@ -322,3 +322,42 @@ def test_nothing_of_it_without_scripts(reader, visit):
         opened(page)
         expect(page.get_by_label("What is happening?")).to_be_visible()
         expect(page.get_by_role("button", name="Emoji")).to_have_count(0)
+
+
+def test_the_list_stands_at_the_word_that_is_typed(people, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        body = page.locator(BODY)
+        tops, starts = [], []
+        for before in ("", "One line.\n" * 4, "Some words before it "):
+            body.fill("")
+            page.keyboard.type(f"{before}@aus")
+            expect(page.locator(OPTIONS)).to_have_count(1)
+            box = page.locator(".suggested").bounding_box()
+            tops.append(box["y"] - body.bounding_box()["y"])
+            starts.append(box["x"])
+            page.keyboard.press("Escape")
+        assert tops[0] + 60 < tops[1]  # four lines down
+        assert abs(tops[0] - tops[2]) < 2
+        assert starts[0] + 60 < starts[2]  # behind the words
+
+
+def test_enter_takes_the_first_emoji_that_is_found(people, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose")
+        page.locator(".composer [data-emoji]").click()
+        page.get_by_role("searchbox", name="Search emoji").fill("teapot")
+        page.keyboard.press("Enter")  # before anything has come
+        expect(page.locator(BODY)).to_have_value("🫖")
+
+
+def test_options_of_polls_suggest(people, visit):
+    with visit() as page:
+        log_in(page, "reader")
+        page.goto("/compose?with=poll")
+        page.locator("[name=option_1]").focus()
+        page.keyboard.type("@aus")
+        page.locator(OPTIONS).click()
+        expect(page.locator("[name=option_1]")).to_have_value("@austen ")

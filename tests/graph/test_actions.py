@@ -174,6 +174,16 @@ def test_sixteen_equal_follows_are_one(transactional_db):
     assert (counts(alice), counts(carol)) == ((0, 0), (0, 0))
 
 
+def test_a_fault_between_the_two_rows_leaves_neither(alice, carol, monkeypatch):
+    with monkeypatch.context() as between:
+        between.setattr(Follower.objects, "create", lambda **_given: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            follow_user(alice, carol)
+    assert not Followee.objects.filter(owner=alice, followee=carol).exists()
+    assert not Follower.objects.filter(owner=carol, follower=alice).exists()
+    assert mirror_faults() == SOUND
+
+
 def test_a_crowd_that_follows_in_circles_does_not_deadlock(transactional_db):
     crowd = [make_user() for _ in range(6)]
 

@@ -20,7 +20,8 @@ from apps.graph.actions import (
     reject_request,
     unfollow_user,
 )
-from apps.notifications.actions import clear, dismiss, mark_read
+from apps.notifications.actions import choose_notification_kinds, clear, dismiss, mark_read
+from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import Notification
 from apps.notifications.queries import last_read_id, notifications_page, unread_count
 from apps.pagination import Cursor
@@ -414,3 +415,17 @@ def test_the_end_of_a_poll_is_told_to_who_voted_and_who_asked(alice, bob, carol)
     assert ("poll", "alice", post.pk) not in told(carol)
     assert told(alice)[len(before) :] == [("poll", "alice", post.pk)]
     assert Notification.objects.filter(kind="poll").count() == 2
+
+
+def test_the_end_of_ones_own_poll_is_not_told_to_who_does_not_want_it(alice, bob):
+    posts = [
+        publish(author, "Which?", poll=PollDraft(["Red", "Green"], 300)) for author in (alice, bob)
+    ]
+    wanted = {kind for kind in NotificationKind if kind != NotificationKind.POLL}
+    choose_notification_kinds(alice, wanted)
+    mute_thread(bob, posts[1].pk)
+    deliver()
+    Poll.objects.update(expires_at=timezone.now())
+    end_polls(limit=10)
+    deliver()
+    assert not Notification.objects.filter(kind="poll").exists()

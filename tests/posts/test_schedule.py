@@ -1,4 +1,4 @@
-"""Posts that wait for their time: published once, at the time, by whoever is there; and moved or taken back before."""
+"""Scheduled posts for their time: published once, at the time, by whoever is there; and moved or taken back before."""
 
 from datetime import timedelta
 

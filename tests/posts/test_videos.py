@@ -78,6 +78,25 @@ def test_a_video_waits_for_its_task_and_is_then_served(
     assert not Transcode.objects.exists()
 
 
+def test_a_short_video_without_sound_is_a_loop(alice, page_of, api_of, monkeypatch):
+    silent = video(sound=False)
+    loop = publish(alice, "Look.", media_ids=[prepared(alice, silent).pk])
+    heard = publish(alice, "Listen.", media_ids=[prepared(alice).pk])
+    monkeypatch.setattr("apps.media.video.LOOP_SECONDS", 1)
+    long = publish(alice, "Wait.", media_ids=[prepared(alice, silent).pk])
+    kinds = {}
+    for post in (loop, heard, long):
+        page = page_of(alice).get(f"/@alice/{post.pk}").text
+        kind = (
+            api_of(alice).get(f"/api/v1/statuses/{post.pk}").json()["media_attachments"][0]["type"]
+        )
+        assert "data-loop=" in page if kind == "gifv" else "data-loop=" not in page
+        assert "<video" in page
+        assert " controls" in page  # for who has no scripts
+        kinds[post.pk] = kind
+    assert kinds == {loop.pk: "gifv", heard.pk: "video", long.pk: "video"}
+
+
 def test_a_task_that_runs_twice_changes_nothing(alice, folders):
     row = prepared(alice)
     before = files(folders / "media")

@@ -91,7 +91,7 @@ def follows(world, reader):
 def test_sql_takes_the_word_of_who_knows_who_follows(world, oracle):
     for reader in world.unblocked():
         known = where_visible(follows="true" if follows(world, reader) else "false")
-        assert "graph_followee" not in known
+        assert "graph_follower" not in known
         assert selected(world, reader, known) == allowed(oracle, world, reader), world.of(reader)
 
 

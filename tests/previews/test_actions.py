@@ -53,6 +53,25 @@ def test_the_page_of_a_post_is_fetched_once_for_all_posts(site, fetched, alice, 
     assert outcomes() == {"shown": 1}
 
 
+def test_who_listens_is_told_when_there_is_something_new_to_see(
+    site, fetched, alice, carol, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(actions, "announce", lambda name, **ids: told.append((name, ids)))
+    monkeypatch.setattr(actions, "TOLD_POSTS", 2)
+    posts = [publish(one, f"Look: {address(site)}") for one in (alice, carol, alice)]
+    publish(alice, f"Nothing: {address(site, '/gone')}")
+    assert fetched() == 2
+    newest = [
+        ("post_previewed", {"post_id": pk}) for pk in sorted(post.pk for post in posts)[:0:-1]
+    ]
+    assert told == newest
+    actions.fetch_again([Preview.objects.get(title="Tea at the river").pk])
+    site.pages["/tea"] = answer("<p>No title, so nothing is shown any more.</p>")
+    fetched()
+    assert told == newest * 2
+
+
 @pytest.mark.parametrize(
     "draft",
     [

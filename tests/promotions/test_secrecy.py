@@ -14,7 +14,6 @@ from django.utils import timezone
 from apps.accounts.actions import issue_token
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
-from apps.api.views import instance
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import follow_user
 from apps.graph.groups.actions import add_members, create_group
@@ -23,6 +22,7 @@ from apps.graph.queries import exact_relations, relationships
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Mention, Post
+from apps.posts.queries import SIZES
 from apps.privacy.archive import private_storage, write_archive
 from apps.promotions.actions import state_trait
 from apps.promotions.models import Campaign
@@ -77,7 +77,7 @@ def world(freshers, settings):
     """Alice is in the segment; the shop pays; the stranger follows neither."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     logging.disable(logging.WARNING)
-    instance._sizes.clear()  # of the test before
+    SIZES.clear()  # of the test before
     moderator()  # is counted among the people
     world = ShopWorld("open")
     for name in VIEWERS[:3]:

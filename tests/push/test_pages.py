@@ -129,3 +129,10 @@ def test_the_page_without_a_network_is_in_the_language_of_the_device(client, lan
 
 def test_pages_name_the_script_of_devices(alice, page_of):
     assert 'data-device="/static/js/device.js"' in page_of(alice).get("/").text
+
+
+def test_time_zones_are_a_list_to_search(alice, page_of):
+    page = page_of(alice).get(FORM).text
+    assert 'list="zones"' in page
+    assert '<option value="Asia/Shanghai">' in page
+    assert '<option value="posix' not in page

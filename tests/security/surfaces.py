@@ -137,6 +137,7 @@ def _of_posts() -> Iterator[Surface]:
     yield Surface("/api/v1/polls/{id}", "status")
     yield Surface("/api/x/explain/statuses/{id}", "status")
     yield Surface("/api/x/statuses/{id}/receipt", "status")
+    yield Surface("/api/x/statuses/{id}/journey", "status")
     yield Surface("/api/v2/search?q=http://testserver/@{handle}/{id}&resolve=1", "search")
     for part in ("", "/history", "/likes", "/reposts", "/quotes", "/receipt"):
         yield Surface("/@{handle}/{id}" + part, "page of a post")
@@ -144,8 +145,8 @@ def _of_posts() -> Iterator[Surface]:
     yield Surface("/@{handle}/{id}/embed", "card and embed", anybody=True)
     yield Surface("/@{handle}/{id}/card.png", "card and embed", anybody=True)
     yield Surface("/oembed?url=http://testserver/@{handle}/{id}", "card and embed", anybody=True)
-    for path in ("/explain/{id}", "/posts/{id}/edit", "/posts/{id}/delete", "/compose?reply_to={id}",
-                 "/compose?quote={id}",
+    for path in ("/explain/{id}", "/explain/{id}/journey", "/posts/{id}/edit", "/posts/{id}/delete",
+                 "/compose?reply_to={id}", "/compose?quote={id}",
                  "/search?q=http://testserver/@{handle}/{id}", "/@{handle}/report?post={id}"):  # fmt: skip
         yield Surface(path, "page of a post")
 

@@ -17,6 +17,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.streaming.queries import (
     DIRECT,
+    event_of_delivery,
     events_of_conversation,
     events_of_delete,
     events_of_markers,
@@ -205,3 +206,10 @@ def test_a_marker_that_moved_is_what_the_api_answers(alice, bob, api_of):
     assert json.loads(event.payload) == api_of(bob).get("/api/v1/markers").json()
     suspend(bob)
     assert events_of_markers(bob.pk) == []
+
+
+def test_the_progress_of_a_delivery_is_told_to_its_author(alice, bob):
+    post = publish(alice)
+    event = event_of_delivery(post.pk)
+    assert (event.listener_id, event.streams) == (alice.pk, frozenset({HOME}))
+    assert (event.event, json.loads(event.payload)) == ("feedsite.delivery", {"id": str(post.pk)})

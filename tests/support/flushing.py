@@ -9,6 +9,8 @@ from functools import cache
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
+from feedsite.postgresql.base import is_distributed
+
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 LARGE_BYTES = (
     1 << 20
@@ -23,9 +25,16 @@ def flush_quickly(monkeypatch):
 def _empty(test_case):
     if test_case.available_apps is not None or test_case.serialized_rollback:
         raise NotImplementedError("no test of this project asks for it")
+    empty()
+
+
+def empty():
+    """All tables but those that the migrations filled."""
     with transaction.atomic(), connection.cursor() as sql:
-        sql.execute(_tables_with_rows())
-        found = sql.fetchall()
+        found = []
+        for query in _tables_with_rows():
+            sql.execute(query)
+            found += sql.fetchall()
         small = [name for name, size in found if size < LARGE_BYTES]
         large = [name for name, size in found if size >= LARGE_BYTES]
         if large:
@@ -36,13 +45,19 @@ def _empty(test_case):
             sql.execute("; ".join(f"DELETE FROM {_quoted(name)}" for name in small))
 
 
-@cache
 def _tables_with_rows():
+    # Citus takes no union of tables that lie apart
+    queries = _queries()
+    return queries if is_distributed(connection) else [" UNION ALL ".join(queries)]
+
+
+@cache
+def _queries():
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    return " UNION ALL ".join(
-        f"SELECT '{name}', pg_total_relation_size('{name}') WHERE EXISTS (SELECT FROM {_quoted(name)})"
+    return [
+        f"SELECT '{name}' AS name, pg_total_relation_size('{name}') WHERE EXISTS (SELECT 1 FROM {_quoted(name)})"
         for name in sorted(set(names) - MADE_BY_MIGRATIONS)
-    )
+    ]
 
 
 def _quoted(name):

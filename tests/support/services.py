@@ -25,6 +25,7 @@ from runner.services.group import Services, throwaway_services
 from runner.services.memcached import TESTS, Tiers
 from runner.services.redis import Redis
 from runner.terminal import LaunchError
+from tests.support import citus
 
 SHARED_DIRECTORY = "FEEDSITE_TEST_DIR"  # set by the controlling process for its xdist workers
 SETTINGS = {
@@ -105,7 +106,10 @@ def _start() -> None:
         _run.undo.close()
         raise pytest.UsageError(str(error)) from None
     _export(directory, _run.services)
-    _begin_tables(directory / "log")
+    if citus.takes_all_tests():
+        os.environ["DATABASE_URL"] = citus.start_or_refuse(_run.undo, directory)
+    else:
+        _begin_tables(directory / "log")
 
 
 def _begin_tables(log: Path) -> None:

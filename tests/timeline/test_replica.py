@@ -210,7 +210,7 @@ def test_vectors_replicas_and_sql_give_the_same_ids(shards, monkeypatch):
                 patch.setattr(outbox, "MIN_AUTHORS", 13)
                 patch.setattr(outbox, "SAMPLE", 12)
                 patch.setattr(Outboxes, "peek_many", lambda *_args: {})
-                patch.setattr(outbox, "_read_groups", None)
+                patch.setattr(outbox, "_first_of_groups", None)
                 assert outbox.ids_of_followees(reader.pk, cursor, count) == by_sql
 
 

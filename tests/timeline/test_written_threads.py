@@ -1,14 +1,17 @@
 """Threads written in one go: in order, all of it or a clear account."""
 
 from datetime import timedelta
+from io import BytesIO
 
 import pytest
 from django.utils import timezone
 
 from apps.errors import TooMany
-from apps.posts.models import Post, ScheduledPost
+from apps.posts.actions.uploads import upload_picture
+from apps.posts.models import Attachment, Post, SavedDraft, ScheduledPost
 from apps.timeline import publishing
 from tests.support.pages import ERROR
+from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
 KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -59,7 +62,7 @@ def test_what_was_interrupted_says_so_and_keeps_the_rest(alice, page_of, monkeyp
 
     def limited(author, draft, **kwargs):
         if draft.body == "Two.":
-            raise TooMany("Too many requests.", retry_after=40)
+            raise TooMany(retry_after=40)
         return publish(author, draft, **kwargs)
 
     browser = page_of(alice)
@@ -68,7 +71,10 @@ def test_what_was_interrupted_says_so_and_keeps_the_rest(alice, page_of, monkeyp
         page = browser.post("/posts", form("Two.", "Three."))
     assert page.status_code == 429
     assert ERROR in page.text
-    assert "1 post is published, the rest is here: Too many requests." in page.text
+    assert (
+        "1 post is published, the rest is here: Too many requests. Try again in 40 seconds."
+        in page.text
+    )
     assert bodies() == ["One."]
     one = Post.objects.get()
     assert f'name="reply_to" value="{one.pk}"' in page.text
@@ -106,3 +112,92 @@ def test_no_thread_is_published_later(alice, page_of):
 def test_ten_at_most(alice, page_of):
     page_of(alice).post("/posts", form(*(str(number) for number in range(20))))
     assert Post.objects.count() == 10
+
+
+# --- pictures of the further posts ---
+
+
+def uploads(owner, number):
+    return [upload_picture(owner, BytesIO(picture()), alt="A heron.").pk for _one in range(number)]
+
+
+def pictures_of(posts):
+    return [
+        list(Attachment.objects.filter(post=post).values_list("pk", flat=True)) for post in posts
+    ]
+
+
+def test_each_post_of_a_thread_has_its_own_pictures(alice, page_of):
+    one, two, three, four = uploads(alice, 4)
+    more = form("Two.", "", "", media_ids=[one], more_media=["", f"{two} {three}", f"{four} "])
+    browser = page_of(alice)
+    for _sent_twice in range(2):
+        browser.post("/posts", {**more, "sensitive": "on"})
+    posts = Post.objects.order_by("pk")
+    assert [post.body for post in posts] == ["One.", "Two.", "", ""]
+    assert pictures_of(posts) == [[one], [], [two, three], [four]]
+    assert [post.sensitive for post in posts] == [True, False, True, True]
+
+
+def test_descriptions_of_further_pictures_are_stored(alice, page_of):
+    [two] = uploads(alice, 1)
+    page_of(alice).post("/posts", form("", more_media=[two], **{f"alt_{two}": "Two herons."}))
+    assert Attachment.objects.get().alt == "Two herons."
+
+
+@pytest.mark.parametrize("wrong", ["somebody else's", "twice", "five", "gone"])
+def test_nothing_is_published_when_a_further_picture_cannot_be(wrong, alice, bob, page_of):
+    one, *some = uploads(alice, 6)
+    media = {
+        "somebody else's": uploads(bob, 1),
+        "twice": some[:1],
+        "five": some,
+        "gone": [some[0] + 99],
+    }
+    more_media = [" ".join(map(str, media[wrong])), *media["twice"][wrong != "twice" :]]
+    more = form("Two.", "Three.", media_ids=[one], more_media=more_media)
+    page = page_of(alice).post("/posts", more)
+    assert page.status_code == 422
+    assert f"Post {3 if wrong == 'twice' else 2}: " in page.text
+    assert not Post.objects.exists()
+
+
+def test_further_pictures_stay_with_their_posts_after_an_error(alice, page_of):
+    one, two = uploads(alice, 2)
+    more = form("x" * 501, "", media_ids=[one], more_media=["", str(two)])
+    page = page_of(alice).post("/posts", more).text
+    assert f'name="more_media" value="{two} "' in page
+    assert page.count(f'name="media_ids" value="{one}"') == 1
+    assert f'name="media_ids" value="{two}"' not in page
+    assert f'data-picture="{two}"' in page
+
+
+def test_a_draft_keeps_which_post_a_picture_belongs_to(alice, page_of):
+    one, two = uploads(alice, 2)
+    browser = page_of(alice)
+    browser.post("/drafts", form("Two.", media_ids=[one], more_media=str(two)))
+    draft = SavedDraft.objects.get()
+    assert draft.media_ids == [one, two]
+    page = browser.get(f"/compose?saved={draft.pk}").text
+    assert f'name="more_media" value="{two} "' in page
+    assert f'name="media_ids" value="{two}"' not in page
+    assert f'name="media_ids" value="{one}"' in page
+
+
+def test_interrupted_the_rest_keeps_its_pictures(alice, page_of, monkeypatch):
+    two, three = uploads(alice, 2)
+    publish = publishing.publish
+
+    def limited(author, draft, **kwargs):
+        if draft.body == "Two.":
+            raise TooMany("Too many requests.", retry_after=40)
+        return publish(author, draft, **kwargs)
+
+    monkeypatch.setattr(publishing, "publish", limited)
+    page = (
+        page_of(alice)
+        .post("/posts", form("Two.", "Three.", more_media=[str(two), str(three)]))
+        .text
+    )
+    assert f'name="media_ids" value="{two}"' in page
+    assert f'name="more_media" value="{three} "' in page

@@ -31,6 +31,7 @@ examples:
   ./run bench timeline --only flood      home pages while a crowd searches
   ./run bench policies                   push, pull, online and hybrid: what the stores read and write for each
   ./run bench policies --only pull       one policy
+  ./run bench policies --only readers    the page of a reader of 2,000 and of 7,500, by push and by pull
   ./run bench                            pages over HTTP beside a naive site and what the machine can do, in
                                          less than 15 minutes; needs wrk
   ./run bench site --graph FILE          the same with another follow graph than the one that is made

@@ -27,6 +27,7 @@ SMALL: Mapping[str, Mapping[str, object]] = {
         "AUTHORS": 4, "POSTS_EACH": 3, "READERS": 10, "FOLLOWEES": 3, "PUBLICATIONS": 2, "READS_A_WRITE": 10,
         "AUTO_PULL_FOLLOWERS": 5,
     },
+    "policies.readers": {"FOLLOWEES": (5, 10), "POSTS_EACH": 4, "ROUNDS": 1, "COLD_ROUNDS": 1},
     "site.graph": {"PEOPLE": 2000, "FOLLOWED": 400, "MOST_FOLLOWERS": 200},
     "site.visitor": {"ROUNDS": 2},
     "site.world": {

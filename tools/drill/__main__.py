@@ -19,7 +19,7 @@ examples:
   ./run drill --with-postgres             PostgreSQL is killed and cut off as well
   ./run drill --minutes 4 --with-clocks   clocks go an hour and a day ahead and back; needs libfaketime
   ./run drill --with-widths               Main is narrowed and widened again by restarts
-  ./run drill --minutes 3 --shards 2      follows and posts on two PostgreSQL servers: shards move, a replica is paused
+  ./run drill --minutes 3 --with-replica  a streaming replica of PostgreSQL is paused and frozen; people follow
   ./run drill --pairs 10000               explains so many random pairs of reader and post at the end
   ./run drill --redis sentinel            the primary of the timelines is killed; its replica is promoted
   ./run drill --redis cluster --broker rabbitmq
@@ -51,7 +51,7 @@ def main(command_line: list[str]) -> int:
             pairs=options.pairs,
             redis=options.redis,
             broker=options.broker,
-            shards=options.shards,
+            with_replica=options.with_replica,
         ),
         Console(),
     )
@@ -126,12 +126,10 @@ def _parser() -> argparse.ArgumentParser:
         help="of reader and post, explained at the end and compared with the tables (default: 1000)",
     )
     parser.add_argument(
-        "--shards",
-        type=_shards,
-        default=1,
-        metavar="N",
-        help="PostgreSQL servers with follows and posts, the site's own counted; from 2 on also a streaming replica"
-        " (default: 1)",
+        "--with-replica",
+        action="store_true",
+        help="a streaming replica of PostgreSQL, whose replay is paused, and which is frozen later; people follow,"
+        " unfollow and read tags meanwhile",
     )
     parser.add_argument(
         "--keep",
@@ -146,13 +144,6 @@ def _minutes(text: str) -> float:
     value = float(text)
     if not 0 < value <= 24 * 60:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes")
-    return value
-
-
-def _shards(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 8:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of servers from 1 to 8")
     return value
 
 

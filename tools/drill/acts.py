@@ -142,10 +142,6 @@ class Acts:
     def _whom(self, person: Person, verb: str) -> int:
         """Somebody to whom the verb makes a difference, most of the time."""
         standing = self._stands[person.id, verb]
-        moving = [one for one in standing if one in self._world.moving]
-        if moving and self._chance.random() < LIKELY:  # what a move has to bring after
-            standing.remove(other := self._chance.choice(moving))
-            return other
         if standing and self._chance.random() < LIKELY:
             return standing.pop(self._chance.randrange(len(standing)))
         return self._somebody(person).id

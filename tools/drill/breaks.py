@@ -155,19 +155,6 @@ def _before_commit(module: Any) -> None:
     module.transaction = _AtOnce(module.transaction)
 
 
-def _blind_move(module: Any) -> None:
-    """What changes while a shard is copied is not copied after; the copy stays alone for three seconds."""
-    functions = vars(module)
-    original = functions["_copy"]
-
-    def copy(*args: Any) -> int:
-        copied: int = original(*args)
-        time.sleep(3.0)
-        return copied
-
-    functions |= {"_copy": copy, "_apply": lambda *_args: 0}
-
-
 class _AtOnce:
     """Django's `transaction` with an `on_commit` that does not wait."""
 
@@ -227,9 +214,6 @@ BREAKS: dict[str, Break] = {
     ),
     "no-generation": Break(
         "returned nodes are trusted", "feedcache.memcached_node", _no_generation
-    ),
-    "blind-move": Break(
-        "moves of shards lose what changes meanwhile", "apps.graph.management.shards", _blind_move
     ),
     "before-commit": Break("caches before the commit", "apps.posts.cache", _before_commit),
 }

@@ -21,14 +21,13 @@ class Kind(StrEnum):
     SENTINEL_FAILOVER = "Sentinel failover"  # kill -9 of the primary
     CLUSTER_FAILOVER = "cluster failover"  # kill -9 of one of the primaries
     RESTART = "restart"  # of RabbitMQ
-    MOVE = "move shards"  # to another server, while people follow (tools/drill/shards.py)
     HOUR_AHEAD = "clock +1 h"  # of a process (tools/drill/clocks.py)
     HOUR_BACK = "clock -1 h"
     DAY_AHEAD = "clock +1 d"
     DAY_BACK = "clock -1 d"
     NARROW = "Main narrower"  # all processes restarted with one node of Main
     WIDEN = "Main wider"  # and with all of them again
-    PAUSE = "pause replay"  # of the streaming replica: it answers, and learns nothing new
+    PAUSE = "pause replay"  # of the streaming replica: it answers, and learns nothing new (tools/drill/replica.py)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,90 +1,25 @@
-"""I31: who follows whom is what people did, in both tables, wherever their rows lie; the journals are empty."""
+"""I31: who follows whom is what people did, in both tables."""
 
-import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from django.db import connection
 
-from apps.graph.management import shards
-from apps.graph.models import Followee, Follower, PendingFollow
+from apps.graph.models import Followee, Follower
 from apps.graph.queries import mirror_faults
-from apps.posts.models import PendingPost
 from tools.drill.facts import Facts
 from tools.drill.history import OK, Operation
 from tools.drill.reader import Reader
-from tools.drill.shards import ShardFaults, spread
+from tools.drill.replica import ReplicaFaults
 from tools.drill.verdict import Verdict, Verdicts
 from tools.drill.world import World
 
-# the auditor finishes what has been in the journal for a minute, and looks every ten seconds
-JOURNAL_SECONDS = 100.0
-POLL_SECONDS = 0.25
 READ = "following"  # an operation: the first page of those whom one follows
 
 Pair = tuple[int, int]  # follower, followee
 
 
-def split(servers: Sequence[str]) -> None:
-    """Make logical shards of follows and posts, and put half of them on other servers."""
-
-    def quiet(_line: str) -> None:
-        """Nobody reads what is reported."""
-
-    shards.split(posts=True, report=quiet)
-    places = spread(servers)
-    for server in servers:
-        shards.add(server, report=quiet)
-        numbers = [number for number, place in places.items() if place == server]
-        for _number in shards.move(numbers, server, report=quiet):
-            pass
-
-
-def people_of_shards(world: World) -> dict[int, list[int]]:
-    """Who of those who act is in which logical shard."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT substring(tableoid::regclass::text FROM '[0-9]+$')::int, owner_id FROM graph_followee"
-            " WHERE owner_id = ANY(%s)",
-            [[person.id for person in world.people]],
-        )
-        found: dict[int, list[int]] = {}
-        for number, owner in sorted(cursor.fetchall()):
-            found.setdefault(number, []).append(owner)
-        return found
-
-
-def journal(verdicts: Verdicts) -> None:
-    """Whatever was cut in the middle of a follow or of a post is finished by the site itself."""
-    verdict = verdicts["I31"]
-    verdict.checked += 1
-    deadline = time.monotonic() + JOURNAL_SECONDS
-    while left := PendingFollow.objects.count() + PendingPost.objects.count():
-        if time.monotonic() > deadline:
-            told = f"{left} changes are still in the journals after {JOURNAL_SECONDS:.0f} s"
-            verdict.violate(told, lost=left)
-            break
-        time.sleep(POLL_SECONDS)
-
-
-def moves(verdicts: Verdicts, faults: ShardFaults) -> int:
-    """Each move is done, `manage shards check` finds nothing. How many changes were made while shards were copied."""
-    verdict = verdicts["I31"]
-    for moved in faults.moved:
-        verdict.checked += 1
-        if moved.error:
-            verdict.violate(f"a move failed: {moved}")
-    for problem in shards.problems():
-        verdict.violate(f"`manage shards check`: {problem}")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM shard_change_position_seq"
-        )
-        [noted] = cursor.fetchone()
-    return int(noted)
-
-
-def replica(verdicts: Verdicts, faults: ShardFaults) -> float | None:
+def replica(verdicts: Verdicts, faults: ReplicaFaults) -> float | None:
     """I20: the replica has everything again. The seconds that it took."""
     verdict = verdicts["I20"]
     verdict.checked += 1

@@ -31,8 +31,8 @@ from tools.drill.faults import (
 from tools.drill.history import History
 from tools.drill.processes import Processes
 from tools.drill.relay import Mode
+from tools.drill.replica import REPLICA, ReplicaFaults
 from tools.drill.servers import Servers
-from tools.drill.shards import REPLICA, ShardFaults
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 
 DELAY_SECONDS = {TIMELINES: 0.05, COUNTERS: 0.05, BROKER: 0.1, POSTGRES: 0.01}
@@ -69,7 +69,7 @@ class Injector:
         servers: Servers,
         processes: Processes,
         history: History,
-        shards: ShardFaults | None = None,
+        replica: ReplicaFaults | None = None,
     ) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.deaths: list[str] = []  # processes that ended although nobody killed them
@@ -82,7 +82,7 @@ class Injector:
         self._servers = servers
         self._processes = processes
         self._history = history
-        self._shards = shards
+        self._replica = replica
         self._due: list[_Due] = []
         self._numbers = count()
         self._down: set[str] = set()
@@ -152,8 +152,8 @@ class Injector:
 
     def _carry_out(self, fault: Fault) -> Callable[[], None] | None:
         """Do it; how it is healed, if it is not over at once."""
-        if self._shards is not None and (fault.kind is Kind.MOVE or fault.target == REPLICA):
-            return self._shards.begin(fault)
+        if self._replica is not None and fault.target == REPLICA:
+            return self._replica.begin(fault)
         if fault.kind in STEPS and self._servers.clocks is not None:
             return self._on_clock(self._servers.clocks, fault)
         if fault.kind in (Kind.NARROW, Kind.WIDEN):

@@ -20,4 +20,4 @@ class Options:
     redis: str = "single"
     broker: str = "redis"
     pairs: int = 1000  # of reader and post, to be explained at the end
-    shards: int = 1  # PostgreSQL servers, the site's own counted
+    with_replica: bool = False

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from apps.audit.oracle import Oracle
 from runner.processes import error_line
 from runner.terminal import LaunchError
-from tools.drill import clocks, faults, follows, homes, report, shards, work
+from tools.drill import clocks, faults, follows, homes, replica, report, work
 from tools.drill.acts import bearer
 from tools.drill.facts import Facts
 from tools.drill.history import History
@@ -49,11 +49,9 @@ class Drill:
         self._servers = servers
         self._processes = processes
         self._history = history
-        self._shards = None
-        if servers.shards is not None:
-            self._shards = shards.ShardFaults(servers.shards, processes.environment, history)
-        self._told: list[str] = []  # of shards and replica
-        self._injector = Injector(servers, processes, history, self._shards)
+        self._replica = replica.ReplicaFaults(servers.replica) if servers.replica else None
+        self._told = ""  # of the replica
+        self._injector = Injector(servers, processes, history, self._replica)
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
         self._clocks = servers.clocks
@@ -65,8 +63,6 @@ class Drill:
         world = make_world(
             self._options.seed, people=max(FEWEST_PEOPLE, min(MOST_PEOPLE, people)), crowd=CROWD
         )
-        if self._servers.shards is not None:
-            follows.split(self._servers.shards.names)
         self._processes.start()
         self._wait_for_web()
         with self._progress() as progress:
@@ -86,7 +82,7 @@ class Drill:
 
     def _play(self, world: World, progress: Progress) -> None:
         options, seconds = self._options, self._options.minutes * 60
-        plan = self._plan(world)
+        plan = self._plan()
         if self._clocks is not None:
             self._watch = clocks.Watch(self._addresses, self._clocks, self._history)
             self._watch.start()
@@ -97,7 +93,7 @@ class Drill:
             self._history,
             seed=options.seed,
             per_second=options.per_second,
-            with_follows=self._shards is not None,
+            with_follows=self._replica is not None,
         )
         start = time.monotonic()
         self._injector.load(plan, start=start)
@@ -112,13 +108,11 @@ class Drill:
             time.sleep(STEP_SECONDS)
         self._injector.heal_all()
         load.stop()
-        if self._shards is not None:
-            self._shards.finish()
         self._injector.step()
         if load.errors:
             raise LaunchError("; ".join(load.errors))
 
-    def _plan(self, world: World) -> list[faults.Fault]:
+    def _plan(self) -> list[faults.Fault]:
         options, seconds = self._options, self._options.minutes * 60
         plan = faults.plan(
             options.seed,
@@ -136,21 +130,9 @@ class Drill:
             plan += faults.widths(seconds=seconds)
         if self._clocks is not None:
             plan += clocks.plan(self._processes.web[0], seconds=seconds)
-        if self._servers.shards is not None:
-            plan += self._plan_of_shards(world, self._servers.shards.names)
+        if self._replica is not None:
+            plan += replica.plan(seconds=seconds)
         return plan
-
-    def _plan_of_shards(self, world: World, servers: list[str]) -> list[faults.Fault]:
-        people = follows.people_of_shards(world)
-
-        def moving(numbers: Sequence[int]) -> None:
-            world.moving = frozenset(one for number in numbers for one in people.get(number, ()))
-
-        if self._shards is not None:
-            self._shards.moving = moving
-        seconds = self._options.minutes * 60
-        sizes = {number: len(some) for number, some in people.items()}
-        return shards.plan(self._options.seed, seconds=seconds, servers=servers, people=sizes)
 
     def _check(self, world: World, progress: Progress) -> None:
         verdicts, history = self._verdicts, self._history
@@ -200,16 +182,11 @@ class Drill:
 
     def _check_follows(self, world: World, facts: Facts, reader: Reader) -> None:
         verdicts, history = self._verdicts, self._history
-        follows.journal(verdicts)
         follows.follows(verdicts, facts, world, time.time())
         follows.lists_read(verdicts, facts, world.follows, history.operations)
         follows.lists_shown(verdicts, world, reader)
-        if self._shards is not None:
-            noted = follows.moves(verdicts, self._shards)
-            self._told += [f"moved {moved}" for moved in self._shards.moved]
-            self._told.append(f"{noted:,} rows changed while their shard was copied")
-            seconds = follows.replica(verdicts, self._shards)
-            self._told.append(self._shards.told_of_replica(seconds))
+        if self._replica is not None:
+            self._told = self._replica.told(follows.replica(verdicts, self._replica))
 
     def _drain(self) -> None:
         work.drain(self._verdicts, self._injector.last_heal, self._history)
@@ -230,7 +207,7 @@ class Drill:
             given_up=self._injector.given_up,
             outages=self._injector.outages,
         )
-        run = replace(run, shards=tuple(self._told))
+        run = replace(run, replica=self._told)
         report.show(self._console, run, self._verdicts, counts)
         if self._options.json:
             report.write(self._options.json, run, self._verdicts, counts)

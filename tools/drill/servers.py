@@ -1,5 +1,6 @@
 """The servers of a drill's site, each behind a link of the proxy, and the environments that name them."""
 
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -26,9 +27,9 @@ from tools.drill.faults import (
 )
 from tools.drill.options import Options
 from tools.drill.proxy import Link, Proxy
-from tools.drill.shards import ShardServers
+from tools.drill.replica import MAX_LAG_SECONDS, REPLICA
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
-from tools.scale.servers import RabbitMQ
+from tools.scale.servers import RabbitMQ, Standby
 
 # A killed server may not lose what it acknowledged; that the machine dies is not drilled, so nothing waits for the
 # disk.
@@ -95,11 +96,9 @@ class Servers:
         if self.rabbitmq is None:
             self.redis[BROKER] = self._redis(BROKER, redis.PERSISTENCE)
         self.tiers = self._tiers()
-        self.shards: ShardServers | None = None
-        if options.shards > 1:
-            self.shards = ShardServers(
-                self._place, proxy, number=options.shards, options=SURVIVES_KILL
-            )
+        self.replica: Standby | None = None
+        if options.with_replica:
+            self.replica = Standby(self._place(REPLICA), self.postgres.settings()["DATABASE_URL"])
         self.links: dict[str, Link] = {}
         self.by_name: dict[str, Service] = {POSTGRES: self.postgres, **self.redis, **self._nodes()}
         if self.group is not None:
@@ -117,13 +116,14 @@ class Servers:
             service.start()
             if self.group is None or name != TIMELINES:
                 self.links[name] = self.proxy.link(name, self._target(name))
-        if self.shards is not None:
-            self.shards.start(self.postgres)
+        if self.replica is not None:
+            self.replica.start()
 
     def stop(self) -> None:
         """Stop all; those that are stopped already stay so."""
-        if self.shards is not None:
-            self.shards.stop()
+        if self.replica is not None:
+            self.replica.signal(signal.SIGCONT)
+            self.replica.stop()
         for service in reversed(self.by_name.values()):
             service.stop()
 
@@ -133,7 +133,6 @@ class Servers:
             **self.postgres.settings(),
             **self._redis_and_broker(is_proxied=False),
             **(self.tiers.settings() if self.tiers else {}),
-            **(self.shards.settings() if self.shards else {}),
         }
         return self._settings(services)
 
@@ -144,8 +143,10 @@ class Servers:
             "DATABASE_URL": f"postgres://{postgres.NAME}@{database}/{postgres.NAME}",
             **self._redis_and_broker(is_proxied=True),
             **(self._proxied_tiers(self.tiers) if self.tiers else {}),
-            **(self.shards.site_settings() if self.shards else {}),
         }
+        if self.replica is not None:  # the drill itself reads none
+            services["REPLICA_DATABASE_URLS"] = self.replica.settings()["DATABASE_URL"]
+            services["REPLICA_MAX_LAG_SECONDS"] = str(MAX_LAG_SECONDS)
         return self._settings(services)
 
     def width_settings(self, *, is_narrow: bool) -> dict[str, str]:

@@ -53,7 +53,6 @@ class World:
     )  # what the application of the spare tokens sends
     spare: list[SpareToken] = field(default_factory=list)
     ended: list[SpareToken] = field(default_factory=list)  # or it was tried
-    moving: frozenset[int] = frozenset()  # people whose rows are being moved to another server
 
 
 def make_world(seed: int, *, people: int, crowd: int) -> World:

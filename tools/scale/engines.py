@@ -138,28 +138,6 @@ def cassandra(_services: Services, directory: Path) -> Iterator[Settings]:
         yield settings
 
 
-@contextmanager
-def follows(_services: Services, directory: Path) -> Iterator[Settings]:
-    """The last engine, as the tables stay split. The author (1) is followed across servers."""
-    directory.mkdir()
-    server = Postgres(directory / "data", directory, directory, options=THROWAWAY)
-    server.start()
-    try:
-        settings = {"GRAPH_SHARD_URLS": f"east={server.settings()['DATABASE_URL']}"}
-        for arguments in (
-            ("split", "--range", "2"),
-            ("add", "east"),
-            ("move", "1", "--to", "east"),
-        ):
-            command = manage_command("shards", *arguments)
-            subprocess.run(
-                command, env={**os.environ, **settings}, check=True, stdout=subprocess.DEVNULL
-            )
-        yield settings
-    finally:
-        server.stop()
-
-
 def _manage(*arguments: str) -> None:
     command = manage_command(*arguments)
     environment = {**os.environ, "CACHE_TOPOLOGY_LISTENS": "1"}
@@ -187,5 +165,4 @@ ENGINES: Mapping[str, tuple[str, Engine]] = {
     "rabbitmq": ("RabbitMQ as the broker", broker),
     "ranges": ("counters on two Redis servers", split_counters),
     "cassandra": ("Cassandra as the second level", cassandra),
-    "follows": ("second PostgreSQL for half of the follows", follows),
 }

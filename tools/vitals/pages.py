@@ -142,6 +142,7 @@ PAGES = (
     Page("explain-missing", "audit/home.html", "/explain?post={post}"),
     Page("explain-empty", "audit/home.html", "/explain", NEWCOMER),
     Page("explain-post", "audit/explain.html", "/explain/{post}"),
+    Page("journey", "audit/journey.html", "/explain/{own_post}/journey?both=1"),
     Page("about-api", "about_api.html", "/about/api", VISITOR),
     Page("privacy", "privacy.html", "/privacy", VISITOR),
     Page("rules", "rules.html", "/rules", VISITOR),

@@ -1,7 +1,7 @@
-"""A signed cookie that marks a device from which an account was logged in. Guesses from it have a limit of their own.
+"""A signed cookie marks a device from which an account was logged in. Guesses from it are limited separately.
 
-An attacker can use up the limit that all other devices share for an account, but not this one. A new password makes old
-cookies worthless.
+An attacker can use up the limit that all unknown devices share for an account, but not the limit of this device. A new
+password invalidates old cookies.
 """
 
 import secrets

@@ -21,7 +21,7 @@ class LongEnough(MinimumLengthValidator):
 
 
 def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
-    """Whether a logged-in user knows the password. TooMany when a limit is used up, before the slow hash is computed.
+    """Whether a logged-in user knows the password. TooMany if a limit is used up, before the slow hash is computed.
 
     Without an origin, as at the command line, guesses are counted for the account instead of for a device.
     """

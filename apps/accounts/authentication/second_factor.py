@@ -71,7 +71,7 @@ def has_second_factor(user: User) -> bool:
 
 
 def begin_app(user: User) -> Any:
-    """Begin adding an app; it counts only after `confirm_app`. Invalid if the account has one."""
+    """Begin to add an app; it is in use only after `confirm_app`. Invalid if the account has one."""
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
             raise Invalid(_("Remove the authenticator app that you have first."))
@@ -121,7 +121,7 @@ def new_codes(user: User) -> list[str]:
 
 
 def verify_code(user: User, code: str) -> Any | None:
-    """The device that a code of the app or a recovery code proves; None if the code is wrong or was used before.
+    """The device that a code belongs to, the app or the recovery codes; None if the code is wrong or was used before.
 
     TooMany while earlier wrong codes delay the next attempt; the database counts them, independent of every cache.
     """
@@ -137,7 +137,7 @@ def remove_app(user: User) -> None:
 
 
 def remove_passkey(user: User, passkey_id: int) -> None:
-    """NotFound if the passkey is not the user's."""
+    """Remove a passkey. NotFound if it is not the user's."""
     with _locked(user):
         own_passkey(user, passkey_id).delete()
         _removed(user, "passkey")

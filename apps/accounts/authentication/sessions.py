@@ -40,7 +40,7 @@ _SYSTEMS = (
 
 @dataclass(frozen=True, slots=True)
 class LivingSession:
-    """A login whose session is alive; `is_current` marks the session of the request."""
+    """A login whose session has not ended; `is_current` marks the session of the request."""
 
     login: Login
     is_current: bool
@@ -66,7 +66,7 @@ def follow_session(old_key: str, new_key: str) -> None:
 
 
 def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
-    """The newest 50 logins whose sessions are alive, in two queries."""
+    """The logins among the newest 50 whose sessions have not ended, in two queries."""
     logins = list(Login.objects.filter(user=user).order_by("-pk")[:MAX_SHOWN])
     alive = Session.objects.filter(
         session_key__in=[login.session_key for login in logins], expire_date__gt=timezone.now()
@@ -107,7 +107,7 @@ def purge_sessions() -> int:
 
 
 def forget_login(request: HttpRequest, user: User) -> None:
-    """Take a login off the list while its session ends, and end the streams of its pages."""
+    """Delete the login of a session that ends, and end the streams of its pages."""
     Login.objects.filter(user=user, session_key=request.session.session_key).delete()
     announce("tokens_ended", user_id=user.pk)
 

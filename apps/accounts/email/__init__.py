@@ -1,1 +1,1 @@
-"""E-mail of account holders: confirmed addresses, and the messages to them."""
+"""E-mail to account holders: confirming addresses, sending messages, and rescuing those who are locked out."""

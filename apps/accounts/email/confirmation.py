@@ -28,7 +28,7 @@ def clean_email(email: str | None) -> str | None:
 
 
 def email_errors(email: str | None) -> dict[str, str]:
-    """What is wrong with the syntax of an address. Whether another account has it is not checked."""
+    """Errors in the syntax of an address. Does not check whether another account has it."""
     if email is None:
         return {}
     try:
@@ -40,7 +40,7 @@ def email_errors(email: str | None) -> dict[str, str]:
 
 
 def give_email(user: User, address: str | None) -> None:
-    """Set the address on an unsaved user: confirmed where that is allowed, else pending."""
+    """Set the address on an unsaved user: confirmed if that is allowed, else pending."""
     if address is None or address == user.email:
         user.email, user.pending_email, user.pending_email_at = address, "", None
     elif settings.EMAIL_CONFIRMATION_REQUIRED or _is_taken(address):
@@ -82,7 +82,7 @@ def send_confirmation(user: User) -> None:
 
 
 def user_to_confirm(token: str) -> User:
-    """The user whose pending address a link confirms. NotFound when used, expired or forged."""
+    """The user whose pending address a link confirms. NotFound if the link was used, has expired or is forged."""
     try:
         number, address, given_at = signing.loads(
             token, salt=sending.CONFIRMATION_SALT, max_age=CONFIRMATION_SECONDS

@@ -1,5 +1,5 @@
-"""How staff help owners who cannot get into their accounts. It never lets staff in: the owner chooses the password by a
-mailed link, confirms a new address by a mailed link, and is told of every step.
+"""Lets staff help owners who cannot get into their accounts. It never lets staff in: the owner chooses the password by
+a mailed link, confirms a new address by a mailed link, and gets a mail about every step.
 
 It needs a permission in addition to the one to change accounts; only superusers may do it for accounts of staff.
 """
@@ -48,22 +48,22 @@ def give_address(user: User, address: str | None, *, by: User) -> None:
     user.save(update_fields=["email", "pending_email", "pending_email_at"])
     if user.pending_email:
         sending.enqueue_mail(MailKind.CONFIRM_EMAIL, user=user)
-    _tell(MailKind.EMAIL_BY_STAFF, user, old_address)
+    _notify(MailKind.EMAIL_BY_STAFF, user, old_address)
 
 
 @transaction.atomic
 def reset_second_factor(user: User, *, by: User | None) -> None:
     """Remove the second factor of a user who lost it; the password alone is enough afterwards. NotAllowed.
 
-    `by` is None for the operator at the command line. The owner is told.
+    `by` is None for the operator at the command line. The owner gets a mail.
     """
     if by is not None:
         require_rescuer(user, by)
     erase_second_factor(user)
     logger.warning("second factor of user %d: reset by %s", user.pk, by or "the operator")
-    _tell(MailKind.SECOND_FACTOR_RESET, user, user.email)
+    _notify(MailKind.SECOND_FACTOR_RESET, user, user.email)
 
 
-def _tell(kind: MailKind, user: User, address: str | None) -> None:
+def _notify(kind: MailKind, user: User, address: str | None) -> None:
     if address:
         sending.enqueue_mail(kind, user=user, address=address)

@@ -1,4 +1,4 @@
-"""Mails of accounts: rows that a task sends, so that requests neither wait for the mail server nor learn the outcome.
+"""Mails to accounts: rows that a task sends, so that requests neither wait for the mail server nor learn the outcome.
 
 Links are made when a mail is sent: the broker, the row and the log contain no token.
 """
@@ -49,7 +49,7 @@ def enqueue_mail(kind: MailKind, *, user: User | None = None, address: str = "")
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send due mails, unless enough workers are sending already; returns how many were claimed."""
+    """Send due mails, unless enough workers are sending already; returns the number that it claimed."""
     at_once = settings.EMAIL_CONCURRENCY
     return leases.run_few(Mail, _send, at_once=at_once, limit=limit, only=only)
 
@@ -66,7 +66,7 @@ def purge() -> None:
 
 
 def confirmation_token(user: User) -> str:
-    """The token of a pending address, valid for this address as it was given this time."""
+    """A token for a pending address; it becomes invalid when an address is given again."""
     claims = [user.pk, user.pending_email, str(user.pending_email_at)]
     return signing.dumps(claims, salt=CONFIRMATION_SALT)
 
@@ -92,7 +92,7 @@ def _send(row: Mail) -> None:
 
 def _deliver(message: _Message) -> None:
     if settings.PRODUCTION and settings.EMAIL_BACKEND == CONSOLE:
-        raise ImproperlyConfigured("EMAIL_URL is consolemail://: links would stand in the log")
+        raise ImproperlyConfigured("EMAIL_URL is consolemail://: links would be written to the log")
     context = {
         "message": message,
         "site_url": settings.SITE_URL,
@@ -126,7 +126,7 @@ def _confirm_email(row: Mail) -> _Message | None:
     return _Message("confirm_email", user.pending_email, user, settings.SITE_URL + link)
 
 
-def _told(row: Mail) -> _Message | None:
+def _notice(row: Mail) -> _Message | None:
     """A mail without a link, whose templates are named like its kind."""
     return _Message(row.kind, row.address, row.user) if row.user else None
 
@@ -135,26 +135,26 @@ def _count_unknown() -> None:
     try:
         check_rate_limit("password_reset_site", SITE)
     except TooMany:
-        logger.warning("many new passwords are asked for addresses that no account has")
+        logger.warning("many new passwords are requested for addresses that no account has")
 
 
 _MESSAGES: dict[MailKind, Callable[[Mail], _Message | None]] = {
     MailKind.PASSWORD_RESET: _password_reset,
     MailKind.CONFIRM_EMAIL: _confirm_email,
-    MailKind.EMAIL_CHANGED: _told,
-    MailKind.EMAIL_BY_STAFF: _told,
-    MailKind.SECOND_FACTOR_RESET: _told,
+    MailKind.EMAIL_CHANGED: _notice,
+    MailKind.EMAIL_BY_STAFF: _notice,
+    MailKind.SECOND_FACTOR_RESET: _notice,
 }
 
 
 @register(Tags.security)
 def mail_goes_out(**_given: Any) -> list[CheckMessage]:
-    """Whether mails are really sent. Production must not log them: readers of the log could take over any account."""
+    """Refuse to log mails in production: readers of the log could take over any account."""
     if not settings.PRODUCTION or settings.EMAIL_BACKEND != CONSOLE:
         return []
     return [
         Error(
-            "EMAIL_URL is consolemail://: links to new passwords would stand in the log.",
+            "EMAIL_URL is consolemail://: links to new passwords would be written to the log.",
             hint="Set EMAIL_URL to a mail server, such as smtp+tls://user:password@mail.example.org:587,"
             " or to dummymail:// for a site without mail. For development set PRODUCTION=0.",
             id="accounts.E001",

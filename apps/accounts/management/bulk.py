@@ -1,4 +1,4 @@
-"""Makes accounts in bulk, for loaders of data. People sign up through `actions.register`."""
+"""Makes accounts in bulk, for commands that load data. People sign up through `actions.register`."""
 
 from collections.abc import Collection
 
@@ -6,9 +6,9 @@ from django.db import connection
 
 from apps.accounts.models import User
 
-# Existing handles are skipped before the insert: a conflict would use up an id, and ids end at 28
-# bits. The order keeps two loaders of the same accounts from a deadlock. The passwords are unusable
-# (Django's prefix "!") and differ, as Django's own do.
+# Existing handles are skipped before the insert, because a conflict would use up an id, and ids have only 28 bits. The
+# order keeps two loaders of the same accounts from a deadlock. The passwords are unusable (Django's prefix "!") and
+# differ, like Django's own.
 _MAKE = """
 WITH made AS (
     INSERT INTO accounts_user (handle, password, {columns})
@@ -25,7 +25,7 @@ SELECT id, 0, 0, 0, 0 FROM made
 
 
 def make_accounts(handles: Collection[str]) -> int:
-    """Insert missing accounts of valid handles, without a password; returns how many."""
+    """Insert the missing accounts for valid handles, without a password; returns their number."""
     blank = User()
     fields = [  # columns with a database default are left out
         field

@@ -211,7 +211,7 @@ def preferences_json(user: User) -> PreferencesJson:
         "posting:default:language": user.post_language or None,
         "reading:expand:media": "default",
         "reading:expand:spoilers": False,
-        "reading:autoplay:gifs": True,
+        "reading:autoplay:gifs": user.plays_loops,
     }
 
 

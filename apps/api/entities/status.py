@@ -94,7 +94,10 @@ class MediaAttachmentJson(TypedDict):
     """An attached picture, video or sound."""
 
     id: str
-    type: Literal["image", "video", "audio"]
+    type: Annotated[
+        Literal["image", "gifv", "video", "audio"],
+        "gifv: a short video without sound, shown as a loop.",
+    ]
     url: Annotated[Uri | None, "Null while a video or sound is being prepared."]
     preview_url: Annotated[Uri | None, "Of a video its poster. Null for sound."]
     remote_url: Uri | None
@@ -104,7 +107,7 @@ class MediaAttachmentJson(TypedDict):
     feedsite: MediaExtensionJson
 
 
-MEDIA_TYPES: dict[str, Literal["image", "video", "audio"]] = {
+MEDIA_TYPES: dict[str, Literal["image", "gifv", "video", "audio"]] = {
     "image": "image",
     "video": "video",
     "audio": "audio",
@@ -115,7 +118,7 @@ def media_json(picture: Picture) -> MediaAttachmentJson:
     still = picture.preview_url or picture.still_url
     return {
         "id": str(picture.id),
-        "type": MEDIA_TYPES[picture.medium],
+        "type": "gifv" if picture.loops else MEDIA_TYPES[picture.medium],
         "url": absolute(picture.url) if picture.url else None,
         "preview_url": absolute(still) if still else None,
         "remote_url": None,

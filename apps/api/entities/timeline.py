@@ -6,6 +6,7 @@ from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import DateTime, optional_timestamp, timestamp
 from apps.api.entities.status import StatusJson, status_json
 from apps.audit.explain import Explanation
+from apps.audit.journey.post import Journey, Stage
 from apps.audit.models import Kind
 from apps.audit.own_page.check import PageCheck
 from apps.notifications.conversations.queries import ConversationItem
@@ -125,6 +126,78 @@ def receipt_json(receipt: AuthorReceipt) -> ReceiptJson:
         "finished_at": optional_timestamp(receipt.finished_at),
         "seconds": receipt.seconds,
         "curve": [{"seconds": at, "reached": reached} for at, reached in receipt.curve],
+    }
+
+
+class ChunksJson(TypedDict):
+    """The chunks of the list of followers, by where they are."""
+
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    longest_wait_seconds: Annotated[float | None, "In the queue, of those that are done."]
+
+
+class SecondJson(TypedDict):
+    second: Annotated[int, "Since the post was accepted, from 0; 600 and all later ones are one."]
+    reached: int
+
+
+class LayerJson(TypedDict):
+    name: Annotated[str, "l1, main or backup; there may be several of l1."]
+    serves: Annotated[bool, "Whether it has the post."]
+
+
+class CorrectionJson(TypedDict):
+    kind: Annotated[str, Kind]
+    found: int
+    repaired: int
+
+
+class JourneyJson(TypedDict):
+    """The way of a post to its readers, from the rows of the ledger. Times are in seconds after `accepted_at`."""
+
+    id: str
+    accepted_at: DateTime
+    committed: Annotated[float | None, "With its event; known for some days."]
+    taken: Annotated[float | None, "When a worker took up the event; known for some days."]
+    job: Annotated[float | None, "When its delivery was recorded."]
+    receipt: ReceiptJson
+    chunks: ChunksJson
+    per_second: Annotated[list[SecondJson], "Home pages reached, by the second."]
+    first_read: Annotated[float | None, "By a follower; not of posts to few people."]
+    reads_count: Annotated[int | None, "People who opened it."]
+    layers: Annotated[list[LayerJson], "Of Memcached, now; empty for a post for some only."]
+    corrections: Annotated[list[CorrectionJson], "What the auditor found about it."]
+
+
+def journey_json(journey: Journey) -> JourneyJson:
+    stages = journey.stages
+    return {
+        "id": str(journey.post_id),
+        "accepted_at": timestamp(journey.accepted_at),
+        "committed": journey.committed,
+        "taken": journey.taken,
+        "job": journey.job,
+        "receipt": receipt_json(journey.receipt),
+        "chunks": {
+            "waiting": stages[Stage.WAITING],
+            "running": stages[Stage.RUNNING],
+            "done": stages[Stage.DONE],
+            "failed": stages[Stage.FAILED],
+            "longest_wait_seconds": journey.longest_wait,
+        },
+        "per_second": [
+            {"second": second, "reached": reached} for second, reached in journey.per_second
+        ],
+        "first_read": journey.first_read,
+        "reads_count": journey.reads,
+        "layers": [{"name": name, "serves": serves} for name, serves in journey.layers],
+        "corrections": [
+            {"kind": kind.value, "found": found, "repaired": repaired}
+            for kind, found, repaired in journey.findings
+        ],
     }
 
 

@@ -1,13 +1,10 @@
 """The site for clients: limits, size, version, rules, NodeInfo; announcements."""
 
-from django.db import connection
-from django.db.models import Model
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.decorators import authentication_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.models import User
 from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.audit import AuditJson, audit_json
@@ -30,14 +27,8 @@ from apps.audit.report import audit_report
 from apps.moderation.house_rules import RuleJson, rules_json
 from apps.notifications import announcements as actions
 from apps.notifications.announcements import current_announcement, current_announcements
-from apps.posts.models import Post
+from apps.posts.queries import site_size
 from apps.scopes import ANY_TOKEN
-from feedcache.local_cache import LocalCache
-
-SIZES_SECONDS = 60.0  # for which the numbers of accounts and posts are cached
-MAX_COUNTED = 10_000  # rows; larger tables are estimated
-
-_sizes: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZES_SECONDS)
 
 
 @operation("What this site is and allows", InstanceJson, errors=[])
@@ -45,7 +36,7 @@ _sizes: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE
 @authentication_classes([])
 def instance(_request: Request) -> Response:
     """The second version of Mastodon's entity."""
-    return Response(instance_json(_size()["users"]))
+    return Response(instance_json(site_size()["users"]))
 
 
 @operation("What this site is and allows, for older clients", InstanceV1Json, errors=[])
@@ -53,7 +44,7 @@ def instance(_request: Request) -> Response:
 @authentication_classes([])
 def instance_v1(_request: Request) -> Response:
     """The first version of Mastodon's entity."""
-    size = _size()
+    size = site_size()
     return Response(instance_v1_json(size["users"], size["posts"]))
 
 
@@ -94,29 +85,8 @@ def nodeinfo_links(_request: Request) -> Response:
 @authentication_classes([])
 def nodeinfo(_request: Request) -> Response:
     """The NodeInfo document, which directories of sites read. It names no protocol: the site does not federate."""
-    size = _size()
+    size = site_size()
     return Response(nodeinfo_json(size["users"], size["posts"]))
-
-
-def _size() -> dict[str, int]:
-    return _sizes.get("size", _load_size) or {"users": 0, "posts": 0}
-
-
-def _load_size() -> dict[str, int]:
-    """The numbers of accounts and posts. Above `MAX_COUNTED` they are estimates: counting millions takes seconds."""
-    return {"users": _rows(User), "posts": _rows(Post)}
-
-
-def _rows(model: type[Model]) -> int:
-    table = model._meta.db_table
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%s)", [table]
-        )
-        estimate = int(cursor.fetchone()[0])
-    if estimate >= MAX_COUNTED:
-        return estimate
-    return model._default_manager.all()[:MAX_COUNTED].count()
 
 
 @operation(

@@ -70,6 +70,7 @@ from apps.posts.models import QuotePolicy
 from apps.posts.queries import source_of, versions_of
 from apps.throttling import rate_limit
 from apps.timeline import publishing
+from apps.timeline.fanout.author_receipts import read_post
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.word_filters import apply_filters, mark_filtered
 from apps.timeline.thread import (
@@ -201,7 +202,7 @@ def status(request: Request, status_id: int) -> Response:
 def _show(request: Request, status_id: int) -> Response:
     item = visible_item(viewer_id_of(request), status_id)
     if isinstance(request.user, User) and shows_its_answer(request):
-        engagement.mark_post_read(request.user, item.shown.id)
+        read_post(request.user, item.shown.id)
     return Response(
         status_json(mark_filtered(requests.viewer_of(request), FilterContext.THREAD, item))
     )

@@ -13,11 +13,13 @@ from apps.api.entities.timeline import (
     CatchUpJson,
     ConversationJson,
     ExplanationJson,
+    JourneyJson,
     PageCheckJson,
     ReceiptJson,
     catch_up_json,
     conversation_json,
     explanation_json,
+    journey_json,
     page_check_json,
     receipt_json,
 )
@@ -31,6 +33,7 @@ from apps.api.params import (
     wants_promoted,
 )
 from apps.audit import explain as reasons
+from apps.audit.journey.post import journey_of
 from apps.audit.own_page.check import check_page
 from apps.errors import BadRequest
 from apps.graph.groups.queries import own_group
@@ -280,6 +283,13 @@ def explain_status(request: Request, status_id: int) -> Response:
 def receipt(request: Request, status_id: int) -> Response:
     """The receipt of a post's delivery, for its author only."""
     return Response(receipt_json(receipt_of(viewer_of(request), status_id)))
+
+
+@operation("The way of a status of yours to its readers", JourneyJson, errors=[401, 403, 404])
+@endpoint(GET="read:statuses")
+def journey(request: Request, status_id: int) -> Response:
+    """The journey of a post, for its author only."""
+    return Response(journey_json(journey_of(viewer_of(request), status_id)))
 
 
 @operation(

@@ -12,7 +12,7 @@ import numpy as np
 from apps.accounts.cache import CARDS, forget_cards, load_cards
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import users_by_id
-from apps.audit.hooks import CACHES, Cache, Compared
+from apps.audit.hooks import CACHES, AuditedCache, Compared
 from apps.audit.models import Subject
 from apps.posts.cache import CACHED_POSTS, GONE, RECENT, load_cached_posts, load_contents
 from apps.posts.content.post import decode
@@ -43,28 +43,32 @@ def _compare_cards(user_ids: Collection[int]) -> Compared:
 
 def _compare_outboxes(author_ids: Collection[int]) -> Compared:
     total, wrong = 0, set[int]()
-    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
-        compared, differ = _compare_vectors(outboxes, author_ids)
+    for outboxes, may_be_behind in ((SHORT_OUTBOXES, False), (LONG_OUTBOXES, True)):
+        compared, differ = _compare_vectors(outboxes, author_ids, may_be_behind=may_be_behind)
         total += compared
         wrong |= differ
     return total, wrong
 
 
-def _compare_vectors(outboxes: Outboxes, author_ids: Collection[int]) -> Compared:
-    cached = outboxes.peek_many(author_ids)
+def _compare_vectors(
+    outboxes: Outboxes, author_ids: Collection[int], *, may_be_behind: bool
+) -> Compared:
+    found = outboxes.peek_many(author_ids).items()
+    cached = {author_id: vector for author_id, vector in found if not vector.is_unknown}
     rows = outbox.load(outboxes.length, list(cached))
     wrong = {
         author_id
         for author_id, vector in cached.items()
-        if author_id not in rows or not _agrees(vector, rows[author_id])
+        if author_id not in rows
+        or not _agrees(vector, rows[author_id], may_be_behind=may_be_behind)
     }
     return len(cached), wrong
 
 
-def _agrees(vector: IdVector, row: IdVector) -> bool:
-    """Whether a vector is behind, or has the newest posts, and all of them if it says so."""
+def _agrees(vector: IdVector, row: IdVector, *, may_be_behind: bool) -> bool:
+    """Whether a vector has the newest posts, and all of them if it says so; or is behind, where it may be."""
     if vector.revision != row.revision:
-        return vector.revision < row.revision
+        return may_be_behind and vector.revision < row.revision
     common = min(len(vector), len(row))
     if not np.array_equal(vector.entries[:common], row.entries[:common]):
         return False
@@ -94,29 +98,24 @@ def _is_right(author_id: int, week: Week, bucket: Bucket) -> bool:
     return {post_id: decode(value) for post_id, value in bucket.values.items()} == contents
 
 
-def _forget_outboxes(author_id: int) -> None:
-    for outboxes in (SHORT_OUTBOXES, LONG_OUTBOXES):
-        outboxes.delete_many([author_id])
-
-
 def _forget_weeks(author_id: int) -> None:
     for author in users_by_id([author_id]).values():
         RECENT.drop(author_id, weeks_read(author.counts))
 
 
 _CACHES = (
-    Cache(
+    AuditedCache(
         "post",
         Subject.POSTS,
         _compare_posts,
         lambda post_id: CACHED_POSTS.delete_many([post_id]),
     ),
-    Cache("card", Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
-    Cache("outbox", Subject.ACCOUNTS, _compare_outboxes, _forget_outboxes),
-    Cache("week", Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
+    AuditedCache("card", Subject.ACCOUNTS, _compare_cards, lambda user_id: forget_cards([user_id])),
+    AuditedCache("outbox", Subject.ACCOUNTS, _compare_outboxes, outbox.forget),
+    AuditedCache("week", Subject.ACCOUNTS, _compare_weeks, _forget_weeks),
 )
 
 
-def caches() -> dict[str, Cache]:
+def caches() -> dict[str, AuditedCache]:
     """All that are compared, by name; a suspect keeps the name."""
     return {cache.name: cache for cache in (*_CACHES, *CACHES)}

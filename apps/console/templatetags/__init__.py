@@ -1,1 +1,1 @@
-"""How figures of caches are written."""
+"""Template filters of the cache console."""

@@ -15,19 +15,19 @@ register.filter(place_code)
 
 @register.filter
 def percent(share: float | None) -> str:
-    """As in 93.4 %; empty for None."""
+    """Write a share like 93.4 %; empty for None."""
     return "" if share is None else f"{number_format(share * 100, 1)} %"
 
 
 @register.filter
 def availability(share: float | None) -> str:
-    """As in 99.987 %, never rounded up; empty for None."""
+    """Write a share like 99.987 %, never rounded up; empty for None."""
     return "" if share is None else f"{number_format(floor(share * 100_000) / 1000, 3)} %"
 
 
 @register.filter
 def interface_name(name: str) -> str:
-    """A class of interfaces (`apps.http.interfaces`)."""
+    """The name of a class of interfaces (`apps.http.interfaces`)."""
     names = {"core": _("core reads"), "writes": _("writes"), "rest": _("the rest")}
     return names.get(name, name)
 

@@ -1,1 +1,1 @@
-"""The texts of the demo in TOML files, and their loader."""
+"""The texts of the demo: TOML files, and their loader."""

@@ -21,7 +21,10 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user of the cast. `weight` is how readily others follow them; `fixed` users can log in."""
+    """One of the cast, the people with written profiles and posts.
+
+    The higher `weight` is, the more others follow the account; `fixed` users can log in.
+    """
 
     handle: str
     name: str
@@ -38,7 +41,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A file in `images`, with its description in the language of the post."""
+    """A file in `images`, and its description in the language of the post."""
 
     image: str
     alt: str
@@ -46,10 +49,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPost:
-    """A post of the cast. `ago` is minutes before now; without it, `hour` may name a part of the day.
+    """A post by one of the cast. `ago` is its age in minutes; without it, `hour` may name a part of the day.
 
-    `appeal` multiplies how readily it is liked; `source` is the key of a quoted post, or of a reposted one when there
-    is not text.
+    `appeal` multiplies its chance to be liked. `source` is the key of the quoted post, or of the reposted post if there
+    is no text.
     """
 
     by: str
@@ -71,7 +74,7 @@ class WrittenPost:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`to` is the number of the reply it answers, 0 for the post itself."""
+    """A reply in a conversation. `to` is the number of the reply that it answers; 0 is the post itself."""
 
     post: WrittenPost
     to: int
@@ -85,9 +88,9 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A sentence with slots, of which every combination reads well.
+    """A sentence with slots that reads well with every combination of words.
 
-    A pattern that `opens` may be followed by one that `follows`: rain, then a meal.
+    A pattern that `opens` may be followed by a pattern that `follows`: rain, then a meal.
     """
 
     frame: str
@@ -99,7 +102,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """Pictures that look alike, with texts for them and a description, by language."""
+    """Pictures that look alike, with texts for their posts and a description, by language."""
 
     images: tuple[str, ...]
     texts: Mapping[str, tuple[str, ...]]
@@ -108,7 +111,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Given and family names as (written, romanised), and short bios, of one language."""
+    """Names and short bios in one language. A given or family name is a pair (written, romanised)."""
 
     given: tuple[tuple[str, str], ...]
     family: tuple[tuple[str, str], ...]
@@ -117,7 +120,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The written content: the cast and its posts, and the material of generated accounts."""
+    """The written content: the cast with its posts, and material for generated accounts."""
 
     people: Mapping[str, Person]
     posts: tuple[WrittenPost, ...]
@@ -184,7 +187,7 @@ def _conversation(table: Table) -> Conversation:
 
 
 def _language_of(text: str) -> str:
-    # people answer in the language they are addressed in; a quoted character or two does not count
+    # by the share of Chinese characters, so that an English reply may quote a character or two
     chinese = sum("\u4e00" <= character <= "\u9fff" for character in text)
     return "zh" if chinese * 4 > len(text) else "en"
 

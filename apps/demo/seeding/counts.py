@@ -1,4 +1,4 @@
-"""Adds what was inserted to the counts rows: existing rows may change meanwhile."""
+"""Adds the numbers of inserted rows to the counts rows. It adds because others may change these rows meanwhile."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The ledger of the demo: for each post whom its delivery reached, so that explanations tell how it came."""
+"""Writes the demo's ledger of deliveries, so that explanations can say how each post reached its readers."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,16 @@ from apps.timeline.fanout.receipts import pack, seal_loaded
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import second_of
 
-ONLINE_SHARE = 0.3  # of the accounts that nobody logs in as; the others were there all the time
+ONLINE_SHARE = (
+    0.3  # the share of accounts without a login that count as online; those with a login always do
+)
 DELIVERED_AFTER = timedelta(seconds=1)
 FOR_FOLLOWERS = delivered_to(Audience.FOLLOWERS)
-Edge = tuple[int, float, int]  # id, since when, follower
+Edge = tuple[int, float, int]  # row id, Unix time, follower
 
 
 def make_deliveries(world: World) -> None:
-    """Insert a job for each new post, with the chunks and receipts of those who followed its author then."""
+    """Insert a job for each new post, with chunks and receipts for those who followed its author at that time."""
     rng = world.rng("online")
     online = {
         member.pk

@@ -1,4 +1,4 @@
-"""Follows: popular accounts attract more followers, mostly in their own language."""
+"""Makes the follows: popular accounts attract more followers, mostly in their own language."""
 
 from collections.abc import Iterator
 from math import log
@@ -10,11 +10,11 @@ from apps.notifications.kinds import NotificationKind
 
 MIN_FOLLOWS, MAX_FOLLOWS = 4, 600
 OWN_LANGUAGE_SHARE, FAVOURITE_SHARE = 0.78, 0.8
-Edge = tuple[float, Member, Member]
+Edge = tuple[float, Member, Member]  # Unix time, follower, followee
 
 
 def make_follows(world: World) -> None:
-    """Insert both rows of every follow, oldest first, and count both ends."""
+    """Insert both rows of every follow, oldest first, and count them for both accounts."""
     edges = sorted(_edges(world), key=lambda edge: (edge[0], edge[1].pk, edge[2].pk))
     for batch in batches(edges):
         Followee.objects.bulk_create(
@@ -80,7 +80,7 @@ def _favourite(world: World) -> Member:
 
 
 class _WeightedDraw:
-    """Draws followees: an account is in its language's urn once per weight and once per follower."""
+    """Draws followees from an urn per language, in which an account lies `weight` times and once per follower."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -90,7 +90,7 @@ class _WeightedDraw:
         self._urns[member.language] += [member] * times
 
     def draw(self, member: Member, count: int, *, favourite: Member) -> list[Member]:
-        """Up to `count` different accounts without the member itself; the favourite is likely among them."""
+        """Draw up to `count` different accounts other than the member; the favourite is likely among them."""
         chosen: dict[int, Member] = {}
         if favourite is not member and self._rng.random() < FAVOURITE_SHARE:
             chosen[favourite.pk] = favourite

@@ -1,4 +1,4 @@
-"""Notifies the accounts that can log in, as the event handlers would have done."""
+"""Makes the notifications of the accounts that can log in, as the event handlers would have made them."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from apps.notifications.models import Notification, ReadMarker
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import OPEN
 
-UNREAD = 3
+UNREAD = 3  # per account
 
 
 def make_notifications(world: World) -> None:
-    """Insert the notifications, oldest first; all but the newest few of each account are read."""
+    """Insert the notifications, oldest first. Those of each account are marked as read, except the newest few."""
     for entry in world.entries:
         if entry.is_new and entry.visibility in OPEN:
             for user, kind, post_pk in _recipients(world, entry):

@@ -1,4 +1,4 @@
-"""Makes the accounts: the cast as written, the crowd from names."""
+"""Makes the accounts: the cast from written profiles, the crowd from lists of names."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -17,7 +17,7 @@ BATCH = 2_000
 
 
 def make_people(world: World) -> None:
-    """Make the cast, or find it when an earlier run made it, and the crowd."""
+    """Make the crowd, and the cast unless an earlier run made it."""
     if world.makes_cast:
         _make_cast(world)
     else:

@@ -1,4 +1,4 @@
-"""Stores the pictures of `apps/demo/images` as if uploaded: each post has files of its own."""
+"""Stores the pictures in `apps/demo/images` like uploads: each post has its own copy."""
 
 from functools import cache
 from io import BytesIO
@@ -16,7 +16,7 @@ PREVIEW_QUALITY = 80
 
 
 class StoredPicture(NamedTuple):
-    """Names in the storage, and the size in pixels."""
+    """The names of the files in the storage, and the size in pixels."""
 
     file: str
     preview: str
@@ -25,7 +25,7 @@ class StoredPicture(NamedTuple):
 
 
 def store_picture(image: str, name: str) -> StoredPicture:
-    """Copy a picture and its preview under a name."""
+    """Store a copy of a picture and of its preview under a name."""
     data = (IMAGES / image).read_bytes()
     preview, width, height = _preview(image)
     return StoredPicture(
@@ -37,7 +37,7 @@ def store_picture(image: str, name: str) -> StoredPicture:
 
 
 def store_avatar(image: str) -> str:
-    """Copy an avatar; its name in the storage."""
+    """Store a copy of an avatar; returns its name in the storage."""
     return _write(f"avatars/demo-{image}", (IMAGES / "avatars" / image).read_bytes())
 
 
@@ -51,6 +51,6 @@ def _preview(image: str) -> tuple[bytes, int, int]:
 
 
 def _write(path: str, data: bytes) -> str:
-    """Store a file under a fixed name, over what an interrupted run left behind."""
+    """Store a file under a fixed name, replacing a file that an interrupted run left behind."""
     default_storage.delete(path)
     return str(default_storage.save(path, ContentFile(data)))

@@ -1,4 +1,4 @@
-"""Makes the posts of the cast and of the crowd, and reposts; ids in time order for every author."""
+"""Makes the posts of the cast and of the crowd, and reposts. The ids of every author are in the order of time."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from apps.tags.actions import add_tags
 from feedcache.ids import next_post_id, second_of
 
 HOUR = 3600
-# parts of the day a post may name, as hours of the author's local time
+# Names for parts of the day, in hours of the author's local time.
 HOURS = {
     "dawn": (5, 6),
     "morning": (7, 9),
@@ -25,22 +25,22 @@ HOURS = {
     "evening": (18, 20),
     "night": (21, 23),
 }
-RECENCY = 1.5  # above 1: more of the last days than of the first
-NEWEST_SECONDS = 6 * 60  # before now: generated posts are older than the newest cast posts
-# relative activity by hour of the author's day
+RECENCY = 1.5  # above 1, the last days have more posts than the first
+NEWEST_SECONDS = 6 * 60  # the least age of generated posts: some posts of the cast are newer
+# Relative activity by hour of the author's day.
 RHYTHM = (3, 1.5, 1, 0.6, 0.6, 1.2, 3, 6, 8, 8, 7, 7, 9, 8, 6, 6, 6.5, 7, 8.5, 10, 11.5, 12, 10, 6)
 OFFSET = {"zh": 8 * HOUR, "en": 0}  # UTC offsets of the languages' authors
-APPEAL = 9.0  # of a cast post, in generated posts
+APPEAL = 9.0  # a post of the cast is liked as much as so many generated posts
 ROOT_AGE_SECONDS = 14 * HOUR  # time for a conversation to happen
-YOUNGEST_SECONDS = 70 * 60  # newer posts have an `ago`
-PLAIN_TRIES, TRIES = 3, 10  # after PLAIN_TRIES two sentences, of which there are millions
+YOUNGEST_SECONDS = 70 * 60  # only posts with an `ago` are newer
+PLAIN_TRIES, TRIES = 3, 10  # later tries join two sentences, which gives millions of texts
 WRITTEN_SHARE, JOINED_SHARE, TAGGED_SHARE = 0.3, 0.12, 0.22
-MAX_POSTS = 40  # of an account
+MAX_POSTS = 40  # per account
 REPOST_SHARE = 0.12
 
 
 def make_posts(world: World) -> None:
-    """Plan all posts, give them ids, insert them; `world.entries` is everything that can be liked."""
+    """Plan all posts, give them ids and insert them; then `world.entries` has all posts that can be liked."""
     new = cast_entries(world) if world.makes_cast else []
     new += _crowd_entries(world)
     existing = [] if world.makes_cast else _existing_entries(world)
@@ -89,7 +89,7 @@ def _add_captions(world: World, rng: Random, entries: list[Entry]) -> None:
     deck: list[Caption] = []
     for number, entry in enumerate(sampled):
         round_number, position = divmod(number, len(captions))
-        if position == 0:  # every caption once before any comes again
+        if position == 0:  # use every caption once before one is repeated
             deck = rng.sample(captions, len(captions))
         caption = deck[position]
         texts = caption.texts[entry.language]
@@ -121,7 +121,7 @@ def _assign_id(entry: Entry) -> None:
     entry.thread_pk = entry.reply_to.thread_pk if entry.reply_to else entry.pk
     author.last_post_id = entry.pk
     if entry.visibility not in OPEN:
-        return  # the counts are of open posts only
+        return  # only open posts count
     author.last_open_post_id = entry.pk
     author.posts += 1
     if entry.reply_to:
@@ -206,7 +206,7 @@ def _attachments(world: World, entries: Sequence[Entry]) -> Iterator[Attachment]
 def moment(
     rng: Random, language: str, now: float, *, hour: str = "", youngest: float = NEWEST_SECONDS
 ) -> float:
-    """A Unix time within the last 30 days, recent days being likelier."""
+    """A Unix time within the last 30 days; recent days are likelier."""
     offset = OFFSET.get(language, 0)
     midnight: float = (
         (now + offset) // DAY * DAY - offset - round(29 * rng.random() ** RECENCY) * DAY
@@ -219,7 +219,7 @@ def moment(
 
 
 def later(rng: Random, after: float, now: float, *, minimum: float, maximum: float) -> float:
-    """A Unix time between `minimum` and `maximum` seconds after another, soon being likelier, never in the future."""
+    """A Unix time `minimum` to `maximum` seconds after another, never in the future; short gaps are likelier."""
     gap = minimum + (maximum - minimum) * rng.random() ** 2
     latest = now - NEWEST_SECONDS
     if after + gap < latest:
@@ -228,7 +228,7 @@ def later(rng: Random, after: float, now: float, *, minimum: float, maximum: flo
 
 
 class Texts:
-    """Of generated accounts: each written line once, then sentences from patterns, repeated as rarely as possible."""
+    """Texts for generated accounts: each written line once, then sentences from patterns with few repetitions."""
 
     def __init__(self, content: Content, rng: Random) -> None:
         self._content, self._rng = content, rng

@@ -17,16 +17,16 @@ MAX_LIKES = 400
 BOOKMARK_SHARE, REACTION_SHARE = 0.06, 0.15
 # The first two are chosen twice as often as the others.
 REACTIONS = ("hearts", "hearts", "thumbs", "thumbs", "laughs", "wows", "tears", "cheers")
-Marking = tuple[float, Member, Entry]
+Marking = tuple[float, Member, Entry]  # Unix time, who, which post
 
 
 def make_reactions(world: World) -> None:
     """Insert likes, bookmarks and reactions, oldest first, and count them on their posts."""
-    likes, bookmarks = _planned(world)
+    likes, bookmarks = _plan(world)
     for batch in _insert(Like, likes):
-        for (second, member, entry), _row in batch:
+        for (at, member, entry), _row in batch:
             entry.counts["likes"] += 1
-            world.notify(second, entry.author, NotificationKind.LIKE, member, entry.pk)
+            world.notify(at, entry.author, NotificationKind.LIKE, member, entry.pk)
         world.advance("likes", len(batch))
     for batch in _insert(Bookmark, bookmarks):
         for (_second, _member, entry), _row in batch:
@@ -34,9 +34,9 @@ def make_reactions(world: World) -> None:
     rng = world.rng("reactions")
     reacted = [like for like in likes if rng.random() < REACTION_SHARE]
     for batch in _insert(Reaction, reacted, choose=lambda: {"name": rng.choice(REACTIONS)}):
-        for (second, member, entry), row in batch:
+        for (at, member, entry), row in batch:
             entry.counts[row.name] += 1
-            world.notify(second, entry.author, NotificationKind.REACT, member, entry.pk)
+            world.notify(at, entry.author, NotificationKind.REACT, member, entry.pk)
     world.likes = len(likes)
     invalidate_all()
 
@@ -48,20 +48,20 @@ def _insert(
     markings.sort(key=lambda marking: (marking[0], marking[1].pk, marking[2].pk))
     for batch in batches(markings):
         rows = model.objects.bulk_create(
-            model(user_id=member.pk, post_id=entry.pk, created_at=moment_of(second), **choose())
-            for second, member, entry in batch
+            model(user_id=member.pk, post_id=entry.pk, created_at=moment_of(at), **choose())
+            for at, member, entry in batch
         )
         yield list(zip(batch, rows, strict=True))
 
 
-def _planned(world: World) -> tuple[list[Marking], list[Marking]]:
+def _plan(world: World) -> tuple[list[Marking], list[Marking]]:
     rng = world.rng("likes")
     likes: dict[tuple[int, int], Marking] = {}
     bookmarks: dict[tuple[int, int], Marking] = {}
     for member, entry in _likes(world):
         if entry.author is not member:
             likes.setdefault((member.pk, entry.pk), (_when(world, rng, entry), member, entry))
-            if rng.random() < BOOKMARK_SHARE and not _is_fixed(member):
+            if rng.random() < BOOKMARK_SHARE and not _is_scripted(member):
                 bookmarks.setdefault(
                     (member.pk, entry.pk), (_when(world, rng, entry), member, entry)
                 )
@@ -71,10 +71,12 @@ def _planned(world: World) -> tuple[list[Marking], list[Marking]]:
 
 
 def _when(world: World, rng: Random, entry: Entry) -> float:
-    return entry.second + (world.now - entry.second) * rng.random() ** 4  # mostly soon after
+    return (
+        entry.second + (world.now - entry.second) * rng.random() ** 4
+    )  # mostly soon after the post
 
 
-def _is_fixed(member: Member) -> bool:
+def _is_scripted(member: Member) -> bool:
     return member.person is not None and member.person.fixed
 
 
@@ -90,24 +92,23 @@ def _likes(world: World) -> Iterator[tuple[Member, Entry]]:
     pools = {language: _PostPool(world, language) for language in ("en", "zh")}
     by_key = {entry.key: entry for entry in world.entries if entry.key}
     for member in world.members:
-        if _is_fixed(member) and member.person:
+        if _is_scripted(member) and member.person:
             yield from ((member, by_key[key]) for key in member.person.likes if key in by_key)
             continue
-        if not world.makes_cast and member.person:
+        if not world.makes_cast and member.person:  # an earlier run gave them their likes
             continue
-        # log-normal with a sigma of 0.9: less half its square, about 0.4, the mean is `likes_each`
+        # log-normal, sigma 0.9; subtracting half its square, about 0.4, makes the mean `likes_each`
         count = min(MAX_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))
         for _ in range(count):
             in_own_language = rng.random() < 0.8
-            pool = pools[
-                member.language if in_own_language else "en" if member.language == "zh" else "zh"
-            ]
+            other = "en" if member.language == "zh" else "zh"
+            pool = pools[member.language if in_own_language else other]
             if pool.entries:
                 yield member, pool.post_at(rng.random())
 
 
 class _PostPool:
-    """The posts of a language that can be liked, by appeal."""
+    """The open posts in one language, weighted by their appeal."""
 
     def __init__(self, world: World, language: str) -> None:
         self.entries = [
@@ -117,7 +118,7 @@ class _PostPool:
         self._sums = list(accumulate(entry.appeal for entry in self.entries))
 
     def post_at(self, share: float) -> Entry:
-        """The post where the summed appeal reaches this share: a random one picks in proportion to the appeal."""
+        """The post at which the running sum of appeal reaches this share; a random share picks by appeal."""
         return self.entries[
             min(len(self.entries) - 1, bisect_left(self._sums, share * self._sums[-1]))
         ]

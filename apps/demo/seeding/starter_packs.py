@@ -16,7 +16,7 @@ PACKS = (
 
 
 def make_starter_packs(world: World) -> None:
-    """Only with the cast."""
+    """Make the packs, if this run makes the cast."""
     if not world.makes_cast:
         return
     for place, (title, language, handles) in enumerate(PACKS):

@@ -1,4 +1,4 @@
-"""The plan of the demo: users and posts before they become rows."""
+"""The plan of the demo: accounts and posts before they become rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a run adds to the cast; the last four are means and totals that the rows come close to."""
+    """How much a run adds beside the cast. `…_each` are means per account; the actual numbers come close."""
 
     accounts: int
     posts_each: float
@@ -35,7 +35,7 @@ SIZES = {
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """An account; the numbers are what this run adds to its counts."""
+    """An account; its numbers are those that this run adds to its counts."""
 
     pk: int
     handle: str
@@ -53,7 +53,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A post; the numbers are what this run adds to its counts. `appeal` is how readily others like it."""
+    """A post; `counts` are what this run adds to its counts. The higher `appeal` is, the more others like it."""
 
     author: Member
     second: float
@@ -81,7 +81,7 @@ News = tuple[float, Member, NotificationKind, Member, int | None]
 
 @dataclass(slots=True)
 class World:
-    """The state of a run. `cast` and `crowd` are accounts, `entries` all posts that can be reacted to."""
+    """The state of a run. `cast` and `crowd` are accounts; `entries` are all posts that others can react to."""
 
     content: Content
     size_name: str
@@ -102,7 +102,7 @@ class World:
 
     @property
     def members(self) -> list[Member]:
-        """The cast first."""
+        """All accounts, the cast first."""
         return [*self.cast.values(), *self.crowd]
 
     def notify(
@@ -113,12 +113,12 @@ class World:
         actor: Member,
         post_pk: int | None,
     ) -> None:
-        """Add a notification, for accounts that can log in only: nobody reads the others."""
+        """Add a notification if the account can log in; nobody would read the others."""
         if user.person and user.person.fixed and user is not actor:
             self.news.append((second, user, kind, actor, post_pk))
 
     def rng(self, purpose: str) -> Random:
-        """A random source for one purpose: more of one thing does not change another."""
+        """A random generator for one purpose, so that more of one thing does not change the others."""
         return Random(f"{self.seed}/{self.size_name}/{purpose}")
 
 

@@ -1,1 +1,1 @@
-"""Tags of the pages of the weekly mail."""
+"""Template tags of the weekly mail."""

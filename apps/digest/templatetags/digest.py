@@ -1,4 +1,4 @@
-"""Whether a member gets the weekly mail."""
+"""Template tag that says whether a member gets the weekly mail."""
 
 from django import template
 

@@ -31,6 +31,7 @@ from apps.graph.models import (
     RepliesPolicy,
     UserList,
 )
+from apps.sql import lock_each
 
 
 @transaction.atomic
@@ -158,7 +159,7 @@ def _record_change(circle_id: int, user_ids: list[int]) -> None:
 
 
 def _lock(*user_ids: int) -> None:
-    list(UserCounts.objects.select_for_update().filter(pk__in=user_ids).order_by("pk"))
+    lock_each(UserCounts, user_ids)
 
 
 def _update_counts(owner: User, group: Group) -> None:

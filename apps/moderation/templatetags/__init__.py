@@ -1,1 +1,1 @@
-"""Template tags of the pages of staff."""
+"""Template tags for staff pages."""

@@ -1,4 +1,4 @@
-"""What pages of staff say of an account."""
+"""Shows the history of an account on staff pages."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("admin/moderation/_record.html", takes_context=True)
 def account_record(context: Context, user: User, without: int = 0) -> dict[str, Any]:
-    """Reports, acts of staff, posts and sessions, each for who may see it."""
+    """Reports, acts of staff, posts and sessions of an account, each only with the permission to see it."""
     staff: User = context["request"].user
     return {
         "account": user,

@@ -59,7 +59,8 @@ def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
     """The message that a new one to these people answers. It is the same if the same form is sent twice."""
     sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
     if key and (earlier := sent.select_related("post").first()) and earlier.post:
-        return earlier.post.reply_to_id
+        parent_id: int | None = earlier.post.reply_to_id
+        return parent_id
     known = conversation_with(author, people)
     return known.item.id if known else None
 

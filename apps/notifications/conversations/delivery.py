@@ -31,11 +31,13 @@ RETURNING user_id
 _LAST_POST = """
 SELECT max(id) FROM posts_post p
 WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
-  AND (author_id = %(user)s OR EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.user_id = %(user)s))
+  AND (author_id = %(user)s OR EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.author_id = p.author_id
+      AND m.user_id = %(user)s))
 """
 _WROTE_TO = """
-SELECT user_id FROM unnest(%(users)s::bigint[]) AS told (user_id) WHERE EXISTS (
-    SELECT FROM posts_post p JOIN posts_mention m ON m.post_id = p.id AND m.user_id = %(author)s
+SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND EXISTS (
+    SELECT FROM posts_post p
+    JOIN posts_mention m ON m.post_id = p.id AND m.author_id = p.author_id AND m.user_id = %(author)s
     WHERE p.author_id = told.user_id AND p.visibility = 'mentioned' AND p.deleted_at IS NULL)
 """
 

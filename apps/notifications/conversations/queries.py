@@ -17,6 +17,7 @@ from apps.posts.queries import muted_threads
 from apps.sql import rows_of
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
+from feedcache.ids import author_of, authors_of
 
 MAX_ROUNDS = 20  # a list ends after this many batches of hidden conversations or messages
 NAMED = 3  # people of a group who are named in the list
@@ -27,20 +28,17 @@ _MESSAGES = """
 SELECT id FROM posts_post p
 WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
   AND id > %(floor)s AND id < %(below)s
-  AND (author_id = %(viewer)s OR EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.user_id = %(viewer)s))
+  AND (author_id = %(viewer)s OR EXISTS (
+      SELECT FROM posts_mention m
+      WHERE m.post_id = p.id AND m.author_id = p.author_id AND m.user_id = %(viewer)s))
 ORDER BY id {order} LIMIT %(limit)s
 """
-# The newest conversation with exactly these people that began as a message, among a viewer's newest two hundred.
-_WITH = """
-SELECT c.id FROM (
-    SELECT id, thread_id, last_post_id FROM notifications_conversation
-    WHERE user_id = %(viewer)s AND NOT has_left ORDER BY last_post_id DESC LIMIT 200
-) c JOIN posts_post last ON last.id = c.last_post_id JOIN posts_post root ON root.id = c.thread_id
-WHERE root.visibility = 'mentioned' AND %(people)s::bigint[] = ARRAY(
-    SELECT last.author_id AS user_id WHERE last.author_id <> %(viewer)s
-    UNION SELECT m.user_id FROM posts_mention m WHERE m.post_id = last.id AND m.user_id <> %(viewer)s
-    ORDER BY user_id)
-ORDER BY c.last_post_id DESC LIMIT 1
+MAX_SEARCHED = 200  # of a viewer's newest conversations, for the one with certain people
+# Whether posts are messages, and the people they mention.
+_PEOPLE = """
+SELECT p.id, p.visibility = 'mentioned', ARRAY(
+    SELECT m.user_id FROM posts_mention m WHERE m.post_id = p.id AND m.author_id = p.author_id)
+FROM posts_post p WHERE p.id = ANY(%(posts)s) AND p.author_id = ANY(%(authors)s)
 """
 
 
@@ -135,13 +133,19 @@ def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem 
 
 
 def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem | None:
-    """The viewer's conversation with exactly these others; None if there is none among the newest."""
-    ids = sorted({person.pk for person in people} - {viewer.pk})
-    for (number,) in rows_of(_WITH, {"viewer": viewer.pk, "people": ids}):
-        rows = Conversation.objects.filter(user=viewer, pk=number)
-        for conversation in _conversation_items(viewer, list(rows)):
-            if len(conversation.people) == max(1, len(ids)):  # else somebody has left it
-                return conversation
+    """The newest one with exactly these others that began as a message; None if there is none among the newest."""
+    wanted = {person.pk for person in people} - {viewer.pk}
+    rows = Conversation.objects.filter(user=viewer, has_left=False).order_by("-last_post")
+    newest = list(rows[:MAX_SEARCHED])
+    posts = {row.last_post_id for row in newest} | {row.thread_id for row in newest}
+    found = rows_of(_PEOPLE, {"posts": list(posts), "authors": list(authors_of(posts))})
+    messages = {post_id for post_id, is_message, _mentioned in found if is_message}
+    named = {post_id: {author_of(post_id), *mentioned} for post_id, _, mentioned in found}
+    for row in newest:
+        if row.thread_id in messages and named.get(row.last_post_id, set()) - {viewer.pk} == wanted:
+            items = _conversation_items(viewer, [row])
+            # else somebody has left it
+            return items[0] if items and len(items[0].people) == max(1, len(wanted)) else None
     return None
 
 

@@ -10,8 +10,6 @@ from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps import shards
-from apps.accounts.models import User
 from apps.errors import Invalid, invalid
 from apps.media.addresses import is_restricted, new_name
 from apps.media.hooks import SERVED_FOLDERS
@@ -190,22 +188,7 @@ def is_served(name: str) -> bool:
     named = _CAPTIONS if name.endswith(CAPTIONS) else _FILE
     if name.startswith(ACCOUNT_FOLDERS) and named is _FILE:
         return bool(rows_of(_OF_ACCOUNT, {"name": name}))
-    if shards.are_used():
-        return _is_of_a_post_elsewhere(named, name)
     return bool(rows_of(_OF_POST.format(named=named), {"name": name}))
-
-
-def _is_of_a_post_elsewhere(named: str, name: str) -> bool:
-    """Like `_OF_POST`, but by the keys of the posts, from which their servers follow."""
-    post_id = "coalesce(post_id, past_post_id)"
-    found = f"SELECT {post_id}, owner_id FROM posts_attachment picture WHERE {named}"  # noqa: S608 -- constants
-    rows = rows_of(found, {"name": name})
-    posts = Post.objects.filter(pk__in=[post_id for post_id, _owner in rows if post_id])
-    owners = User.objects.filter(pk__in=[owner for post_id, owner in rows if not post_id])
-    return (
-        posts.filter(deleted_at=None, author__suspended_at=None).exists()
-        or owners.filter(suspended_at=None).exists()
-    )
 
 
 def _move_files(row: Attachment, *, is_open: bool) -> None:

@@ -143,9 +143,7 @@ def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
     """A transaction that changes one's own post. Locks and yields the author's counts and the post. NotFound."""
     with transaction.atomic():
         counts = store.lock_author(author)
-        post = _locked(author, post_id)
-        with store.journaled(author.pk, post_id):
-            yield counts, post
+        yield counts, _locked(author, post_id)
 
 
 def _locked(author: User, post_id: int) -> Post:

@@ -1,6 +1,5 @@
 """Polls: create, replace, end. Votes are in `engagement.actions`."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -51,14 +50,11 @@ def clear_poll(post: Post) -> None:
 
 def end_polls(*, limit: int) -> int:
     """End up to `limit` polls whose time is over and record an event for each; returns how many."""
-    with transaction.atomic():
-        expired = Poll.objects.select_for_update(skip_locked=True, of=("self",)).filter(
-            is_ended=False, expires_at__lte=timezone.now()
-        )
-        ids: Sequence[int] = list(
-            expired.order_by("expires_at").values_list("pk", flat=True)[:limit]
-        )
-        Poll.objects.filter(pk__in=ids).update(is_ended=True)
-        for post_id in ids:
-            record("poll_ended", post_id=post_id)
+    expired = Poll.objects.filter(is_ended=False, expires_at__lte=timezone.now())
+    ids = list(expired.order_by("expires_at").values_list("pk", flat=True)[:limit])
+    for post_id in ids:
+        with transaction.atomic():
+            # unless another worker has just ended it
+            if Poll.objects.filter(pk=post_id, is_ended=False).update(is_ended=True):
+                record("poll_ended", post_id=post_id)
     return len(ids)

@@ -19,7 +19,6 @@ from apps.posts.actions.attachments import attach, attach_uploads, detach, lock_
 from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft, kind_of
 from apps.posts.actions.polls import clear_poll, create_poll
 from apps.posts.cache import (
-    POST_COUNTS_TABLE,
     cache_deleted,
     cache_published,
 )
@@ -73,7 +72,6 @@ def publish_post(
         if (earlier := _existing_post(idempotency.claim(request))) is not None:
             return Changed(earlier)
         counts = store.lock_author(author)
-        POST_COUNTS_TABLE.lock([linked.id for linked in (parent, quoted) if linked])
         post = _new_post(author, counts, draft, body, parent, quoted)
         _check_quoted_is_named(post, quoted, mentions.values())
         uploads = lock_uploads(author.pk, draft.media_ids) if draft.media_ids else []
@@ -111,7 +109,6 @@ def repost(
     check_rate_limit("publish", str(author.pk), counted=counted)
     with transaction.atomic():
         counts = store.lock_author(author)
-        POST_COUNTS_TABLE.lock([source.id])
         if (earlier := repost_of(author, source.id)) is not None:
             return Changed(earlier)
         post = Post(id=store.next_id(counts), author=author, source_id=source.id)
@@ -133,12 +130,9 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Chang
     the post as it was. Permissions and errors: as for `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
-    links = store.links_to_lock(post_id)
     with transaction.atomic():
         counts = UserCounts.objects.select_for_update().get(pk=owner)
-        POST_COUNTS_TABLE.lock(links)
-        with store.journaled(owner, post_id):
-            return _delete(counts, post_id, by=by, keep_pictures=keep_pictures)
+        return _delete(counts, post_id, by=by, keep_pictures=keep_pictures)
 
 
 def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) -> Changed:

@@ -97,6 +97,7 @@ def _store(row: Transcode, made: Transcoded) -> None:
         "duration_ms": round(made.seconds * 1000),
         "width": made.width,
         "height": made.height,
+        "moves": made.loops,
     }
     if made.poster is not None:
         poster = default_storage.save(new_name(is_open=True), ContentFile(made.poster.preview))

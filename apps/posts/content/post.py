@@ -32,8 +32,8 @@ from feedcache.read_through.envelope import pack, unpack
 class Picture:
     """An attached picture, video or sound: address, size in pixels, description, preview, BlurHash, focal point.
 
-    `moves`: it is animated; the preview shows only the first frame. The preview of a video is its poster; sound has
-    none, and no size. An upload that is not ready has no address.
+    `moves`: it is animated, and its preview shows only the first frame; or a video that plays in a loop. The preview of
+    a video is its poster; sound has none, and no size. An upload that is not ready has no address.
     """
 
     id: int
@@ -71,6 +71,11 @@ class Picture:
     @property
     def is_video(self) -> bool:
         return self.medium == Medium.VIDEO
+
+    @property
+    def loops(self) -> bool:
+        """Whether it is a short video without sound, which plays by itself and begins again."""
+        return self.is_video and self.moves
 
     @property
     def is_audio(self) -> bool:

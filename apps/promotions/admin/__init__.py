@@ -1,6 +1,6 @@
-"""Staff write segments, name promoted accounts, and run campaigns after they have seen for how many people.
+"""Staff write segments, name promoted accounts, and run campaigns after seeing how many people they are for.
 
-Who is in a segment is shown to nobody else than the person.
+Only a person sees which segments the person is in.
 """
 
 from collections.abc import Callable
@@ -60,12 +60,12 @@ class TraitAdmin(EditedList):
         return self.prepopulated_fields if obj is None else {}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """People have chosen it under this name."""
+        """The name is fixed once it exists, because people have chosen the trait by it."""
         return () if obj is None else ("name", "slug")
 
 
 class RuleInline(admin.StackedInline):
-    """The rules are part of the segment, and so is the permission."""
+    """The rules of a segment; whoever may change the segment may change them."""
 
     model = SegmentRule
     form = RuleForm
@@ -80,7 +80,7 @@ class RuleInline(admin.StackedInline):
         return is_new or self.has_change_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Not while a campaign runs: it started because there were enough people."""
+        """Rules cannot change while a campaign runs: its start checked that they matched enough people."""
         runs = obj is not None and obj.campaigns.filter(state=CampaignState.RUNNING).exists()
         return not runs and request.user.has_perm("promotions.change_segment")
 
@@ -111,7 +111,7 @@ class SegmentAdmin(EditedList):
         return "; ".join(map(str, segment.rules.all()))
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own signature
-        """People come into the segment and leave it as soon as workers get to them."""
+        """Save the rules; workers then compute who is in the segment."""
         super().save_related(request, form, formsets, change)
         segments_changed()
 
@@ -137,7 +137,7 @@ class PromotedAccountAdmin(EditedList):
 
 @admin.register(PromotionSwitch)
 class PromotionSwitchAdmin(EditedList):
-    """The one row, which a migration made; staff who run campaigns may change it."""
+    """The switch is a single row, made by a migration; staff who run campaigns may change it."""
 
     list_display = ("__str__", "is_on")
     fields = ("is_on",)
@@ -159,13 +159,13 @@ class PromotionSwitchAdmin(EditedList):
         form: Any,
         change: bool,  # noqa: FBT001 -- Django's own signature
     ) -> None:
-        """Campaigns are forgotten by every cache before the answer."""
+        """Switch by the action, which also clears the caches of campaigns."""
         switch_promotions(on=obj.is_on, by=staff_of(request))
 
 
 @admin.register(Campaign)
 class CampaignAdmin(EditedList):
-    """Drafts and paused campaigns can be changed; a start asks after showing the number of people."""
+    """Drafts and paused campaigns can be changed. Before a start, the page shows the number of people and asks."""
 
     form = CampaignForm
     list_display = ("name", "account", "state", "shown", "starts_at", "ends_at")
@@ -186,7 +186,7 @@ class CampaignAdmin(EditedList):
         return self.written if obj is None else (*self.written, *self.facts)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Whom a campaign is for stays once it has run: people were told so."""
+        """The account and the segments are fixed once a campaign has run, because its readers were told of them."""
         if obj is None:
             return ()
         if obj.state == CampaignState.PAUSED:
@@ -194,12 +194,12 @@ class CampaignAdmin(EditedList):
         return self.facts
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Not while it runs, nor when it has ended."""
+        """Only drafts and paused campaigns can be changed."""
         is_open = obj is None or obj.state in {CampaignState.DRAFT, CampaignState.PAUSED}
         return is_open and super().has_change_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: Campaign, form: Any, change: bool) -> None:  # noqa: FBT001 -- Django's own signature
-        """Only what was filled in: the state may change at the same time."""
+        """Save changed fields only, because a task may change the state at the same time."""
         if change:
             columns = [name for name in form.changed_data if name != "segments"]
             obj.save(update_fields=columns)
@@ -212,7 +212,7 @@ class CampaignAdmin(EditedList):
 
     @admin.display(description=gettext_lazy("people"))
     def people(self, campaign: Campaign) -> str:
-        """By the rules as they are now."""
+        """The number of people that the rules match now."""
         return _people(preview(campaign))
 
     @admin.display(description=gettext_lazy("impressions"))
@@ -221,7 +221,7 @@ class CampaignAdmin(EditedList):
 
     @admin.display(description=gettext_lazy("impressions"))
     def shown(self, campaign: Campaign) -> str:
-        """Of the budget."""
+        """Impressions out of the budget."""
         return f"{self.impressions(campaign)} / {campaign.budget_impressions}"
 
     def line(self, row: Campaign) -> str:
@@ -229,7 +229,7 @@ class CampaignAdmin(EditedList):
 
     @admin.action(description=gettext_lazy("Start"), permissions=["run"])
     def start(self, request: HttpRequest, queryset: QuerySet[Campaign]) -> TemplateResponse | None:
-        """After showing for how many people."""
+        """Start campaigns, after showing how many people they are for."""
         question = ngettext(
             "Start %(count)d campaign for these people?",
             "Start %(count)d campaigns for these people?",

@@ -1,4 +1,4 @@
-"""Forms of staff: rules and accounts are named as people name them, by handle and by tag."""
+"""Forms for staff, who enter accounts by handle and tags by name."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from apps.tags.names import normalize
 
 
 def user_of_handle(text: str) -> User:
-    """The account of a handle; a ValidationError for staff when there is none."""
+    """The account with a handle. Raises ValidationError if there is none."""
     user = User.objects.filter(
         handle=text.strip().removeprefix("@").lower(), suspended_at=None
     ).first()
@@ -50,14 +50,14 @@ class RuleForm(forms.ModelForm):
         return text
 
     def _tag(self, text: str) -> Tag:
-        """Also one that nobody has used yet."""
+        """The tag of this name, made if nobody has used it yet."""
         name = normalize(text)
         if name is None:
             raise forms.ValidationError(_("There is no such tag."))
         return Tag.objects.get(pk=get_or_create_tag_ids([name])[name])
 
     def add_error(self, field: str | None, error: Any) -> None:
-        """Errors of the columns belong to the fields that stand for them."""
+        """Show errors of the account and tag columns at the form fields that fill them."""
         if hasattr(error, "error_dict"):
             names = {"account": "handle", "tag": "tag_name"}
             error = forms.ValidationError(
@@ -67,9 +67,10 @@ class RuleForm(forms.ModelForm):
 
 
 class RuleFormSet(BaseInlineFormSet):
-    """An active segment has at least one rule: without any it would be empty, which nobody means.
+    """Requires at least one rule in an active segment, and refuses combinations that would reveal too much.
 
-    Who follows an account is known to others, and may be a handful of people: that says nothing more about them.
+    Others can see who follows an account, and it may be only a few people. So a segment must not combine this with
+    traits or tags, which would reveal something about them.
     """
 
     def clean(self) -> None:
@@ -88,7 +89,7 @@ class RuleFormSet(BaseInlineFormSet):
 
 
 class PromotedAccountForm(forms.ModelForm):
-    """The account is named when it is added, and stays."""
+    """The account is chosen when the row is added, and cannot be changed later."""
 
     handle = forms.CharField(label=gettext_lazy("Handle"), max_length=40)
 
@@ -125,6 +126,6 @@ class CampaignForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "segments" in self.fields:  # not when it is only read
+        if "segments" in self.fields:  # absent when the field is read-only
             segments: Any = self.fields["segments"]
             segments.queryset = Segment.objects.filter(is_active=True).order_by("name")

@@ -1,1 +1,1 @@
-"""What promotions add to the rest of the site: by its hooks, in `PromotionsConfig.ready`."""
+"""What promotions add to the rest of the site through its hooks (see `PromotionsConfig.ready`)."""

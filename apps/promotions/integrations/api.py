@@ -1,4 +1,4 @@
-"""What statuses say of a promotion."""
+"""The field of a status that describes its promotion."""
 
 from typing import Annotated, TypedDict
 
@@ -11,12 +11,14 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class PromotionJson(TypedDict):
-    """Why a status of an account that the viewer does not follow is on the home timeline. Show it with the status."""
+    """Why the home timeline has a status by an account that the viewer does not follow. Show it with the status."""
 
-    label: Annotated[str, "“Promoted”, in the reader's language, as is the reason."]
+    label: Annotated[str, "“Promoted” in the reader's language."]
     sponsor: Annotated[str, "Who pays for it."]
-    reason: Annotated[str, "“Promoted to first-year students because …”."]
-    settings_url: Annotated[Uri, "Where the reader ends all promoted posts."]
+    reason: Annotated[
+        str, "A sentence in the reader's language: “Promoted to first-year students because …”."
+    ]
+    settings_url: Annotated[Uri, "Where the reader can switch off all promoted posts."]
 
 
 def _promotion(item: FeedItem) -> PromotionJson | None:
@@ -34,7 +36,7 @@ FIELD = StatusField(
     "promotion",
     Annotated[
         PromotionJson | None,
-        "Null unless it is promoted; on home timelines that were asked for with `promoted=true`.",
+        "Null unless it is promoted. Only home timelines requested with `promoted=true` have promoted statuses.",
     ],
     _promotion,
 )

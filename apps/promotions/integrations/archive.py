@@ -1,4 +1,4 @@
-"""What an archive of an account has of promotions."""
+"""The files about promotions in an account's archive."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

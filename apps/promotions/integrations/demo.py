@@ -1,4 +1,4 @@
-"""A campaign: carol says that she likes to cook, and sees what a kitchen promotes."""
+"""A demo campaign: carol states that she likes to cook, and sees posts that a kitchen promotes."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ DAYS = 90
 
 
 def make_promotions(world: World) -> None:
-    """Only with the cast, and unless staff have taken the trait away."""
+    """Make the campaign, if this run makes the scripted people and the trait is active."""
     trait = Trait.objects.filter(slug=TRAIT, is_active=True).first()
     if not world.makes_cast or trait is None:
         return

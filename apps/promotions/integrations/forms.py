@@ -1,4 +1,4 @@
-"""The form of promoted posts."""
+"""The settings form for promoted posts."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from apps.web.forms.accounts import switch
 
 
 class PromotionsForm(forms.Form):
-    """`traits` are the choices: (slug, label)."""
+    """Choices about promoted posts; `traits` are pairs of slug and label."""
 
     shows_promoted = switch(_("Show me promoted posts"))
     traits = forms.MultipleChoiceField(

@@ -1,4 +1,4 @@
-"""The count of what was shown on home pages."""
+"""Counts impressions of promoted posts on home pages."""
 
 import logging
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from feedcache.ids import author_of
 
 logger = logging.getLogger(__name__)
 
-MAX_WAIT = "200ms"  # of a page for its count
+MAX_WAIT = "200ms"  # how long a page may wait for a lock to count
 
 
 def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
-    """Count a promoted post that was on the screen, once for each view of a page. Nothing else is counted."""
+    """Count a post that was on the screen, once for each view of a page; ignored unless it is promoted."""
     promotion = promotions_of(reader_id).get(author_of(post_id))
     if promotion is not None and promotion.newest_id == post_id:
         count_impressions(reader_id, [promotion.campaign_id], page_id=f"{post_id} {view}")
 
 
 def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
-    """Count the promoted posts that a program gets, once for each campaign and page. Never fails the page.
+    """Count the promoted posts sent to a client of the API, once for each campaign and page. Never fails the page.
 
-    The site's own pages say what was seen of them (`count_seen`).
+    The site's own pages report what was on the screen instead (`count_seen`).
     """
     promotions = [item.promotion for item in items if isinstance(item.promotion, Promotion)]
     if not promotions:
@@ -41,4 +41,4 @@ def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
                 sql.execute("SELECT set_config('lock_timeout', %s, true)", [MAX_WAIT])
             count_impressions(reader_id, sorted(campaigns)[:MAX_COUNTED], page_id=page_id)
     except DatabaseError as error:
-        logger.warning("impressions of a page were not counted: %s", error)
+        logger.warning("could not count the impressions of a page: %s", error)

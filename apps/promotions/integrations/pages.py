@@ -1,4 +1,4 @@
-"""The settings of promoted posts: what people state about themselves, the segments they are in, and the switch."""
+"""The settings page of promoted posts: stated traits, the reader's segments, and a switch to see none."""
 
 from http import HTTPStatus
 
@@ -34,7 +34,7 @@ MAX_VIEW_CHARACTERS = 40
 @require_POST
 @login_required
 def seen(request: AuthenticatedRequest) -> HttpResponse:
-    """A promoted post was on the reader's screen; `view` is of the page, which tells it once."""
+    """Count a promoted post that the page reports was on the screen; `view` identifies the view of the page."""
     try:
         post_id = parse_id(request.POST.get("post", ""))
     except ValueError:

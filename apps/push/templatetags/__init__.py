@@ -1,1 +1,1 @@
-"""Tags of the settings of devices."""
+"""Template tags of the device settings."""

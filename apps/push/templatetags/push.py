@@ -1,4 +1,4 @@
-"""What the page of notifications says of devices."""
+"""Template tag for the devices on the settings page of notifications."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def push_settings(context: Context) -> dict[str, Any]:
-    """The devices and programs of the viewer, and the one of this session."""
+    """The viewer's devices and clients, and the endpoint of this session's device."""
     viewer, session_key = context["viewer"], context["request"].session.session_key
     rows = list(subscriptions_of(viewer))
     here = [

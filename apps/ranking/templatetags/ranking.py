@@ -1,4 +1,4 @@
-"""The cards of the ranked page."""
+"""Template tag for the posts on the ranked page."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def ranked_cards(context: Context, entries: Iterable[Entry]) -> SafeString:
-    """On pages that set `why` each card has the factors of its score below it."""
+    """Render entries as cards; if the page sets `why`, the factors of the score follow below each card."""
     viewer, why = viewer_in(context), context.get("why")
 
     def card(entry: Entry) -> PostCard:

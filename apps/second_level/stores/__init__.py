@@ -1,7 +1,7 @@
 """Where the rows of the second level are: in PostgreSQL, or in Cassandra as in source 001 (`TIMELINE_STORE`).
 
-A store knows rows alone. What they prove is said by the reader's span, which is in PostgreSQL for both
-(`second_level.spans`); a span's `stamp` says in which store its rows are, and which writing of them.
+A store knows only rows. The reader's span, which is always in PostgreSQL (`second_level.spans`), says which ids they
+cover; its `stamp` says which store has the rows, and which write of them it speaks for.
 """
 
 import os
@@ -19,7 +19,7 @@ POSTGRESQL, CASSANDRA = "postgresql", "cassandra://"
 
 
 class Covered(NamedTuple):
-    """A span, and ids inside of it in reading order."""
+    """The ends of a span, and ids within it in reading order."""
 
     floor: int
     ceiling: int
@@ -34,14 +34,14 @@ WHERE span.reader_id = %(reader)s AND span.filled_at > %(horizon)s AND {begins}
 """
 BEGINS_BELOW = "%(newest)s <= span.ceiling AND %(newest)s > span.floor + 1"
 BEGINS_ABOVE = "%(oldest)s >= span.floor AND %(oldest)s < span.ceiling - 1"
-ANYWHERE = "true"  # whatever the span has
+ANYWHERE = "true"
 
 
 class TimelineStore(Protocol):
-    """Rows of readers and post ids. A row ends `TIMELINE_ENTRY_DAYS` after it was written last.
+    """Stores rows of a reader and a post id. A row expires `TIMELINE_ENTRY_DAYS` after its last write.
 
-    What is written while a span is being changed returns the span's new stamp. SourceUnavailable when the store does
-    not answer; what it was told to write may then be there or not.
+    Writes that change a span return its new stamp. SourceUnavailable if the store does not answer; then a write may
+    have succeeded or not.
     """
 
     def read(
@@ -60,23 +60,23 @@ class TimelineStore(Protocol):
         """Whether the rows of a span are in this store."""
 
     def add(self, reader_ids: Sequence[int], post_ids: Sequence[int]) -> None:
-        """Without a word about spans."""
+        """Add rows without changing any span."""
 
     def fill(self, reader_id: int, post_ids: Sequence[int], *, joins: bool) -> int | None:
-        """Add to a reader's rows; unless it joins the span, all others go. The new stamp."""
+        """Add a reader's rows, and delete all others unless this joins the span; returns the new stamp."""
 
     def withdraw(self, reader_id: int, author_id: int) -> int | None:
-        """Remove an author's posts from a reader's rows. The new stamp."""
+        """Remove an author's posts from a reader's rows; returns the new stamp."""
 
     def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None: ...
 
     def drop(self, reader_ids: Collection[int]) -> None:
-        """Remove all rows of readers; after their spans."""
+        """Remove all rows of readers whose spans are deleted already."""
 
     def push(
         self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
     ) -> int:
-        """Write a post for all followers between two edges; the number of rows."""
+        """Write a post for all followers between two edges; returns the number of rows."""
 
 
 def timeline_store() -> TimelineStore:
@@ -85,7 +85,7 @@ def timeline_store() -> TimelineStore:
 
 @cache
 def _store_at(url: str, _process: int) -> TimelineStore:
-    """One per process: connections and threads do not survive a fork."""
+    """The store of this process: connections and threads do not survive a fork."""
     if url.startswith(CASSANDRA):
         from apps.second_level.stores.cassandra import CassandraStore  # noqa: PLC0415 -- only it needs the driver
 
@@ -96,5 +96,5 @@ def _store_at(url: str, _process: int) -> TimelineStore:
 
 
 def horizon() -> datetime:
-    """What was written before has expired."""
+    """Rows last written before this time have expired."""
     return timezone.now() - timedelta(days=settings.TIMELINE_ENTRY_DAYS)

@@ -1,11 +1,11 @@
-"""Rows of the second level in Cassandra: the table of source 001, whose rows end by themselves after 60 days.
+"""Rows of the second level in Cassandra: the table described in source 001, whose rows expire by their TTL.
 
-The table has one column more than the article's: a stamp per partition, that is per reader. Every writing that a span
-speaks of gives both the same new stamp, and a read believes its rows only when they carry the stamp of the span. So a
+The table has one column more than the article's: a stamp per partition, that is per reader. Every write that a span
+covers gives the span and the partition the same new stamp, and a read trusts the rows only if both stamps match. So a
 store that was lost, restored from an old backup or half written is a miss, and PostgreSQL answers.
 
-All writes carry times of PostgreSQL's clock, taken while the span is locked: a row that is written after it was deleted
-is there, whichever processes did both.
+All writes carry the time of PostgreSQL's clock, taken while the span is locked. So a row that is written again after
+its deletion survives, whichever processes did either.
 """
 
 import re
@@ -43,12 +43,12 @@ from feedcache.servers.tls import tls_context
 TABLE = "following_timeline"
 PORT = 9042
 ERRORS = (DriverException, NoHostAvailable, ConnectionException, OSError)
-CONNECT_SECONDS = 5.0  # in a thread of its own: no page waits for it
-WRITE_SECONDS = 2.0  # rows of PostgreSQL are locked meanwhile
+CONNECT_SECONDS = 5.0  # in a thread of its own, so that no page waits for it
+WRITE_SECONDS = 2.0  # PostgreSQL rows stay locked meanwhile
 SCHEMA_SECONDS = 60.0
-PUSH_SECONDS = 15.0  # of a chunk of followers
-BATCH = 50  # rows of one partition: 3 KB, below what servers warn of
-CONCURRENCY = 64  # statements that wait for their answers
+PUSH_SECONDS = 15.0  # for one chunk of followers
+BATCH = 50  # rows of one partition: 3 KB, below the size that servers warn about
+CONCURRENCY = 64  # statements in flight
 THREADS = 8
 
 _SPAN = "SELECT span.floor, span.ceiling, span.stamp" + VALID_SPAN + "AND span.stamp IS NOT NULL"
@@ -80,15 +80,15 @@ CREATE TABLE IF NOT EXISTS {}.following_timeline (
 _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"  # microseconds
 
 T = TypeVar("T")
-Statements = list[tuple[Any, Any]]  # prepared, and its values
+Statements = list[tuple[Any, Any]]  # a prepared statement and its values
 
 
 @dataclass(frozen=True)
 class Address:
     """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1&tls=1`. ValueError for anything else.
 
-    `datacenter` is the one of this site, whose nodes are asked first. `protocol_version` is agreed upon, but has to be
-    named for servers before Cassandra 3. With TLS the certificates of the nodes have their addresses.
+    `datacenter` is this site's data centre: its nodes are preferred. `protocol_version` is negotiated, but must be
+    given for servers older than Cassandra 3. With TLS, the certificate of each node must name its address.
     """
 
     nodes: list[str]
@@ -108,10 +108,10 @@ class Address:
         places = [host.partition(":") for host in hosts.split(",") if host]
         ports = {int(port) if port else PORT for _host, _colon, port in places}
         if not all(host for host, _colon, _port in places) or len(ports) != 1:
-            raise ValueError("it names no nodes, or nodes with different ports")
+            raise ValueError("the address names no nodes, or nodes with different ports")
         keyspace = parts.path.strip("/")
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,47}", keyspace):
-            raise ValueError(f"{keyspace!r} is not a name of a keyspace")
+            raise ValueError(f"{keyspace!r} is not a valid keyspace name")
         options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         address = cls(
             nodes=[host for host, _colon, _port in places],
@@ -125,17 +125,17 @@ class Address:
         )
         if options:
             raise ValueError(
-                f"{', '.join(options)}: only datacenter, protocol_version and tls are known"
+                f"unknown option {', '.join(options)}; there are datacenter, protocol_version and tls"
             )
         return address
 
     def cluster(self) -> Any:
-        """The driver's, not connected yet; the caller shuts it down."""
+        """The cluster object of the driver, not connected yet; the caller shuts it down."""
         nearby = DCAwareRoundRobinPolicy(self.datacenter) if self.datacenter else RoundRobinPolicy()
         profile = ExecutionProfile(
             load_balancing_policy=TokenAwarePolicy(nearby),
             retry_policy=FallthroughRetryPolicy(),  # PostgreSQL answers instead
-            consistency_level=ConsistencyLevel.LOCAL_QUORUM,  # what was written is read
+            consistency_level=ConsistencyLevel.LOCAL_QUORUM,  # reads see completed writes
             request_timeout=WRITE_SECONDS,
         )
         login = PlainTextAuthProvider(self.username, self.password) if self.username else None
@@ -175,7 +175,7 @@ class Connected:
         )
 
     def run_in_partition(self, statements: Statements) -> None:
-        """The same for statements on one reader's rows, many in a request."""
+        """Run statements on the partition of one reader, in batches."""
         batches = []
         for start in range(0, len(statements), BATCH):
             batch = BatchStatement(BatchType.UNLOGGED)
@@ -191,6 +191,8 @@ class Connected:
 
 
 class CassandraStore:
+    """`TimelineStore` in Cassandra; connects at its first call."""
+
     def __init__(self, url: str) -> None:
         self._address = Address.parse(url)
         self._bulkhead = Bulkhead("cassandra", max_concurrency=THREADS)
@@ -218,7 +220,7 @@ class CassandraStore:
             statement = connected.up if ascending else connected.down
             bound = (reader_id, _published(below), below, _published(above), above, count)
             rows = list(connected.session.execute(statement, bound))
-            # without rows, and from early releases of 2.1 when they are read backwards, the stamp does not come along
+            # no rows bring no stamp, and early releases of 2.1 leave it out of rows that are read backwards
             found = (rows[0].stamp if rows else None) or connected.stamp_of(reader_id)
             return [row.article_id for row in rows] if found == stamp else None
 
@@ -253,16 +255,16 @@ class CassandraStore:
         def work(connected: Connected) -> None:
             ids = [row.article_id for row in connected.session.execute(connected.all, (reader_id,))]
             theirs = [post_id for post_id in ids if post_id and author_of(post_id) == author_id]
-            gone = [_removal(connected, reader_id, post_id, now) for post_id in theirs]
+            removals = [_removal(connected, reader_id, post_id, now) for post_id in theirs]
             connected.run_in_partition(
-                [*gone, (connected.set_stamp, (reader_id, now, now, _ttl()))]
+                [*removals, (connected.set_stamp, (reader_id, now, now, _ttl()))]
             )
 
         self._call(work, WRITE_SECONDS)
         return now
 
     def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None:
-        """For readers with a span: a row of others is never read before it is written again, or removed."""
+        """Remove rows of readers who have a span. Rows of others are dropped before their next span is read."""
         spans = TimelineSpan.objects.filter(reader__in=reader_ids)
         readers, now = list(spans.values_list("reader", flat=True)), _clock()
 
@@ -307,7 +309,7 @@ class CassandraStore:
             raise SourceUnavailable(str(error)) from error
 
     def _connection(self) -> Connected:
-        """Made by the first call of a process; then the driver itself comes back to nodes that were away."""
+        """The connection of this process, made by its first call; the driver reconnects to nodes by itself."""
         if self._connected is None:
             with self._lock:
                 if self._connected is None:
@@ -316,9 +318,9 @@ class CassandraStore:
 
 
 def create_tables(address: Address, *, replication: int | None = None) -> int:
-    """Create the keyspace and the table where they are missing; the number of copies of each row. One of ERRORS.
+    """Create the keyspace and the table if they are missing, and return the number of copies of each row.
 
-    Without a number three copies, or as many as there are nodes.
+    `replication` is that number; by default three, or one per node if there are fewer. Raises one of ERRORS.
     """
     cluster = address.cluster()
     try:
@@ -345,7 +347,7 @@ def create_tables(address: Address, *, replication: int | None = None) -> int:
 
 
 def has_tables(address: Address) -> bool:
-    """Whether the site can use this keyspace. One of ERRORS when no node answers."""
+    """Whether the keyspace has the table that the site needs. Raises one of ERRORS if no node answers."""
     cluster = address.cluster()
     try:
         cluster.connect()
@@ -365,7 +367,7 @@ def _removal(connected: Connected, reader_id: int, post_id: int, now: int) -> tu
 
 
 def _published(post_id: int) -> int:
-    """In milliseconds, as an id has it: rows in the order of their times are in the order of their ids."""
+    """The time within a post id, in milliseconds; so rows sorted by this column are sorted by id."""
     return second_of(post_id) * 1000
 
 

@@ -1,4 +1,4 @@
-"""Rows of the second level in a table of PostgreSQL: the default."""
+"""Rows of the second level in a PostgreSQL table: the default."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,7 +12,7 @@ from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
 PURGE_BATCH = 5_000
 
-# One statement, one snapshot: a valid span, and the ids of a range that it covers.
+# One statement reads a valid span and ids within it, so both come from one snapshot.
 _READ = f"""
 SELECT span.floor, span.ceiling, ARRAY(
     SELECT post_id FROM timeline_timelineentry
@@ -37,7 +37,7 @@ _WITHDRAW = """
 DELETE FROM timeline_timelineentry
 WHERE reader_id = %(reader)s AND (post_id >> %(shift)s & %(mask)s) = %(author)s
 """
-_AUTHOR_BITS = {"shift": SEQUENCE_BITS, "mask": MAX_AUTHOR_ID}  # of a post id
+_AUTHOR_BITS = {"shift": SEQUENCE_BITS, "mask": MAX_AUTHOR_ID}  # where a post id holds its author
 _PURGE = """
 DELETE FROM timeline_timelineentry WHERE (reader_id, post_id) IN (
     SELECT reader_id, post_id FROM timeline_timelineentry WHERE added_at < %(horizon)s LIMIT %(maximum)s
@@ -101,7 +101,7 @@ class PostgresqlStore:
 
 
 def purge(*, max_batches: int) -> int:
-    """Delete expired rows; their number. They expire also where the store has become Cassandra."""
+    """Delete expired rows, also those left after a switch to Cassandra; returns their number."""
     total = 0
     for _batch in range(max_batches):
         deleted = change(_PURGE, horizon=horizon(), maximum=PURGE_BATCH)

@@ -7,22 +7,28 @@ left out.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.db.models import Exists, Q
+from django.db.models.functions import Now
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from apps.accounts.models import User, UserCounts
+from apps.engagement.actions import mark_post_read
 from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
+from apps.graph.models import Follower
 from apps.posts.models import Mention, Post, Visibility
 from apps.posts.visibility import ADDRESSED
 from apps.sql import database_time
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.thread import visible_item
+from feedcache.ids import author_of
 
 MAX_POINTS = 60  # of the curve
+MIN_FOLLOWERS = 10  # of an author who is told when the first of them read a post
 UNDER_WAY = timedelta(minutes=1)  # a post younger than this may have no job yet without being lost
 VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 
@@ -83,41 +89,92 @@ class AuthorReceipt:
         return _("%(sentence)s.") % {"sentence": sentence}
 
 
+class ChunkRow(NamedTuple):
+    """The columns of a chunk that authors are told of. `due_at` is when its lease ends, or ended."""
+
+    first_edge: int
+    number: int
+    state: str
+    attempts: int
+    last_error: str
+    expected: int
+    delivered: int
+    dormant: int
+    lost: int
+    created_at: datetime
+    due_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A post with its rows of the ledger, and what they add up to. Chunks of followers, oldest receipt first."""
+
+    post: Post
+    job: FanoutJob | None
+    chunks: Sequence[ChunkRow]
+    receipt: AuthorReceipt
+
+
 def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorReceipt:
-    """The receipt of a post, for its author and for staff. NotFound when the viewer may not see the post.
+    """The receipt of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
+    return delivery_of(viewer, post_id, as_staff=as_staff).receipt
+
+
+def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delivery:
+    """The delivery of a post, for its author and for staff. NotFound when the viewer may not see the post.
 
     NotAllowed for other readers.
     """
     if not as_staff and visible_item(viewer.pk, post_id).author.pk != viewer.pk:
-        raise NotAllowed(_("Only its author sees whom a post reached."))
+        raise NotAllowed(_("Only the author of a post sees its delivery."))
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         raise NotFound(_("This post isn't here."))
-    found = _delivery(post, is_own=post.author_id == viewer.pk)
+    job = FanoutJob.objects.filter(pk=post_id).first()
+    rows = FanoutChunk.objects.filter(job=post_id, is_virtual=False).order_by("finished_at", "pk")
+    chunks = [ChunkRow(*row) for row in rows.values_list(*ChunkRow._fields)]
+    found = _added_up(post, job, chunks, is_own=post.author_id == viewer.pk)
     if found.is_own and post.visibility == Visibility.MENTIONED:
         # they have it in their notifications and conversations, whether or not it is on their home pages
-        return replace(found, sent_to=_recipients(post))
-    return found
+        found = replace(found, sent_to=_recipients(post))
+    return Delivery(post, job, chunks, found)
 
 
-def _delivery(post: Post, *, is_own: bool) -> AuthorReceipt:
+def read_post(reader: User, post_id: int) -> None:
+    """Mark a post as read, and note when the first follower did.
+
+    Not of posts to few people, whose author would know who it was.
+    """
+    if not mark_post_read(reader, post_id):
+        return
+    author_id = author_of(post_id)
+    jobs = FanoutJob.objects.filter(pk=post_id, first_read_at=None)
+    jobs.filter(
+        ~Q(post__visibility__in=ADDRESSED),
+        Exists(Follower.objects.filter(owner=author_id, follower=reader.pk)),
+        post__author__counts__followers__gte=MIN_FOLLOWERS,
+    ).update(first_read_at=Now())
+
+
+def _added_up(
+    post: Post, job: FanoutJob | None, chunks: Sequence[ChunkRow], *, is_own: bool
+) -> AuthorReceipt:
     """The receipt that the job and its chunks add up to."""
     post_id, is_addressed = post.pk, post.visibility in ADDRESSED
-    job = FanoutJob.objects.filter(pk=post_id).first()
     if job is None or (is_addressed and job.state == State.PENDING):
         is_new = post.created_at > database_time() - UNDER_WAY
         return AuthorReceipt(post_id, is_own, is_addressed, is_new=is_new)
-    chunks = FanoutChunk.objects.filter(job=post_id, is_virtual=False).order_by("finished_at", "pk")
-    rows = chunks.values_list("state", "expected", "delivered", "dormant", "finished_at")
     numbers = {state.value: 0 for state in State}
     reached = dormant = given_up = 0
     finished_at, points = None, list[tuple[float, int]]()
-    for state, expected, delivered, asleep, at in rows:
-        numbers[state] += expected
-        if state == State.DONE and at is not None:
-            reached, dormant, finished_at = reached + delivered, dormant + asleep, at
-            given_up += expected - delivered - asleep
-            points.append(((at - post.created_at).total_seconds(), reached))
+    for chunk in chunks:
+        numbers[chunk.state] += chunk.expected
+        if chunk.state == State.DONE and chunk.finished_at is not None:
+            reached, dormant = reached + chunk.delivered, dormant + chunk.dormant
+            given_up += chunk.expected - chunk.delivered - chunk.dormant
+            finished_at = chunk.finished_at
+            points.append(((finished_at - post.created_at).total_seconds(), reached))
     unsplit = 0
     if job.state != State.DONE:
         counts = UserCounts.objects.get(pk=post.author_id)

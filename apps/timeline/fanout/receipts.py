@@ -16,6 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.events import leases
+from apps.events.live import announce
 from apps.timeline.models import FanoutChunk
 
 PURGE_BATCH = 1000
@@ -82,7 +83,10 @@ def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcom
 
 
 def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
-    """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent."""
+    """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent.
+
+    The streams are told, so that its author can watch (`apps.audit.journey`).
+    """
     values: dict[str, Any] = {
         "expected": 0,
         "delivered": 0,
@@ -93,6 +97,7 @@ def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
     values |= {**receipt, "chunk": chunk.pk}
     with connection.cursor() as sql:
         sql.execute(_WRITE, values)
+    announce("delivered", post_id=chunk.job_id)
 
 
 def pack(reader_ids: Iterable[int]) -> bytes:

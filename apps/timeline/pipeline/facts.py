@@ -24,7 +24,7 @@ def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
 
 
 def nothing_promoted(_post: PostContent) -> None:
-    """For streams and for pages that are read upwards."""
+    """No promotion of any post: on streams, and on pages that are read upwards."""
 
 
 class ReaderFacts(NamedTuple):
@@ -63,11 +63,11 @@ def facts_now(
     return ReaderFacts(viewer, context, active_filters_of(viewer), relations)
 
 
-# Completes the facts when the posts of a page are known.
+# Adds to the facts what the rules need to know about the items of a page, as soon as these are known.
 CompleteFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
 
 
-def no_more(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
+def no_further_facts(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
     """Add nothing: for pages whose rules need only relations."""
     return facts
 
@@ -76,7 +76,7 @@ def facts_of_home(
     viewer: User,
     *,
     promotion_of: PromotionOf = nothing_promoted,
-    recent_follows: Future[Mapping[int, float]] = dict,
+    recent_follows: Future[Mapping[int, float]] = dict,  # by default none
     hides_read: bool = False,
 ) -> CompleteFacts:
     """A function that adds what the rules of home need: a query each for tags, lists and languages, if there are any.
@@ -87,7 +87,7 @@ def facts_of_home(
     tags = followed_names(viewer) if counts.followed_tags else ()
     known, listed, languages = set[int](), set[int](), dict[int, frozenset[str]]()
 
-    def add(facts: ReaderFacts, items: Sequence[FeedItem]) -> ReaderFacts:
+    def complete(facts: ReaderFacts, items: Sequence[FeedItem]) -> ReaderFacts:
         if new := {item.post.author_id for item in items} - known:
             known.update(new)
             listed.update(exclusive_member_ids(viewer, among=new) if counts.exclusive_lists else ())
@@ -101,4 +101,4 @@ def facts_of_home(
             hides_read=hides_read,
         )
 
-    return add
+    return complete

@@ -37,7 +37,7 @@ from apps.filters.models import FilterContext
 from apps.filters.queries import ask_active_filters
 from apps.pagination import Cursor, Page, to_page
 from apps.posts.queries import MAX_IDS, ViewerContext, ask_viewer_context
-from apps.timeline.pipeline.facts import CompleteFacts, ReaderFacts, no_more
+from apps.timeline.pipeline.facts import CompleteFacts, ReaderFacts, no_further_facts
 from apps.timeline.pipeline.hydrate import hydrate_for
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.rulebook import SPACED, RuleBook, Verdict, decide, spaced
@@ -90,16 +90,16 @@ class Assembled:
         ]
 
     @property
-    def gone(self) -> int:
+    def invisible(self) -> int:
         """The number of candidates in the range of the page that are deleted, or that the reader may not see."""
         seen = {verdict.item.id for verdict in self.decided}
         ids = {post_id for found in self.found for post_id in found.ids}
         return sum(map(self._is_within, ids - seen))
 
     def via(self, post_id: int) -> Via:
-        """How a candidate came."""
-        ways = (way for found in self.found for way in found.ways)
-        return next((via for via, ids in ways if post_id in ids), Via.STORAGE)
+        """How a candidate came to the page."""
+        origins = (origin for found in self.found for origin in found.origins)
+        return next((via for via, ids in origins if post_id in ids), Via.STORAGE)
 
     def _is_within(self, post_id: int) -> bool:
         if not self.cursor.ascending:
@@ -126,7 +126,7 @@ def assemble(
     *,
     cursor: Cursor,
     book: RuleBook,
-    complete_facts: CompleteFacts = no_more,
+    complete_facts: CompleteFacts = no_further_facts,
     batches: Batches | None = None,
 ) -> Assembled:
     """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
@@ -141,8 +141,7 @@ def assemble(
         with stage("candidates"):
             found = candidates(position, count)
         hydrated = hydrate_for(context, found.ids, preloaded=found.contents, batch=second)
-        # the rules have queued their reads in the first one, and queue them only once
-        second = Batch()
+        second = Batch()  # what the rules had queued is read; later rounds need only their posts
         with stage("rules"):
             facts = complete_facts(facts._replace(relations=hydrated.relations), hydrated.items)
             verdicts = decide(hydrated.items, facts, book)

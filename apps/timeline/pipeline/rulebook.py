@@ -41,8 +41,8 @@ class Rule:
     """A reason to keep a post off a page. `applies`: whether the rule can keep anything from this reader at all.
 
     The other fields are for explanations. `who` is the handle, the tag, or the titles of filters in the text of the
-    `reason`. `passes_by` is the answer (True: yes) to the `question` with which a post passes the rule; `irrelevant`
-    says why a post passes whatever the answer. Rules that share a question are one line of the checklist on /explain.
+    `reason`. A post passes the rule if the answer to the `question` is `passing_answer` (True: yes); `irrelevant` says
+    why a post passes whatever the answer. Rules that share a question are one line of the checklist on /explain.
     Rules of pages that are never explained leave these fields empty.
     """
 
@@ -51,7 +51,7 @@ class Rule:
     applies: Callable[[ReaderFacts], bool] = lambda _facts: True
     who: Callable[[FeedItem, ReaderFacts], str] = _author
     question: Callable[[FeedItem], str] = lambda _item: ""
-    passes_by: bool = False
+    passing_answer: bool = False
     irrelevant: Callable[[FeedItem, ReaderFacts], str] = _never
 
     @property
@@ -260,7 +260,7 @@ NOT_FOLLOWED = Rule(
     Reason.NOT_FOLLOWED,
     _is_unwanted,
     question=_asks_for_follow,
-    passes_by=True,
+    passing_answer=True,
     irrelevant=_why_no_follow_is_needed,
 )
 # Asks what NOT_FOLLOWED asks, before it, and gives a more precise reason.
@@ -307,6 +307,7 @@ def only(name: str, belongs: Callable[[FeedItem], bool], book: RuleBook = EVERYT
 # The places of promoted posts, decided after all rules: they depend on what else is on the page.
 
 OTHERS_BETWEEN = 7  # at least, above a promoted post
+# In no rule book, and keeps nothing away: the verdict about the items that `spaced` has dropped.
 SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts: False)
 
 

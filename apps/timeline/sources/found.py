@@ -21,13 +21,13 @@ class Via(Enum):
 class Found:
     """Candidate ids in reading order.
 
-    `contents`: open posts that the source has read anyway. `ways`: how the ids came; the first entry with an id counts,
-    and an id in no entry came from storage.
+    `contents`: open posts that the source has read anyway. `origins`: how the ids came. The first entry with an id
+    counts; an id in no entry came from storage.
     """
 
     ids: Sequence[int] = ()
     contents: Preloaded = field(default_factory=dict)
-    ways: Sequence[tuple[Via, Collection[int]]] = ()
+    origins: Sequence[tuple[Via, Collection[int]]] = ()
 
 
 # Returns the candidates inside a cursor's bounds, at most the given number.

@@ -6,12 +6,8 @@ id. Below the higher one of these two ids, and when Redis does not answer, candi
 Posts with a followed tag are read from PostgreSQL every time.
 """
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
-from django.db import OperationalError
-
-from apps import shards
 from apps.accounts.models import User
 from apps.pagination import Cursor
 from apps.posts.cache import load_open
@@ -62,43 +58,41 @@ def _query_under(
     )
 
 
-def candidates(viewer: User, *, queued: QueuedRanges | None = None) -> Candidates:
-    """Posts of the viewer's followees, circles and followed tags, of the viewer, and of virtual followees."""
+def candidates(
+    viewer: User, *, queued: QueuedRanges | None = None, pulls_all: bool = False
+) -> Candidates:
+    """Posts of the viewer's followees, circles and followed tags, of the viewer, and of virtual followees.
+
+    `pulls_all`: read the open ones from the outboxes of their authors, as if the policy of the site were to pull.
+    """
 
     def found(cursor: Cursor, count: int) -> Found:
-        followed = _of_followees(viewer, cursor, count, queued)
+        followed = _of_followees(viewer, cursor, count, queued, pulls_all=pulls_all)
         if not viewer.counts.followed_tags:
             return followed
         tagged = sql.followed_tag_ids(viewer.pk, cursor, count)
         ids = merge.first_ids([followed.ids, tagged], count, ascending=cursor.ascending)
-        return Found(ids, followed.contents, (*followed.ways, (Via.TAG, tagged)))
+        return Found(ids, followed.contents, (*followed.origins, (Via.TAG, tagged)))
 
     return found
 
 
-def _of_followees(viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None) -> Found:
-    try:
-        return _cached_or_older(viewer, cursor, count, queued)
-    except OperationalError as error:  # never rebuild a home cache from a partial read
-        return Found(shards.partly(partial(sql.home_ids, viewer.pk, cursor, count), error))
-
-
-def _cached_or_older(
-    viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None
+def _of_followees(
+    viewer: User, cursor: Cursor, count: int, queued: QueuedRanges | None, *, pulls_all: bool
 ) -> Found:
-    ranges, policies = cached_ranges(viewer.pk, cursor, count, queued)
+    ranges, policies = cached_ranges(viewer.pk, cursor, count, queued, pulls_all=pulls_all)
     if None in ranges and _rebuild_missing(viewer.pk, ranges):
-        ranges, policies = cached_ranges(viewer.pk, cursor, count)
+        ranges, policies = cached_ranges(viewer.pk, cursor, count, pulls_all=pulls_all)
     present = [part for part in ranges if part is not None]
     if len(present) < len(ranges):
         return _older(viewer.pk, cursor, count)
-    ways = [(Via.CACHE, part.ids) for part in present]
+    origins = [(Via.CACHE, part.ids) for part in present]
     if policies.pulls_all or policies.pulled:
         pulled = pulled_authors.ids_within_deadline(
             viewer.pk, policies, cursor, count, revision=viewer.counts.graph_revision
         )
         present.append(WindowRange(pulled, complete=True))
-        ways.append((Via.PULLED, pulled))
+        origins.append((Via.PULLED, pulled))
     merged = (
         merge_up(present, count=count)
         if cursor.ascending
@@ -107,9 +101,9 @@ def _cached_or_older(
     if merged is None:  # not all windows reach down to the start
         return _older(viewer.pk, cursor, count)
     if not merged.end:
-        return Found(merged.ids, ways=ways)
+        return Found(merged.ids, origins=origins)
     rest = _older(viewer.pk, cursor.beyond(merged.end), count - len(merged.ids))
-    return Found([*merged.ids, *rest.ids], rest.contents, [*ways, *rest.ways])
+    return Found([*merged.ids, *rest.ids], rest.contents, [*origins, *rest.origins])
 
 
 def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
@@ -125,10 +119,13 @@ def cached_ranges(
     cursor: Cursor,
     count: int,
     queued: QueuedRanges | None = None,
+    *,
+    pulls_all: bool = False,
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
     """The cursor's range in the home window and in the inbox (None if missing), and the policies at that moment.
 
-    While all authors are pulled, the range in the home window is empty, because windows miss pushes.
+    While all authors are pulled, the range in the home window is empty, because windows miss pushes. `pulls_all`: as
+    if they were.
     """
     read = read_windows_up if cursor.ascending else read_windows
     if queued and (queued.cursor, queued.count) == (cursor, count):
@@ -141,6 +138,8 @@ def cached_ranges(
             break
         policies = policy.load()  # the windows must be at least as new as the policies
         windows = read(_query_under(policies, reader_id, cursor, count))
+    if pulls_all:
+        policies = replace(policies, pulls_all=True)
     if windows.answered and policies.pulls_all:
         return [WindowRange([], complete=True), *windows.parts[1:]], policies
     return windows.parts, policies

@@ -4,11 +4,17 @@ Two vectors in the Memcached tiers hold the newest 200 and 2,000 ids of each aut
 then the long ones of the authors whose short vector does not reach far enough, then PostgreSQL. When most vectors are
 missing at once, as after a restart of Memcached, the replicas on the reader's shard answer instead, if there are any.
 
-Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction, and a
-vector of another revision is a miss. So the changes that writers append to vectors only save queries: a lost or late
-one costs a query, but never causes a wrong answer. Restricted posts never enter.
+Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction. Who
+has read that row refuses vectors of another revision: profiles, and rebuilds of home caches.
+
+Pages with pulled authors read no such row (decision 0172). A short vector is as current as the row, like the content of
+a post (`apps.posts.cache`): after the commit and before it is acknowledged, each change is appended to every copy, or
+to a vector of unknown ids where there was none, so that no reader who loaded the old ids can store them. If a writer
+dies in between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short one.
+Restricted posts never enter.
 """
 
+import logging
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +24,6 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 
-from apps import shards
 from apps.graph.queries import cached_followees
 from apps.pagination import Cursor
 from apps.posts.store import Changed
@@ -26,14 +31,17 @@ from apps.posts.visibility import is_open
 from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql, virtual_follows
 from feedcache.ids import answers_another
-from feedcache.read_through import Batch, Future, ReadThrough, append_to_each
+from feedcache.read_through import Batch, Future, ReadThrough
 from feedcache.structures import id_vector
 from feedcache.structures.id_vector import IdVector
+
+logger = logging.getLogger(__name__)
 
 GROUP_SIZE = 500  # authors per read: one call of each node, one statement; 0.8 MB of short vectors
 MIN_AUTHORS, SAMPLE = 1_000, 20  # fewer authors are loaded within 50 ms
 
 Revisions = Mapping[int, int]  # author id -> outbox revision
+Vectors = dict[int, IdVector]  # by author id
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Outboxes(ReadThrough[int, IdVector]):
 def _outboxes(name: str, length: int) -> Outboxes:
     return Outboxes(
         name=name,
-        version=3,  # replies to oneself are not flagged; changes are appended
+        version=4,  # changes are appended in any order, also where nothing was cached
         ttl_seconds=7 * 24 * 3600,
         key_of=str,
         encode=IdVector.encode,
@@ -86,7 +94,7 @@ CROSS JOIN LATERAL (
         ) AS entries
     FROM (
         SELECT id, author_id, reply_to_id FROM posts_post
-        WHERE author_id = c.user_id AND deleted_at IS NULL AND {is_open()} {{led}}
+        WHERE author_id = c.user_id AND deleted_at IS NULL AND {is_open()}
         ORDER BY id DESC LIMIT %(count)s
     ) post
 ) newest
@@ -95,15 +103,12 @@ WHERE c.user_id = ANY(%(authors)s)
 _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 
 
-def ids_of_authors(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` public ids of these authors inside the cursor's bounds, in reading order."""
-    return _read_groups(revisions_of(author_ids), cursor, count)
+def ids_of_authors(author_ids: Iterable[int], cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` public ids of these authors inside the cursor's bounds, in reading order; without SQL when warm.
 
-
-def page_ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Like `ids_of_followees`, but in one group and without replicas: for small pages read with every request."""
-    ids, _vectors = _read(_followee_revisions(reader_id), cursor, count)
-    return ids
+    All Memcached nodes of a group of authors are asked at once, and what the groups have is merged (source 004).
+    """
+    return _first_of_groups(map(_current_vectors, _groups(author_ids)), cursor, count)
 
 
 def newest_ids_of_followees(reader_id: int, count: int) -> list[int]:
@@ -118,7 +123,11 @@ def ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
         ids = replica.newest(reader_id, revisions, cursor, count)
         if ids is not None:
             return ids
-    return _read_groups(revisions, cursor, count)
+    vectors = (
+        _vectors(SHORT_OUTBOXES, {author: revisions[author] for author in group})
+        for group in _groups(revisions)
+    )
+    return _first_of_groups(vectors, cursor, count)
 
 
 def _are_mostly_missing(revisions: Revisions) -> bool:
@@ -126,17 +135,20 @@ def _are_mostly_missing(revisions: Revisions) -> bool:
     if len(revisions) < MIN_AUTHORS or connection.in_atomic_block:
         return False
     sample = random.sample(list(revisions), SAMPLE)
-    cached = SHORT_OUTBOXES.peek_many(sample).items()
-    return sum(vector.revision == revisions[author] for author, vector in cached) < SAMPLE / 2
+    accept, cached = _accepting(revisions), SHORT_OUTBOXES.peek_many(sample)
+    return sum(accept(author, vector) for author, vector in cached.items()) < SAMPLE / 2
 
 
-def ask_short(batch: Batch, author_id: int, revision: int) -> Future[dict[int, IdVector]]:
+def ask_short(batch: Batch, author_id: int, revision: int) -> Future[Vectors]:
     """The short vector of an author in the round trip of other reads, for `ids_of_author`."""
     revisions = {author_id: revision}
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return partial(_vectors, SHORT_OUTBOXES, revisions)
     return batch.get_many(
-        SHORT_OUTBOXES, revisions, partial(load, SHORT_OUTBOXES.length), accept=_is_at(revisions)
+        SHORT_OUTBOXES,
+        revisions,
+        partial(load, SHORT_OUTBOXES.length),
+        accept=_accepting(revisions),
     )
 
 
@@ -147,11 +159,11 @@ def ids_of_author(
     count: int,
     *,
     replies: bool = True,
-    short: Future[dict[int, IdVector]] | None = None,
+    short: Future[Vectors] | None = None,
 ) -> tuple[list[int], int | None]:
     """Up to `count` public ids of one author, in reading order, and the total number if the vectors hold them all."""
-    revisions = {author_id: revision}
-    ids, vectors = _read(revisions, cursor, count, replies=replies, short=short)
+    vectors = short() if short else _vectors(SHORT_OUTBOXES, {author_id: revision})
+    ids, vectors = _read(vectors, cursor, count, replies=replies)
     vector = vectors.get(author_id)
     if vector is None or not vector.complete or vector.revision != revision:
         return ids, None
@@ -207,49 +219,55 @@ def advance(edited: Changed) -> None:
 
 def _append(changed: Changed, change: Callable[..., bytes]) -> None:
     if changed.revision is not None:
-        data = change(revision=changed.revision)
-        author_id = changed.post.author_id
-        append = partial(append_to_each, [SHORT_OUTBOXES, LONG_OUTBOXES], author_id, data)
-        transaction.on_commit(append)
+        _append_data(changed.post.author_id, change(revision=changed.revision))
+
+
+def _append_data(author_id: int, data: bytes) -> None:
+    def append() -> None:
+        LONG_OUTBOXES.append_if_cached(author_id, data)
+        if not SHORT_OUTBOXES.append(author_id, data, start=id_vector.UNKNOWN):
+            logger.warning("the outbox of %s may be old until the event is handled", author_id)
+
+    transaction.on_commit(append)
 
 
 def repair(author_id: int) -> None:
     """Reload the vectors of an author that missed an update; the long one only if it is cached."""
     revisions = revisions_of([author_id])
+    for revision in revisions.values():
+        _append_data(author_id, id_vector.reached(revision=revision))
     _vectors(SHORT_OUTBOXES, revisions)
     if LONG_OUTBOXES.peek_many([author_id]):
         _vectors(LONG_OUTBOXES, revisions)
 
 
-def _read_groups(revisions: Revisions, cursor: Cursor, count: int) -> list[int]:
-    """The first ids of each group of authors, merged (source 004). All Memcached nodes of a group are asked at once."""
-    lists = [_read(group, cursor, count)[0] for group in _groups(revisions)]
+def forget(author_id: int) -> None:
+    """Make every cached vector of an author a miss."""
+    _append_data(author_id, id_vector.forgotten())
+
+
+def _groups(author_ids: Iterable[int]) -> Iterator[list[int]]:
+    authors = list(author_ids)
+    for start in range(0, len(authors), GROUP_SIZE):
+        yield authors[start : start + GROUP_SIZE]
+
+
+def _first_of_groups(groups: Iterable[Vectors], cursor: Cursor, count: int) -> list[int]:
+    lists = [_read(vectors, cursor, count)[0] for vectors in groups]
     if len(lists) == 1:
         return lists[0]
     return merge.first_ids(lists, count, ascending=cursor.ascending)
 
 
-def _groups(revisions: Revisions) -> Iterator[Revisions]:
-    authors = list(revisions.items())
-    for start in range(0, len(authors), GROUP_SIZE):
-        yield dict(authors[start : start + GROUP_SIZE])
-
-
 def _read(
-    revisions: Revisions,
-    cursor: Cursor,
-    count: int,
-    *,
-    replies: bool = True,
-    short: Future[dict[int, IdVector]] | None = None,
-) -> tuple[list[int], dict[int, IdVector]]:
+    vectors: Vectors, cursor: Cursor, count: int, *, replies: bool = True
+) -> tuple[list[int], Vectors]:
+    """The first ids inside the bounds, from short vectors and what lies below; and the vectors that were read last."""
     first_ids = partial(_first_ids, cursor=cursor, count=count, replies=replies)
-    vectors = short() if short else _vectors(SHORT_OUTBOXES, revisions)
     ids, too_short = first_ids(vectors)
     if too_short:
-        vectors = vectors | _vectors(
-            LONG_OUTBOXES, {author: revisions[author] for author in too_short}
-        )
+        revisions = {author: vectors[author].revision for author in too_short}
+        vectors = vectors | _vectors(LONG_OUTBOXES, revisions)
         ids, too_short = first_ids(vectors)
     if too_short:
         below = sql.open_ids(too_short, cursor, count, replies=replies)
@@ -271,25 +289,51 @@ def _first_ids(
     return ids, [author for author, vector in vectors.items() if not vector.reaches(needed)]
 
 
-def _vectors(outboxes: Outboxes, revisions: Revisions) -> dict[int, IdVector]:
+def _current_vectors(author_ids: list[int]) -> Vectors:
+    """The short vectors of authors as they are now: without SQL, where those in Memcached are known to be current."""
+    load_short = partial(load, SHORT_OUTBOXES.length)
+    if connection.in_atomic_block:  # uncommitted rows must not enter the cache
+        return load_short(author_ids)
+    batch = Batch()
+    found = batch.get_many(
+        SHORT_OUTBOXES,
+        author_ids,
+        lambda authors: load_short(authors) if batch.is_current else {},
+        accept=_accepting(),
+    )
+    batch.execute(check_revisions=True)
+    return found() if batch.is_current else _vectors(SHORT_OUTBOXES, revisions_of(author_ids))
+
+
+def _vectors(outboxes: Outboxes, revisions: Revisions) -> Vectors:
     """The vectors of authors at these revisions, from the cache or else from PostgreSQL."""
     load_newest = partial(load, outboxes.length)
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return load_newest(list(revisions))
-    return outboxes.get_many(revisions, load_newest, accept=_is_at(revisions))
+    return outboxes.get_many(revisions, load_newest, accept=_accepting(revisions))
 
 
-def _is_at(revisions: Revisions) -> Callable[[int, IdVector], bool]:
-    return lambda author, vector: vector.revision == revisions[author]
+def _accepting(revisions: Revisions | None = None) -> Callable[[int, IdVector], bool]:
+    """Accepts vectors of known ids, at these revisions if there are any; for one read.
+
+    It refuses one that lies below a newer one: that writer's change is on its way there.
+    """
+    newest: dict[int, int] = {}
+
+    def accept(author: int, vector: IdVector) -> bool:
+        newest[author] = max(vector.revision, newest.get(author, 0))
+        wanted = newest[author] if revisions is None else revisions[author]
+        return vector.revision == newest[author] == wanted and not vector.is_unknown
+
+    return accept
 
 
-def load(length: int, author_ids: list[int]) -> dict[int, IdVector]:
+def load(length: int, author_ids: list[int]) -> Vectors:
     """The newest `length` open posts of authors, at the revisions of the same snapshot, from PostgreSQL."""
     values: dict[str, Any] = {"authors": author_ids, "count": length + 1, "reply": _REPLY}
-    statement = _LOAD.format(led=shards.of_authors("author_id", author_ids))
     return {
         author: _unpack(entries or b"", revision).trim(length)
-        for author, revision, entries in rows_of(statement, values)
+        for author, revision, entries in rows_of(_LOAD, values)
     }
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, connections
 
 from apps.deadline import note_missing, seconds_left
-from apps.graph.queries import MAX_OTHERS, relations
+from apps.graph.queries import MAX_OTHERS, followee_ids, relations
 from apps.pagination import Cursor
 from apps.timeline.policy import PoliciesInForce
 from apps.timeline.sources import outbox, virtual_follows
@@ -32,8 +32,10 @@ def ids(
 ) -> list[int]:
     """Up to `count` public ids of the pulled authors whom a reader follows, inside the bounds, in reading order."""
     if policies.pulls_all:
-        return outbox.page_ids_of_followees(reader_id, cursor, count)
-    authors = _followed(reader_id, policies.pulled, revision)
+        authors = {reader_id, *followee_ids(reader_id, revision=revision)}
+        authors.update(virtual_follows.followee_ids(reader_id))
+    else:
+        authors = _followed(reader_id, policies.pulled, revision)
     return outbox.ids_of_authors(authors, cursor, count) if authors else []
 
 

@@ -15,7 +15,6 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F, Q, QuerySet
 from django.db.models.lookups import Exact
 
-from apps import shards
 from apps.graph.models import RepliesPolicy
 from apps.pagination import Cursor
 from apps.posts.models import OPEN, RESTRICTED, Attachment, Post, Visibility
@@ -32,6 +31,7 @@ from apps.posts.visibility import (
     where_visible,
 )
 from apps.sql import rows_of
+from apps.tags.models import TagFollow
 from apps.timeline.sources import virtual_follows
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
@@ -62,14 +62,22 @@ class Slice(NamedTuple):
         return f"ORDER BY {column} {'ASC' if self.is_ascending else 'DESC'} LIMIT {self.limit}"
 
     def posts(self, condition: str, columns: str = "id") -> str:
-        """The SELECT of the first posts that match, without those on servers that are left out."""
+        """The SELECT of the first posts that match."""
         return f"""
     SELECT {columns} FROM posts_post
-    WHERE {condition} AND id < %(newest)s AND id > %(oldest)s {shards.reachable("id")} {self.first()}"""
+    WHERE {condition} AND id < %(newest)s AND id > %(oldest)s {self.first()}"""
 
-    def scan(self, condition: str) -> str:
-        """A lateral join: one bounded index scan of posts for each row of what stands before it."""
-        return f"CROSS JOIN LATERAL ({self.posts(f'{condition} AND deleted_at IS NULL')}) post"
+    def scan(self, authors: str, condition: str, limit: int | None = None) -> str:
+        """One bounded index scan of posts for each of the `authors`, which is SQL for an array of their numbers.
+
+        Their rows of counts stand for them: on a distributed site they lie beside the posts, so each server scans for
+        its own. An array, because to join thousands of authors the planner would read all counts.
+        """
+        first = self._replace(limit=limit or self.limit)
+        condition = f"author_id = author.user_id AND {condition} AND deleted_at IS NULL"
+        return f"""
+FROM accounts_usercounts author CROSS JOIN LATERAL ({first.posts(condition)}) post
+WHERE author.user_id = ANY({authors})"""
 
     def scan_tag(self, tag_id: str) -> str:
         return f"""CROSS JOIN LATERAL (
@@ -91,55 +99,65 @@ def _run(query: Query, cursor: Cursor, count: int, **values: Any) -> list[int]:
     return [row[0] for row in rows_of(statement(query, cursor, count), values)]
 
 
+# The authors whose posts are on a reader's home, as arrays.
+_FOLLOWEES = "%(reader)s::bigint || ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
+
+
+def _virtual_followees() -> str:
+    """Without those whom the reader follows as well: each author counts once."""
+    return f"""ARRAY(
+    SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s AND account_id NOT IN (
+        SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s))"""
+
+
 def home(page: Slice) -> str:
-    kinds = f"({is_open()} OR author.is_followed AND {_RESTRICTED_OF_FOLLOWEE})"
-    return f"{_first_of_authors(page, kinds)} UNION ALL {_of_circles(page)} {page.first()}"
+    return _home(page, _OF_FOLLOWEE, _of_circles(page))
 
 
 def open_home(page: Slice) -> str:
-    return f"{_first_of_authors(page, is_open())} {page.first()}"
+    return _home(page, is_open())
+
+
+def _home(page: Slice, kinds: str, *more: str) -> str:
+    """Of followees these kinds of posts; of authors whom the reader follows virtually the open ones."""
+    parts = [_first_of_authors(page, _FOLLOWEES, kinds)]
+    if virtual_follows.VIRTUAL_FOLLOWS:
+        parts.append(_first_of_authors(page, _virtual_followees(), is_open()))
+    return f"{' UNION ALL '.join([*parts, *more])} {page.first()}"
 
 
 def restricted_home(page: Slice) -> str:
-    kinds = f"{_IS_RESTRICTED} AND {_RESTRICTED_OF_FOLLOWEE}"
-    return f"""
-SELECT post.id FROM (
-    SELECT followee_id AS id FROM graph_followee WHERE owner_id = %(reader)s UNION ALL SELECT %(reader)s
-) author {page.scan(f"author_id = author.id AND {kinds}")}
-UNION ALL {_of_circles(page)} {page.first()}"""
+    restricted = page.scan(_FOLLOWEES, f"{_IS_RESTRICTED} AND {_RESTRICTED_OF_FOLLOWEE}")
+    return f"(SELECT post.id {restricted}) UNION ALL {_of_circles(page)} {page.first()}"
 
 
-def _first_of_authors(page: Slice, kinds: str) -> str:
+def _first_of_authors(page: Slice, authors: str, kinds: str) -> str:
     """The first post of each author (head); more posts only of those authors whose first ones come first.
 
-    It takes as many heads as ids are requested, because nothing beyond the last head is on the page. Authors whom the
-    reader follows virtually take part with their open posts; each author counts once.
+    It takes as many heads as ids are requested, because nothing beyond the last head is on the page.
     """
     if page.is_ascending:
-        end, beyond, since, until = "%(newest)s", "max(post_id) + 1", ">=", "<"
+        end, beyond, until = "%(newest)s", "max(post_id) + 1", "<"
     else:
-        end, beyond, since, until = "%(oldest)s", "min(post_id) - 1", "<=", ">"
-    between = f"id {since} author.post_id AND id {until} (SELECT id FROM tail)"
-    kinds = f"author_id = author.id AND {kinds}"
-    return f"""
+        end, beyond, until = "%(oldest)s", "min(post_id) - 1", ">"
+    more = page.scan(
+        "ARRAY(SELECT user_id FROM head)", f"{kinds} AND id {until} (SELECT id FROM tail)"
+    )
+    return f"""(
 WITH head AS (
-    SELECT author.id, author.is_followed, post.id AS post_id FROM (
-        SELECT followee_id AS id, true AS is_followed FROM graph_followee WHERE owner_id = %(reader)s
-        UNION ALL SELECT %(reader)s, true
-        UNION ALL SELECT v.account_id, false FROM {virtual_follows.table()} v
-        WHERE v.user_id = %(reader)s AND NOT EXISTS (
-            SELECT FROM graph_followee f WHERE f.owner_id = %(reader)s AND f.followee_id = v.account_id)
-    ) author {page._replace(limit=1).scan(kinds)} {page.first("post_id")}
+    SELECT author.user_id, post.id AS post_id {page.scan(authors, kinds, limit=1)} {page.first("post_id")}
 ), tail AS (
     SELECT CASE WHEN count(*) < {page.limit} THEN {end} ELSE {beyond} END AS id FROM head
 )
-SELECT post.id FROM head author {page.scan(f"{kinds} AND {between}")}"""
+SELECT post.id {more})"""
 
 
 def _of_circles(page: Slice) -> str:
     """Posts for the reader's circles, by any author: people in a shared circle need not follow each other."""
-    scan = page.scan("circle_id = mine.id AND author_id <> %(reader)s")
-    return f"SELECT post.id FROM ({CIRCLES}) mine {scan}"
+    condition = (
+        f"circle_id = ANY(ARRAY({CIRCLES})) AND author_id <> %(reader)s AND deleted_at IS NULL"
+    )
+    return f"({page.posts(condition)})"
 
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
@@ -159,15 +177,15 @@ def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]
 
 def home_nearby(page: Slice) -> str:
     """Those of the next posts of the whole site that belong on the reader's home: one range of the primary key."""
-    columns = "id, author_id, visibility, circle_id, deleted_at"
-    return f"""
-SELECT id FROM ({page._replace(limit=NEARBY).posts("true", columns)}) posts_post
-WHERE deleted_at IS NULL AND (
+    last, until = ("max", "<=") if page.is_ascending else ("min", ">=")
+    nearby = page._replace(limit=NEARBY).posts("true")
+    virtual = f"SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s"
+    belongs = f"""(
     (author_id = %(reader)s OR {FOLLOWS.sql("posts_post")}) AND {_OF_FOLLOWEE}
-    OR {is_open()} AND EXISTS (
-        SELECT FROM {virtual_follows.table()} v WHERE v.user_id = %(reader)s AND v.account_id = posts_post.author_id)
-    OR author_id <> %(reader)s AND {IN_CIRCLE.sql("posts_post")})
-{page.first()}"""
+    OR {is_open()} AND author_id IN ({virtual})
+    OR author_id <> %(reader)s AND {IN_CIRCLE.sql("posts_post")})"""
+    end = f"id {until} (SELECT {last}(id) FROM ({nearby}) nearby)"
+    return page.posts(f"{end} AND deleted_at IS NULL AND {belongs}")
 
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
@@ -178,19 +196,18 @@ def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
     """Posts by the members of a list whom its owner still follows, by one bounded scan each."""
     # replies to the author and to the owner of the list are shown
-    answered = ["author.id, %(reader)s"]
+    answered = ["author_id, %(reader)s"]
     if policy == RepliesPolicy.LIST:
         answered.append("SELECT member_id FROM graph_listmember WHERE group_id = %(list)s")
     if policy == RepliesPolicy.FOLLOWED:
         answered.append("SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s")
     replies = " OR ".join(f"{_ANSWERED} IN ({ids})" for ids in answered)
     visible = where_visible(follows="true")
-    return f"""
-SELECT post.id FROM (
-    SELECT m.member_id AS id FROM graph_listmember m
-    JOIN graph_followee f ON f.owner_id = %(reader)s AND f.followee_id = m.member_id WHERE m.group_id = %(list)s
-) author {page.scan(f"author_id = author.id AND {visible} AND (reply_to_id IS NULL OR {replies})")}
-{page.first()}"""
+    members = """ARRAY(
+    SELECT m.member_id FROM graph_listmember m
+    JOIN graph_followee f ON f.owner_id = %(reader)s AND f.followee_id = m.member_id WHERE m.group_id = %(list)s)"""
+    posts = page.scan(members, f"{visible} AND (reply_to_id IS NULL OR {replies})")
+    return f"SELECT post.id {posts} {page.first()}"
 
 
 def list_ids(
@@ -203,8 +220,7 @@ def list_ids(
 def of_these(page: Slice) -> str:
     """Posts by the given authors, with the given tags, and of the reader's circles, whatever the reader follows now."""
     return f"""
-SELECT post.id FROM unnest(%(authors)s::bigint[]) author(id)
-{page.scan(f"author_id = author.id AND {_OF_FOLLOWEE}")}
+(SELECT post.id {page.scan("%(authors)s::bigint[]", _OF_FOLLOWEE)})
 UNION ALL {_of_circles(page)}
 UNION
 SELECT bearing.post_id FROM unnest(%(tags)s::bigint[]) tag(id) {page.scan_tag("tag.id")}
@@ -226,17 +242,18 @@ def ids_of(
 def of_followed_tags(page: Slice) -> str:
     """Posts with the tags that a reader follows, by one bounded scan each; at most 200 tags."""
     return f"""
-SELECT DISTINCT bearing.post_id AS id FROM tags_tagfollow f {page.scan_tag("f.tag_id")}
-WHERE f.user_id = %(reader)s {page.first()}"""
+SELECT DISTINCT bearing.post_id AS id FROM unnest(%(tags)s::bigint[]) f(tag_id) {page.scan_tag("f.tag_id")}
+{page.first()}"""
 
 
 def followed_tag_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    return _run(of_followed_tags, cursor, count, reader=reader_id)
+    tags = list(TagFollow.objects.filter(user=reader_id).values_list("tag", flat=True))
+    return _run(of_followed_tags, cursor, count, tags=tags) if tags else []
 
 
 def open_of_authors(page: Slice) -> str:
-    scan = page.scan(f"author_id = author.id AND {is_open()} AND {_WITH_REPLIES}")
-    return f"SELECT post.id FROM unnest(%(authors)s::bigint[]) author(id) {scan} {page.first('post.id')}"
+    posts = page.scan("%(authors)s::bigint[]", f"{is_open()} AND {_WITH_REPLIES}")
+    return f"SELECT post.id {posts} {page.first('post.id')}"
 
 
 def open_ids(

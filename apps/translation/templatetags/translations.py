@@ -1,4 +1,4 @@
-"""Which posts a reader may want in another language."""
+"""Template filter that finds posts in a foreign language."""
 
 from django import template
 
@@ -9,6 +9,6 @@ register = template.Library()
 
 @register.filter
 def is_foreign_to(post: PostContent, language: str) -> bool:
-    """Whether an open post says that it is in another language than the page."""
+    """Whether an open post is marked with another language than the page's."""
     page = language.partition("-")[0]
     return bool(post.is_open and post.body and post.language) and post.language != page

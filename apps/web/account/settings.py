@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.forms import Form
+from django.forms import ChoiceField, Form
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -50,6 +50,7 @@ from apps.web.forms.accounts import (
     render_settings,
 )
 from apps.web.forms.graph import PrivacyForm
+from apps.web.timelines.second_column import second_columns
 
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
 PREFERENCES: dict[str, type[Form]] = {
@@ -126,6 +127,9 @@ def preferences(request: AuthenticatedRequest, tab: str) -> HttpResponseBase:
     form_class = PREFERENCES[tab]
     initial = {name: getattr(request.user, name) for name in form_class.base_fields}
     form = form_class(request.POST or None, initial=initial)
+    column = form.fields.get("second_column")
+    if isinstance(column, ChoiceField):
+        column.choices = second_columns(request.user)
     if request.method == "POST" and form.is_valid():
         update_settings(request.user, **form.cleaned_data)
         return _saved(request)

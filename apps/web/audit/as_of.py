@@ -1,18 +1,21 @@
 """Home as it was at a moment."""
 
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
+from apps.errors import BadRequest
 from apps.http.requests import AuthenticatedRequest, login_required
 from apps.pagination import Cursor, parse_moment
 from apps.throttling import check_rate_limit
 from apps.timeline.history.as_of import MAX_DELETED, history_begins, home_as_of
 from apps.web.audit.explain import staff_view_of_account
+from apps.web.forms.posts import MAX_OFFSET
 
 LOCAL_TIME = "%Y-%m-%dT%H:%M:%S"  # the format of datetime-local inputs
 
@@ -30,15 +33,26 @@ def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
     return _past_page(request, owner, {"owner": owner})
 
 
+def _behind_utc(text: str) -> timedelta:
+    """What scripts add about the clock of the reader, in minutes. BadRequest."""
+    try:
+        minutes = int(text or 0)
+    except ValueError:
+        minutes = MAX_OFFSET + 1
+    if abs(minutes) > MAX_OFFSET:
+        raise BadRequest(_("There is no such time zone."))
+    return timedelta(minutes=minutes)
+
+
 def _past_page(
     request: AuthenticatedRequest, reader: User, context: dict[str, Any]
 ) -> HttpResponse:
     context |= {"here": "home", "begins": history_begins()}
     if text := request.GET.get("as_of"):
         check_rate_limit("past", str(request.user.pk))
-        moment = parse_moment(text, "as_of")
         query = request.GET.dict()
         del query["as_of"]
+        moment = parse_moment(text, "as_of") + _behind_utc(query.pop("utc_offset", ""))
         past = home_as_of(reader, moment, Cursor.from_query(query))
         context |= {
             "moment": moment,

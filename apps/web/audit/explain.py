@@ -224,7 +224,7 @@ def _summary(assembled: Assembly) -> str:
     reasons = Counter[str](_SAME.get(source, source) for source in sources)
     for source in reasons.keys() - _LEFT_OUT.keys():
         reasons[_OTHER] += reasons.pop(source)
-    reasons[_GONE] = assembled.gone
+    reasons[_GONE] = assembled.invisible
     total = reasons.total()
     if not total:
         return _("Nothing was left out: every post that came for this page is on it.")

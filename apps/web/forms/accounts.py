@@ -29,7 +29,7 @@ from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
 from apps.privacy.moving.imports import offered_kinds
-from apps.scopes import ALL, OFFERED
+from apps.scopes import OFFERED
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
@@ -300,6 +300,10 @@ class ReadingForm(forms.Form):
     hides_read = switch(_("Hide on my home page what I have read"))
     hides_replies = switch(_("On my home page, hide replies to people I do not follow"))
     groups_reposts = switch(_("On my home page, show reposts of the same post as one"))
+    plays_loops = switch(_("Play short videos without sound by themselves"))
+    second_column = forms.ChoiceField(
+        label=_("Beside my home page, on wide screens"), required=False, widget=forms.RadioSelect
+    )
 
 
 class EmailForm(forms.Form):
@@ -349,7 +353,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
         choices=_token_scopes,
-        initial=ALL.split(),
+        initial=["read"],
         widget=forms.CheckboxSelectMultiple,
     )
 

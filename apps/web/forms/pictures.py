@@ -6,8 +6,8 @@ it is chosen, and the form only names it.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.http import HttpRequest, QueryDict
@@ -78,12 +78,16 @@ class DisplayedPicture:
 
 @dataclass(frozen=True, slots=True)
 class PictureForm:
-    """The fields of a form about pictures: changes of uploaded ones, in order, and new files."""
+    """The fields of a form about pictures: changes of uploaded ones, in order, and new files.
+
+    `behind`: those of the further posts of a thread.
+    """
 
     changes: tuple[PictureChange, ...] = ()
     files: tuple[UploadedPicture, ...] = ()
     is_present: bool = False  # older forms and programs may send no fields about pictures
     captions: tuple[tuple[int, Any], ...] = ()  # WebVTT files, with the ids of their videos
+    behind: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, request: HttpRequest) -> "PictureForm":
@@ -95,7 +99,8 @@ class PictureForm:
             for name in file_names()
             if name in request.FILES
         ]
-        named = list(dict.fromkeys(filter(None, ids)))
+        behind = [number for text in data.getlist("more_media") for number in ids_in(text)]
+        named = list(dict.fromkeys([*filter(None, ids), *behind]))
         return cls(
             tuple(_change(data, picture_id) for picture_id in named),
             tuple(files),
@@ -105,6 +110,7 @@ class PictureForm:
                 for picture_id in named
                 if f"captions_{picture_id}" in request.FILES
             ),
+            behind=frozenset(behind),
         )
 
     @property
@@ -115,20 +121,35 @@ class PictureForm:
         return [*changes, *captions, *(file.identity for file in self.files)]
 
     def without(self, picture_id: int) -> "PictureForm":
-        changes = tuple(change for change in self.changes if change.id != picture_id)
-        return PictureForm(changes, self.files, self.is_present, self.captions)
+        return replace(
+            self, changes=tuple(change for change in self.changes if change.id != picture_id)
+        )
 
 
 @dataclass(slots=True)
 class PictureFields:
-    """The uploaded pictures of a composer, and the last error of uploading or describing them."""
+    """The uploaded pictures of a composer, and the last error of uploading or describing them.
+
+    `behind`: the ids of those that belong to the further posts of a thread.
+    """
 
     rows: list[Attachment] = field(default_factory=list)
     error: DomainError | None = None
+    behind: frozenset[int] = frozenset()
 
     @property
     def ids(self) -> list[int]:
+        """Of the first post."""
+        return [row.pk for row in self.rows if row.pk not in self.behind]
+
+    @property
+    def all_ids(self) -> list[int]:
         return [row.pk for row in self.rows]
+
+    def displayed(self, ids: Iterable[int]) -> list[DisplayedPicture]:
+        """Those of these ids that are there."""
+        rows = {row.pk: row for row in self.rows}
+        return [DisplayedPicture.of(rows[number]) for number in ids if number in rows]
 
     @property
     def undescribed(self) -> int:
@@ -182,7 +203,11 @@ class PictureFields:
 def save_pictures(owner: User, form: PictureForm) -> PictureFields:
     """Upload and describe the pictures of a form; an error does not stop the others."""
     rows = uploaded_pictures(owner, [change.id for change in form.changes])
-    fields = PictureFields(rows).describe(owner, form.changes).add_captions(owner, form.captions)
+    fields = (
+        PictureFields(rows, behind=form.behind)
+        .describe(owner, form.changes)
+        .add_captions(owner, form.captions)
+    )
     return fields.upload(owner, form.files)
 
 
@@ -213,6 +238,12 @@ def _focus(text: str) -> Focus:
         return float(x), float(y)
     except ValueError:
         return INVALID_FOCUS
+
+
+def ids_in(text: str) -> list[int]:
+    """The ids in a text with spaces between them, without what is none."""
+    found = [id_or_none(part) for part in text.split()[: 2 * MAX_PICTURES]]
+    return [number for number in found if number is not None]
 
 
 def id_or_none(text: str) -> int | None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, cast
+from itertools import zip_longest
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 from django import forms
@@ -24,7 +25,7 @@ from apps.posts.actions.drafts import (
     PollDraft,
 )
 from apps.posts.models import Post, SavedDraft, Visibility
-from apps.web.forms.pictures import DisplayedPicture, file_names
+from apps.web.forms.pictures import DisplayedPicture, file_names, ids_in
 from apps.web.post_card import circle_label
 from feedcache.ids import parse_id
 
@@ -133,6 +134,13 @@ class MomentForm(forms.Form):
         return data
 
 
+class NextPost(NamedTuple):
+    """A post of a thread behind the first: its text, and its uploads."""
+
+    text: str
+    media_ids: tuple[int, ...] = ()
+
+
 class ComposeForm(EditForm, MomentForm):
     """A new post. `instead_of` is the id of a scheduled post that failed, `saved` that of the draft."""
 
@@ -145,7 +153,9 @@ class ComposeForm(EditForm, MomentForm):
     option_1, option_2, option_3, option_4 = (
         forms.CharField(
             required=False,
-            widget=forms.TextInput(attrs={"maxlength": POLL_OPTION_MAX_CHARACTERS, "dir": "auto"}),
+            widget=forms.TextInput(
+                attrs={"maxlength": POLL_OPTION_MAX_CHARACTERS, "dir": "auto", "data-suggest": True}
+            ),
         )
         for _number in range(POLL_OPTIONS[1])
     )
@@ -184,11 +194,11 @@ class ComposeForm(EditForm, MomentForm):
         self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     @property
-    def more(self) -> list[str]:
-        """The texts of a thread behind the first."""
+    def more(self) -> list[NextPost]:
+        """The posts of a thread behind the first."""
         if not self.is_bound:
-            return list(self.initial.get("more", ()))
-        return more_texts(cast(QueryDict, self.data))
+            return next_posts(self.initial.get("more", ()), self.initial.get("more_media", ()))
+        return next_posts_in(cast(QueryDict, self.data))
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
@@ -278,11 +288,22 @@ SAVED = (
 def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
     """Those of a form that have a value, as they were sent."""
     fields: dict[str, str | list[str]] = {name: str(data[name]) for name in SAVED if data.get(name)}
-    return {**fields, "more": more} if (more := more_texts(data)) else fields
+    if more := next_posts_in(data):
+        fields["more"] = [post.text for post in more]
+        fields["more_media"] = [" ".join(map(str, post.media_ids)) for post in more]
+    return fields
 
 
-def more_texts(data: QueryDict) -> list[str]:
-    return [text for text in data.getlist("more") if text.strip()][:MAX_MORE]
+def next_posts_in(data: QueryDict) -> list[NextPost]:
+    return next_posts(data.getlist("more"), data.getlist("more_media"))
+
+
+def next_posts(texts: Sequence[str], media: Sequence[str]) -> list[NextPost]:
+    """The posts of a thread behind the first, without those that say and show nothing."""
+    posts = [
+        NextPost(text, tuple(ids_in(ids))) for text, ids in zip_longest(texts, media, fillvalue="")
+    ]
+    return [post for post in posts if post.text.strip() or post.media_ids][:MAX_MORE]
 
 
 def fields_of_post(post: Post) -> dict[str, str]:

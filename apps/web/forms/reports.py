@@ -10,12 +10,14 @@ from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category
 class ReportForm(forms.Form):
     category = forms.ChoiceField(
         label=_("What is wrong?"),
+        help_text=_("It decides who looks at the report first."),
         choices=Category.choices,
         initial=Category.SPAM,
         widget=forms.RadioSelect,
     )
     rule_ids = forms.TypedMultipleChoiceField(
         label=_("Which rules does it break?"),
+        help_text=_("Optional. The rules you name are shown to the staff beside the post."),
         choices=[(number, _(text)) for number, text in RULES.items()],
         coerce=int,
         required=False,
@@ -23,6 +25,9 @@ class ReportForm(forms.Form):
     )
     comment = forms.CharField(
         label=_("What should we know?"),
+        help_text=_(
+            "What a stranger to the conversation would not see: context, earlier posts, links."
+        ),
         required=False,
         max_length=COMMENT_MAX_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),

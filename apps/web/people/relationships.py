@@ -75,8 +75,8 @@ _MESSAGES = {
     "remove_follower": gettext_lazy("@%(handle)s does not follow you any more."),
     "hide_reposts": gettext_lazy("What @%(handle)s reposts is not on your page any more."),
     "show_reposts": gettext_lazy("What @%(handle)s reposts is on your page again."),
-    "watch": gettext_lazy("You will be told of new posts of @%(handle)s."),
-    "unwatch": gettext_lazy("You will not be told of new posts of @%(handle)s any more."),
+    "watch": gettext_lazy("You will be notified of new posts by @%(handle)s."),
+    "unwatch": gettext_lazy("You will no longer be notified of new posts by @%(handle)s."),
     "approve": gettext_lazy("@%(handle)s follows you now."),
     "reject": gettext_lazy("The request of @%(handle)s is gone."),
 }

@@ -34,6 +34,7 @@ from apps.web.forms.pictures import (
     PictureForm,
     UploadedPicture,
     id_or_none,
+    ids_in,
     save_pictures,
 )
 from apps.web.forms.posts import (
@@ -79,7 +80,9 @@ def _continue(request: AuthenticatedRequest, number: str) -> HttpResponse:
     row = saved_draft(request.user, id_or_none(number))
     circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
     initial = ComposeForm.initial_of_saved(row, circle_ids)
-    pictures = PictureFields(uploaded_pictures(request.user, row.media_ids))
+    behind = [number for text in row.fields.get("more_media", ()) for number in ids_in(text)]
+    rows = uploaded_pictures(request.user, row.media_ids)
+    pictures = PictureFields(rows, behind=frozenset(behind))
     return composer_of_draft(request, initial, pictures)
 
 
@@ -128,7 +131,10 @@ def _finish(request: AuthenticatedRequest, form: ComposeForm, post: AnyPost) -> 
     except Interrupted as stop:
         form = form_of(request, data_of_rest(request.POST, stop))
         form.add_error(None, stop.account)
-        return _refused(request, form, PictureFields(), stop.error)
+        ids = [number for left in stop.left for number in left.media_ids]
+        behind = frozenset(ids[len(stop.left[0].media_ids) :])
+        pictures = PictureFields(uploaded_pictures(request.user, ids), behind=behind)
+        return _refused(request, form, pictures, stop.error)
     if (number := form.cleaned_data["saved"]) is not None:
         delete_draft(request.user, number)
     return _created(request, posts)
@@ -198,7 +204,7 @@ def _publish(
     picture_form: PictureForm,
     pictures: PictureFields,
 ) -> AnyPost:
-    check_rest(form)
+    check_rest(request.user, form, pictures.ids)
     draft = form.draft().with_pictures(pictures.ids)
     idempotency: dict[str, Any] = {
         "idempotency_key": form.cleaned_data["idempotency_key"],
@@ -340,7 +346,8 @@ def composer(
         "note": note,
         "opens": request.GET.get("with", ""),
         "another": "add_another" in request.POST,
-        **composer_context(form, [DisplayedPicture.of(row) for row in pictures.rows]),
+        "more": [(post.text, pictures.displayed(post.media_ids)) for post in form.more],
+        **composer_context(form, pictures.displayed(pictures.ids)),
     }
     template = TEMPLATES.get(inline, REPLY)
     if inline == WRITING and request.method == "GET":

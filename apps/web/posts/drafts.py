@@ -93,7 +93,7 @@ def _save(request: AuthenticatedRequest) -> HttpResponseBase:
     number = id_or_none(request.POST.get("saved", ""))
     try:
         pictures = save_pictures(request.user, PictureForm.of(request))
-        row = save_draft(request.user, saved_fields(request.POST), pictures.ids, number=number)
+        row = save_draft(request.user, saved_fields(request.POST), pictures.all_ids, number=number)
     except DomainError as error:
         if request.htmx:
             return HttpResponse(error.message, status=error.status, content_type=PLAIN)

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.accounts.staff import is_permitted
-from apps.engagement.actions import mark_post_read
 from apps.errors import NotFound
 from apps.http.requests import (
     AuthenticatedRequest,
@@ -27,7 +26,12 @@ from apps.http.requests import (
 from apps.http.verification import may_act_as_staff
 from apps.pagination import Cursor, Page
 from apps.posts.queries import versions_of
-from apps.timeline.fanout.author_receipts import VIEW_RECEIPTS, duration, receipt_of
+from apps.timeline.fanout.author_receipts import (
+    VIEW_RECEIPTS,
+    duration,
+    read_post,
+    receipt_of,
+)
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.thread import (
     apply_filters_to_thread,
@@ -64,7 +68,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     if request.htmx:
         return render(request, "timeline/_rows.html", {**context, "focus_position": 1})
     if request.method == "GET" and viewer:  # HEAD shows nothing
-        mark_post_read(viewer, focus.id)
+        read_post(viewer, focus.id)
     if viewer and filtered.focus.flags.own:
         context["receipt"] = receipt_of(viewer, filtered.focus.id)
     context |= {

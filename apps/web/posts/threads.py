@@ -1,23 +1,26 @@
 """Threads written in one go: the posts behind the first, each an answer to the one before it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from django.db import transaction
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.accounts.models import User
 from apps.errors import DomainError, Invalid
-from apps.posts.actions.drafts import Draft, clean_draft
+from apps.posts.actions.attachments import lock_uploads
+from apps.posts.actions.drafts import Draft, check_unique, clean_draft
 from apps.posts.models import Post
 from apps.timeline import publishing
-from apps.web.forms.posts import OPTIONS, ComposeForm
+from apps.web.forms.posts import OPTIONS, ComposeForm, NextPost
 
 
 class Interrupted(Exception):
     """A thread that could not be published to its end."""
 
-    def __init__(self, published: list[Post], left: list[str], error: DomainError) -> None:
+    def __init__(self, published: list[Post], left: list[NextPost], error: DomainError) -> None:
         super().__init__(error.message)
         self.published, self.left, self.error = published, left, error
 
@@ -33,11 +36,16 @@ class Interrupted(Exception):
         return text % {"count": count, "reason": self.error.message}
 
 
-def check_rest(form: ComposeForm) -> None:
-    """Refuse a thread before anything of it is published. Invalid."""
+def check_rest(author: User, form: ComposeForm, media_ids: Sequence[int]) -> None:
+    """Refuse a thread before anything of it is published. `media_ids`: the uploads of its first post. Invalid."""
+    taken = set(media_ids)
     for place, draft in enumerate(_drafts(form), start=2):
         try:
             clean_draft(draft)
+            check_unique([*taken, *draft.media_ids])
+            taken.update(draft.media_ids)
+            with transaction.atomic():
+                lock_uploads(author.pk, draft.media_ids)
         except DomainError as error:
             text = _("Post %(place)d: %(reason)s") % {"place": place, "reason": error.message}
             raise Invalid(text) from None
@@ -63,12 +71,23 @@ def data_of_rest(data: QueryDict, stop: Interrupted) -> QueryDict:
     left = data.copy()
     for name in ("quote", "idempotency_key", "instead_of", "media_ids", *OPTIONS):
         left.pop(name, None)
-    left["body"], left["reply_to"] = stop.left[0], str(stop.published[-1].pk)
-    left.setlist("more", stop.left[1:])
+    first, *rest = stop.left
+    left["body"], left["reply_to"] = first.text, str(stop.published[-1].pk)
+    left.setlist("media_ids", [str(number) for number in first.media_ids])
+    left.setlist("more", [post.text for post in rest])
+    left.setlist("more_media", [" ".join(map(str, post.media_ids)) for post in rest])
     return left
 
 
 def _drafts(form: ComposeForm) -> list[Draft]:
-    """The posts behind the first: they have its audience, warning and language, and words alone."""
-    like = replace(form.draft(), quote_of_id=None, poll=None, sensitive=False)
-    return [replace(like, body=text) for text in form.more]
+    """The posts behind the first: they have its audience, warning and language, and pictures of their own."""
+    first = replace(form.draft(), quote_of_id=None, poll=None)
+    return [
+        replace(
+            first,
+            body=post.text,
+            media_ids=post.media_ids,
+            sensitive=first.sensitive and bool(post.media_ids),
+        )
+        for post in form.more
+    ]

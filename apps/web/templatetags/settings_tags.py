@@ -42,7 +42,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
         pgettext_lazy("settings", "Writing"),
         (
             SettingsTab("writing", gettext_lazy("Writing"), icon="pencil",
-                        about=gettext_lazy("Whom new posts are for, pictures, keyboard shortcuts")),
+                        about=gettext_lazy("Who sees new posts, pictures, keyboard shortcuts")),
         ),
     ),
     (
@@ -62,7 +62,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
         gettext_lazy("Notifications"),
         (
             SettingsTab("notifications", gettext_lazy("Notifications"), icon="bell",
-                        about=gettext_lazy("What you are told of, and by whom")),
+                        about=gettext_lazy("Which notifications you get, and from which people")),
         ),
     ),
     (

@@ -24,6 +24,7 @@ from apps.timeline.models import TimelineEntry
 from apps.timeline.sources import outbox
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
 from feedcache.connections import timelines
+from feedcache.structures import id_vector
 from feedcache.structures.week_bucket import Bucket
 from tests.support.factories import deliver, publish, seconds_ago
 
@@ -159,8 +160,21 @@ def test_a_false_value_is_found_at_the_third_look_named_and_repaired(
 
 
 def test_a_value_behind_its_revision_is_no_mistake(posts, alice):
+    for vectors in (SHORT_OUTBOXES, LONG_OUTBOXES):
+        outbox._vectors(vectors, outbox.revisions_of([alice.pk]))
+    SHORT_OUTBOXES.append(
+        alice.pk, id_vector.forgotten(), start=b""
+    )  # of which pages believe every one
     UserCounts.objects.filter(pk=alice.pk).update(outbox_revision=10_000)
     for name in ("outbox", "week"):
         number, wrong = compared(name, alice.pk)
         assert number
         assert not wrong
+
+
+def test_a_short_outbox_behind_its_row_is_found_and_forgotten(posts, alice):
+    UserCounts.objects.filter(pk=alice.pk).update(outbox_revision=10_000)
+    assert compared("outbox", alice.pk)[1] == {alice.pk}
+    caches()["outbox"].forget(alice.pk)
+    assert not compared("outbox", alice.pk)[1]
+    assert outbox.ids_of_authors([alice.pk], Cursor(), 20) == [post.pk for post in posts[::-1]]

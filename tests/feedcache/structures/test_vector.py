@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,11 +10,14 @@ from feedcache.structures.id_vector import (
     MAX_CHANGES,
     MAX_LENGTH,
     REPLY,
+    UNKNOWN,
     IdVector,
     added,
     decode,
     decode_many,
     entry,
+    forgotten,
+    reached,
     removed,
     unchanged,
 )
@@ -220,10 +225,31 @@ def test_a_vector_is_never_wrong_at_the_revision_it_says(steps, length):
 def test_too_many_changes_are_read_again_from_the_source():
     value = vector([], revision=0).encode()
     value += b"".join(unchanged(revision=number) for number in range(1, MAX_CHANGES + 1))
-    assert decode(value).revision == MAX_CHANGES
-    with pytest.raises(ValueError, match="more than"):
-        decode(value + unchanged(revision=MAX_CHANGES + 1))
-    assert decode_many([value, value + unchanged(revision=MAX_CHANGES + 1)])[1] is None
+    assert state(decode(value)) == ([], MAX_CHANGES, True)
+    longer = decode(value + unchanged(revision=MAX_CHANGES + 1))
+    assert longer.is_unknown
+    assert longer.revision == MAX_CHANGES + 1
+
+
+@given(changes(FATES), st.integers(1, 12))
+def test_a_vector_knows_how_far_the_list_is_whatever_it_missed(steps, length):
+    said = UNKNOWN
+    for _truth, revision, found in histories_of(steps, length):
+        told = decode(found.encode() + reached(revision=revision))
+        missed = found.is_unknown or found.revision < revision
+        assert (told.is_unknown, told.revision) == (missed, revision)
+        said += unchanged(revision=revision)
+        assert decode(said).is_unknown
+        assert decode(said).revision == revision
+
+
+def test_changes_count_in_the_order_of_their_revisions():
+    value = vector([9, 5], revision=1).encode()
+    three = [added(12, revision=2), removed(9, revision=3), added(15, revision=4)]
+    for order in permutations(three):
+        assert state(decode(value + b"".join(order))) == ([15, 12, 5], 4, True)
+    assert decode(value + three[1] + three[2]).is_unknown
+    assert decode(value + b"".join(three) + forgotten()).is_unknown
 
 
 def test_a_change_that_nobody_wrote_is_refused():

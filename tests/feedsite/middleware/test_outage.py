@@ -4,8 +4,9 @@ what only reads goes on, the rest is 503 with Retry-After.
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
+from feedsite.middleware.outage import is_away
 from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,3 +66,12 @@ def test_a_row_that_somebody_else_holds_is_no_database_that_is_away(alice, api_o
     assert refused(answer)
     assert answer.json()["error"].startswith("This took too long and was given up")
     assert program.get("/api/v1/timelines/home").status_code == 200
+
+
+def test_another_server_that_postgresql_cannot_reach_is_not_postgresql_that_is_away():
+    with pytest.raises(OperationalError) as reported, connection.cursor() as sql:
+        sql.execute(
+            "DO $$ BEGIN RAISE EXCEPTION 'a worker is away' USING ERRCODE = '08001'; END $$"
+        )
+    assert not is_away(reported.value)
+    assert is_away(OperationalError("connection refused"))

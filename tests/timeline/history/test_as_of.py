@@ -510,3 +510,20 @@ def test_pages_of_the_past_are_limited(bob, page_of, settings):
     settings.RATE_LIMITS = settings.RATE_LIMITS | {"past": (1, 60)}
     path = "/home/as-of?as_of=2025-01-01"
     assert [page_of(bob).get(path).status_code for _ in range(2)] == [200, 429]
+
+
+def test_the_form_is_on_the_clock_of_its_reader(bob, page_of):
+    """Scripts add how far that is from UTC; without them the time is UTC, and the page says so."""
+    browser = page_of(bob)
+    page = browser.get("/home/as-of", {"as_of": "2026-11-27T20:00:00", "utc_offset": "-480"}).text
+    assert (
+        'value="2026-11-27T12:00:00"' in page
+    )  # which scripts show on the clock of the reader again
+    assert "(UTC)" in page
+    for wrong in ("soon", "-841", "99999999999999999999"):
+        assert (
+            browser.get(
+                "/home/as-of", {"as_of": "2026-11-27T20:00", "utc_offset": wrong}
+            ).status_code
+            == 400
+        )

@@ -10,7 +10,7 @@ from feedcache.connections import graph
 from feedcache.memcached_tiers import tiers
 from feedcache.redis_clients import run_script
 from tests.support.factories import make_user
-from tools.bench.policies import PARTS, table
+from tools.bench.policies import POLICIES, readers, table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached"), pytest.mark.long]
 
@@ -48,8 +48,8 @@ def test_the_work_of_each_policy_is_counted(monkeypatch, settings, tmp_path):
     monkeypatch.setattr(table, "_people", table._people.__wrapped__)
     people = table._people()
     monkeypatch.setattr(table, "_people", lambda: people)
-    lines = {part: table.run(part, tmp_path) for part in PARTS}
-    assert set(PARTS) == {policy.value for policy in Policy if policy != Policy.SITE}
+    lines = {part: table.run(part, tmp_path) for part in POLICIES}
+    assert set(POLICIES) == {policy.value for policy in Policy if policy != Policy.SITE}
     kept = {part: found[2].figures for part, found in lines.items()}
     publish = {part: found[0].figures for part, found in lines.items()}
     refresh = {part: found[1].figures for part, found in lines.items()}
@@ -57,5 +57,23 @@ def test_the_work_of_each_policy_is_counted(monkeypatch, settings, tmp_path):
     assert kept["pull"]["home caches, KiB"] == 0 < kept["push"]["home caches, KiB"]
     assert kept["push"]["second level, KiB"] > kept["online"]["second level, KiB"] == 0
     assert publish["pull"]["redis writes"] < publish["online"]["redis writes"]
-    assert refresh["pull"]["rows read"] > refresh["online"]["rows read"]
+    assert (
+        refresh["pull"]["rows read"] > refresh["online"]["rows read"]
+    )  # a transaction believes no cache
     assert re.search("pulled authors: [1-9]", lines["auto"][0].note)
+
+
+def test_a_reader_of_many_sees_the_same_page_both_ways(monkeypatch, settings, tmp_path):
+    settings.MERGED_AUTHORS_SECONDS = settings.MERGED_AUTHORS_SECONDS  # ends with the test
+    for name, value in (
+        ("FOLLOWEES", (3, 6)),
+        ("POSTS_EACH", 4),
+        ("ROUNDS", 1),
+        ("COLD_ROUNDS", 1),
+    ):
+        monkeypatch.setattr(readers, name, value)
+    lines = {line.what: line.figures for line in readers.run("readers", tmp_path)}
+    push, pull = (lines[f"{way}, 6 followees: a page, warm"] for way in ("push", "pull"))
+    assert push["SQL statements"] == 0
+    assert pull["keys of Memcached"] > push["keys of Memcached"] > 0
+    assert pull["KiB of this reader's own"] == 0 < push["KiB of this reader's own"]

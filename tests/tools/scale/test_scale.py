@@ -31,10 +31,9 @@ def scale(*arguments, seconds=240):
 
 
 def test_verdicts_and_no_process_is_left(tmp_path):
-    ended = scale("replica", "follows", "counters", seconds=360)
+    ended = scale("replica", "counters", seconds=360)
     lines = dict(re.split(r" {2,}", line, maxsplit=1) for line in ended.stdout.strip().splitlines())
     assert lines["streaming replica of PostgreSQL"] == "works", ended
-    assert lines["second PostgreSQL for half of the follows"] == "works", ended
     assert "REDIS_COUNTERS_URL has to be one server" in lines["Redis Cluster for the counters"]
     assert ended.returncode == 0
     assert left() == []

@@ -25,7 +25,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Policy, TimelineEntry
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import memcached_at, timelines
 from tools.bench.measure import Spread
-from tools.bench.policies import PARTS
+from tools.bench.policies import POLICIES
 from tools.bench.population import deliver_owed, make_follower, write_posts
 from tools.bench.progress import doing
 from tools.bench.report import Line
@@ -142,8 +142,8 @@ def _people() -> _Cast:
     return _Cast(star, authors, readers)
 
 
-def _change_to(policy: Policy, cast: _Cast) -> None:
-    """The policy in force, no copies of earlier ones, and the pages of those who are online warm."""
+def begin(policy: Policy) -> None:
+    """Bring the site to a policy, with nothing of an earlier one in the caches of pages."""
     switch.set_site_policy(policy, by="bench")
     policies.load()
     client: Any = timelines()
@@ -153,6 +153,11 @@ def _change_to(policy: Policy, cast: _Cast) -> None:
     for address in memcached_addresses():
         with memcached_at(address) as node:
             node.flush_all()
+
+
+def _change_to(policy: Policy, cast: _Cast) -> None:
+    """The policy in force, no copies of earlier ones, and the pages of those who are online warm."""
+    begin(policy)
     if policy == Policy.AUTO:
         auto_policy.measure_all()
         policies.load()
@@ -223,7 +228,7 @@ def _flags() -> dict[str, list[str]]:
 
 def _lines(part: str, publication: Work, refresh: Work) -> list[Line]:
     """A publication, a refresh, and what is kept: a line each, so that the policies are rows of two tables."""
-    total, name = publication + refresh, PARTS[part]
+    total, name = publication + refresh, POLICIES[part]
     pulled = len(policies.load().pulled)
     return [
         Line(

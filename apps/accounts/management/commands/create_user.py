@@ -16,7 +16,7 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Make an account. The password is taken as it is; the rules of the sign-up page do not apply."
+    help = "Make an account. Any password is accepted; the rules of the sign-up page do not apply."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter

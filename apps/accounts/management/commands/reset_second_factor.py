@@ -12,7 +12,7 @@ from apps.errors import DomainError
 
 
 class Command(BaseCommand):
-    help = "End the authenticator app, passkeys and recovery codes of an account: its password alone is enough then."
+    help = "Remove an account's authenticator app, passkeys and recovery codes: afterwards its password is enough."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("handle")

@@ -25,9 +25,7 @@ class Command(BaseCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("handle")
-        parser.add_argument(
-            "--name", default="command line", help="what the settings page calls it"
-        )
+        parser.add_argument("--name", default="command line", help="its name on the settings page")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

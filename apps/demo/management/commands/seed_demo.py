@@ -1,4 +1,4 @@
-"""`manage seed_demo`: demo data."""
+"""`manage seed_demo`: adds demo data."""
 
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -22,19 +22,19 @@ TABLE_WIDTH = 60
 STEPS = 10  # lines of progress in a log
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
 EXAMPLES = """
-Everything is made in one transaction: a run that was stopped has made nothing and can simply be repeated. A size that
-is there already is left as it is; another size adds its accounts to the same cast.
+Everything is made in one transaction, so an interrupted run has made nothing and can be repeated. A size that exists
+stays as it is; another size adds generated accounts beside the same cast, the people with written posts.
 
 examples:
-  ./run manage seed_demo                      60 accounts beside the cast, in a few seconds
+  ./run manage seed_demo                      add the cast and 60 accounts, in a few seconds
   ./run manage seed_demo --size medium        1,000 accounts
   ./run manage seed_demo --size large         20,000 accounts, in some minutes
-  ./run manage seed_demo --seed 7             other people and texts of the crowd, the same every time
+  ./run manage seed_demo --seed 7             generate other people and texts; the same number, the same result
 """
 
 
 class SeedProgress:
-    """Rows made, on standard error: a bar on a terminal, a line every 10 % in a log. The total is an estimate."""
+    """Shows progress on standard error: a bar on a terminal, a line every 10 % in a log. The total is an estimate."""
 
     def __init__(self, *, total: int) -> None:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -64,13 +64,17 @@ class Command(BaseCommand):
             "--size", choices=list(SIZES), default="small", help="how much (default: small)"
         )
         parser.add_argument(
-            "--seed", type=int, default=1, metavar="N", help="source of chance (default: 1)"
+            "--seed",
+            type=int,
+            default=1,
+            metavar="N",
+            help="seed of the random generator (default: 1)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:
             raise CommandError(
-                "This adds staff whose password everybody knows: not on a site in production (PRODUCTION=1)."
+                "The demo has staff with a public password, so it is refused in production (PRODUCTION=1)."
             )
         began, size = time.monotonic(), options["size"]
         progress = SeedProgress(total=expected_rows(size))
@@ -81,10 +85,10 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from None
         except DatabaseError as error:
             reason = str(error).partition("\n")[0]
-            raise CommandError(f"The database refused: {reason}. Nothing was made.") from None
+            raise CommandError(f"Database error: {reason}. Nothing was made.") from None
         except KeyboardInterrupt:
             raise CommandError(
-                "Stopped. Nothing was made; give the same command again.", returncode=STOPPED
+                "Stopped. Nothing was made; run the same command again.", returncode=STOPPED
             ) from None
         self._say(size, result, time.monotonic() - began)
 

@@ -1,4 +1,4 @@
-"""`manage counters`: compare and repair all counts, rebuild the counters in Redis."""
+"""`manage counters`: compares and repairs all counts, and rebuilds or moves the counters in Redis."""
 
 import json
 import time
@@ -27,22 +27,24 @@ from feedcache.structures.counters.service import CounterService
 from feedcache.topology import Tenant, Topology
 
 SETTLE_SECONDS = 60.0
-WAIT_SECONDS = 1.0  # for another builder
-MAX_RECORDS = 512  # hash-max-listpack-entries: more in a bucket take five times the memory
+WAIT_SECONDS = 1.0  # while another process builds
+MAX_RECORDS = (
+    512  # hash-max-listpack-entries: a bucket with more records takes five times the memory
+)
 EXAMPLES = """
-Counts are kept three times: the rows themselves (likes, replies, follows ...), a row of counts per post and account,
-and packed records in Redis. Beside all writers, at any time:
+Counts exist three times: as the rows themselves (likes, replies, follows ...), as a row of counts per post and account,
+and as packed records in Redis. The command can run at any time, while the site writes.
 
 examples:
-  ./run manage counters status                        what the counters in Redis hold
-  ./run manage counters reconcile                     compare all counts; exit code 1 when one is wrong
-  ./run manage counters reconcile --fix               and put them right
+  ./run manage counters status                        show what the counters in Redis hold
+  ./run manage counters reconcile                     compare all counts; exit code 1 if one is wrong
+  ./run manage counters reconcile --fix               and repair them
   ./run manage counters reconcile --fix --since 7     only posts of the last seven days
   ./run manage counters rebuild                       drop the records in Redis and write them again
-  ./run manage counters move posts redis://10.0.0.7:6379/0 --from 2026-12-01     these and later ones, to another Redis
-  ./run manage counters move users redis://10.0.0.8:6379/0 --from 1000000     again: goes on where it was interrupted
-  ./run manage counters move posts settings           back to where the settings say
-A part that has moved once is a part for ever: it moves from where it begins, up to where the next one begins.
+  ./run manage counters move posts redis://10.0.0.7:6379/0 --from 2026-12-01    move posts from this day on
+  ./run manage counters move users redis://10.0.0.8:6379/0 --from 1000000    run again if interrupted
+  ./run manage counters move posts settings           back to the address in the settings
+A range that was moved once stays a range of its own: later moves take it from its first id up to the next range.
 """
 SETTINGS = "settings"
 SETTLE_POLL_SECONDS = 1.0
@@ -50,7 +52,7 @@ SETTLE_POLL_SECONDS = 1.0
 
 @contextmanager
 def progress_bar(name: str, first: int, last: int) -> Iterator[Callable[[int], None]]:
-    """On standard error, on a terminal only; yields a function to call with the last finished id."""
+    """Show progress on standard error if it is a terminal; yields a function to call with the last finished id."""
     console = Console(stderr=True, highlight=False)
     columns = (
         TextColumn("{task.description}"),
@@ -61,7 +63,7 @@ def progress_bar(name: str, first: int, last: int) -> Iterator[Callable[[int], N
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
-        # ids are too large for the bar's own arithmetic
+        # ids are too large for the arithmetic of the progress bar
         task = progress.add_task(name, total=1000)
         length = max(last - first, 1)
         yield lambda id_: progress.update(task, completed=(id_ - first) * 1000 // length)
@@ -77,9 +79,12 @@ class Command(BaseCommand):
             "what", choices=["status", "reconcile", "rebuild", "move"], help="what to do"
         )
         parser.add_argument(
-            "kind", nargs="?", choices=[one.name for one in SUBJECTS], help="move: which counts"
+            "kind",
+            nargs="?",
+            choices=[one.name for one in SUBJECTS],
+            help="move: the counts to move",
         )
-        parser.add_argument("url", nargs="?", metavar="ADDRESS", help="move: to which Redis")
+        parser.add_argument("url", nargs="?", metavar="ADDRESS", help="move: the Redis to move to")
         parser.add_argument(
             "--from",
             dest="low",
@@ -87,9 +92,9 @@ class Command(BaseCommand):
             metavar="ID",
             help="move: from this id on, or for posts from a day on (default: all)",
         )
-        parser.add_argument("--fix", action="store_true", help="reconcile: put right what is wrong")
+        parser.add_argument("--fix", action="store_true", help="reconcile: repair wrong counts")
         parser.add_argument(
-            "--since", type=float, metavar="DAYS", help="reconcile: only posts of the last days"
+            "--since", type=float, metavar="DAYS", help="reconcile: only posts of so many days"
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -156,7 +161,7 @@ class Command(BaseCommand):
         self.stdout.write(f"The counters were built in {time.monotonic() - start:.1f} s.")
 
     def _move(self, options: dict[str, Any]) -> None:
-        """All steps that are left; each waits for every process."""
+        """Take the remaining steps of a move; each waits until every process has taken the last one."""
         if not options["url"]:
             raise CommandError("Name the counts and the address of a Redis.")
         [service] = [one.service for one in SUBJECTS if one.name == options["kind"]]
@@ -178,7 +183,7 @@ class Command(BaseCommand):
         moves.forget_left(self._part(service, low), part.store.part.also or "")
 
     def _join(self, service: CounterService, low: int, url: str, by: Author) -> None:
-        """The first step, unless it was taken before."""
+        """Take the first step of a move, unless an earlier run has."""
         name, ranges = service.name, self._use_newest().counters.get(service.name, ())
         tenant = next((one.tenant for one in ranges if one.low == low), None)
         if tenant == Tenant(url) or (tenant is None and not low and not url):
@@ -195,7 +200,7 @@ class Command(BaseCommand):
         return moves.part_of(service, low)
 
     def _use_newest(self) -> Topology:
-        """This process may not hear of changes by itself."""
+        """Make this process use the newest topology; it may not listen for changes."""
         newest = topology_in_force()
         listener().use(newest)
         return newest
@@ -213,7 +218,7 @@ class Command(BaseCommand):
 
 
 def _id_of(text: str) -> int:
-    """An id, or the first one of a day."""
+    """An id, or the first id of a day."""
     if text.isdecimal():
         return int(text)
     try:
@@ -243,7 +248,7 @@ def _as_text(report: reconcile.Report, building: list[str]) -> str:
         f"The counters of {name} in Redis are being built, and were not compared."
         for name in building
     ]
-    sums = f"{report.compared:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} put right"
+    sums = f"{report.compared:,} rows compared, {report.drifts:,} counts wrong, {report.repaired:,} repaired"
     return "\n".join([*lines, sums])
 
 

@@ -1,4 +1,4 @@
-"""`manage existence status|rebuild|capacity`: the filters of likes, bookmarks and reads."""
+"""`manage existence status|rebuild|capacity`: shows, rebuilds and sizes the existence filters."""
 
 import time
 from argparse import ArgumentParser
@@ -20,18 +20,18 @@ PAUSE_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Existence filters: how full and how trustworthy they are; rebuild them; plan their size."
+        "Show how full and how precise the existence filters are, rebuild them, or plan their size."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("status", help="which are ready, how full, how many bytes")
+        verbs.add_parser("status", help="show which are ready, how full they are, and their bytes")
         rebuild_parser = verbs.add_parser(
-            "rebuild", help="build from the rows; the old filter answers until the end"
+            "rebuild", help="build filters from the rows; the old one answers until the end"
         )
         rebuild_parser.add_argument("kind", nargs="?", choices=[marks.kind for marks in MODELS])
         capacity_parser = verbs.add_parser(
-            "capacity", help="bytes for a number of records, beside other stores"
+            "capacity", help="compare the bytes that a number of records takes in different stores"
         )
         capacity_parser.add_argument("records", type=int)
 

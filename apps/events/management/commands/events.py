@@ -1,4 +1,4 @@
-"""`manage events`: each event, its payload, and its subscribers in the order in which they run."""
+"""`manage events`: prints each event, its payload, and its subscribers in the order in which they run."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from apps.events.actions import EVENTS, Handler, handlers_of
 HEAD = """# Events
 
 What a change in one app means to the apps above it: an event is recorded in the transaction of the change, with a row
-for each subscriber, and each row is worked off until it is done ([architecture.md](architecture.md)). Subscribers run
-in this order; each may run more than once.
+for each subscriber, and each row is retried until it is done ([architecture.md](architecture.md)). Subscribers run in
+this order; each may run more than once.
 
 `./run manage events > docs/events.md` writes this page; a test fails when it is out of date.
 """
 EXAMPLES = """
 examples:
-  ./run manage events                        all of them
+  ./run manage events                        print all events
   ./run manage events > docs/events.md       write the page of the documentation
 """
 
@@ -42,8 +42,8 @@ def document() -> Iterator[str]:
     yield "| event | payload | subscribers |"
     yield "|---|---|---|"
     for name, payload in EVENTS.items():
-        told = "<br>".join(_described(*one) for one in handlers_of(name).items())
-        yield f"| `{name}` | {payload} | {told or 'none'} |"
+        subscribers = "<br>".join(_described(*one) for one in handlers_of(name).items())
+        yield f"| `{name}` | {payload} | {subscribers or 'none'} |"
 
 
 def _described(subscriber: str, handler: Handler) -> str:

@@ -39,22 +39,22 @@ from feedcache.topology import (
 )
 
 EXAMPLES = """
-A place is main:SLOT, backup:SLOT or l1:GROUP:SLOT; all count from 0. A group of L1 is l1:GROUP.
+A place is main:SLOT, backup:SLOT or l1:GROUP:SLOT, counted from 0. A group of L1 is l1:GROUP.
 Every running process uses a change within two seconds, without a restart.
 
 examples:
-  ./run manage cache topology                        the pools, the nodes, who runs which version
+  ./run manage cache topology                        show the pools, the nodes, and the version that each process runs
   ./run manage cache check                           probe every node; exit code 1 when something is wrong
   ./run manage cache add-l1 10.0.0.7:11211 10.0.0.8:11211 --megabytes 64
   ./run manage cache replace main:1 10.0.0.9:11211
   ./run manage cache replace main:1 10.0.0.9:11211 --megabytes 512
-  ./run manage cache drain main:1                    read it no more; Backup answers
+  ./run manage cache drain main:1                    stop reading it; Backup answers
   ./run manage cache drain l1:3                      take the group out
-  ./run manage cache flush outbox                    empty only this class
-  ./run manage cache restored                        after a restore of the database: nothing cached before counts
-  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; again: goes on
-  ./run manage cache move timelines settings         back to where the settings say
-  ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
+  ./run manage cache flush outbox                    empty this class only
+  ./run manage cache restored                        after a restore of the database: ignore everything cached before
+  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; run again to continue
+  ./run manage cache move timelines settings         back to the address in the settings
+  ./run manage cache rollback 4                      restore the nodes of version 4; 0 means those in the settings
 """
 WITHOUT_NODES = (
     "There are no Memcached nodes: the tiers L1, Main and Backup are absent, and posts, profiles and outboxes are "
@@ -63,7 +63,7 @@ WITHOUT_NODES = (
 MEGABYTE = 1024 * 1024
 SETTLE_PATIENCE_SECONDS = 60.0
 SETTLE_POLL_SECONDS = 2.0
-PIPED_WIDTH = 200  # no line is broken in a file or a pipe
+PIPED_WIDTH = 200  # so that no line is wrapped in a file or a pipe
 REDIS_ADDRESSES = (
     "redis://host:port/db, unix:///path?db=1, redis+cluster://host:port,host:port, or “settings”"
 )
@@ -78,21 +78,21 @@ class Command(BaseCommand):
         parser.epilog = EXAMPLES
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
         verbs.add_parser("topology", help="show pools, nodes, processes")
-        verbs.add_parser("check", help="probe every node and every process; 1 when something is wrong")  # fmt: skip
+        verbs.add_parser("check", help="probe every node and process; exit code 1 if something is wrong")  # fmt: skip
         add = verbs.add_parser("add-l1", help="add a group to L1")
         add.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
         add.add_argument("--megabytes", type=int, help="of each node (default: an eighth of Main)")
         change = verbs.add_parser("replace", help="put another node into a slot")
         change.add_argument("place", help=FORMS)
         change.add_argument("url", metavar="ADDRESS", help="host:port or unix:/path")
-        change.add_argument("--megabytes", type=int, help="(default: as the old one)")
+        change.add_argument("--megabytes", type=int, help="(default: the same as before)")
         drain = verbs.add_parser("drain", help="stop reading a slot, or take out an L1 group")
         drain.add_argument("place", help=f"{FORMS}, or l1:GROUP")
         flush = verbs.add_parser("flush", help="empty one class of data")
         flush.add_argument("name", choices=CLASSES)
         verbs.add_parser(
             "restored",
-            help="after a restore of the database: let nothing count that was cached before",
+            help="after a restore of the database: ignore everything cached before",
         )
         move = verbs.add_parser(
             "move", help="move a class of data to another Redis: write both, switch, leave"
@@ -111,7 +111,7 @@ class Command(BaseCommand):
             if verb == "restored":
                 epoch = begin_by_hand()
                 self.stdout.write(
-                    f"Nothing that was cached before counts any more (epoch {epoch:x})."
+                    f"Everything cached before is ignored from now on (epoch {epoch:x})."
                 )
                 return
             try:
@@ -124,7 +124,7 @@ class Command(BaseCommand):
         self._say(row)
 
     def _move(self, name: str, url: str) -> None:
-        """All steps that are left; each waits for every process."""
+        """Take the remaining steps of a move; each waits until every process has taken the last one."""
         url, by = "" if url == SETTINGS else url, Author(_own_name())
         tenant = topology_in_force().tenant(name)
         if tenant == Tenant(url):
@@ -173,7 +173,7 @@ def _own_name() -> str:
 
 
 def _troubles(topology: Topology, nodes: Sequence[NodeStatus], processes: Fleet) -> list[str]:
-    """Problems to look at, a line each. An unusual size is a remark, not a problem."""
+    """The problems, one per line. An unusual size is a remark, not a problem."""
     lines = (
         [f"Wrong: {text}" for text in finding_texts(problems(topology))] if topology.main else []
     )

@@ -1,4 +1,4 @@
-"""`manage redis_slots show|migrate`: which node of a Redis Cluster owns which slots, and moving one of them."""
+"""`manage redis_slots show|migrate`: shows which node of a Redis Cluster owns which slots, and moves a slot."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,21 +11,21 @@ from feedcache.servers.slots import SlotError, masters, migrate
 
 
 class Command(BaseCommand):
-    help = "Slots of a Redis Cluster: show who owns them; move one while everything goes on."
+    help = "Show which masters of a Redis Cluster own which slots, and move a slot while the site runs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--of",
             choices=sorted(CLUSTERS),
             default="timelines",
-            help="whose cluster (default: timelines)",
+            help="the data whose cluster is meant (default: timelines)",
         )
         verbs = parser.add_subparsers(dest="verb", required=True)
         verbs.add_parser("show", help="the masters and their slots")
         move = verbs.add_parser("migrate", help="move a slot; run it again if it was interrupted")
         move.add_argument("slot", type=int)
         move.add_argument(
-            "--to", required=True, metavar="HOST:PORT", help="the master that gets it"
+            "--to", required=True, metavar="HOST:PORT", help="the master that receives it"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py index_posts`: tag and index all posts again at once, and all names; workers do so after an upgrade."""
+"""`manage index_posts`: tags and indexes all posts and names again now, as workers do after an upgrade."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -12,7 +12,7 @@ from apps.tags.trends import count_days
 
 
 class Command(BaseCommand):
-    """A thousand posts per transaction, by id; may be interrupted and repeated."""
+    """Takes a thousand posts per transaction, by id; may be interrupted and repeated."""
 
     help = __doc__ or ""
 

@@ -10,16 +10,17 @@ from apps.second_level.stores import CASSANDRA
 
 EXAMPLES = """\
 examples:
-  manage cassandra                    creates what is missing; run again it changes nothing
-  manage cassandra --replication 3    with three copies of each row
+  manage cassandra                    create what is missing; a second run changes nothing
+  manage cassandra --replication 3    keep three copies of each row
 
-TIMELINE_STORE=cassandra://user:password@host,host:9042/keyspace?datacenter=dc1 names the nodes and the keyspace.
+The setting TIMELINE_STORE names the nodes and the keyspace:
+  TIMELINE_STORE=cassandra://user:password@host,host:9042/keyspace?datacenter=dc1
 """
 
 
 class Command(BaseCommand):
     help = "Create the keyspace and the table of the second level in Cassandra (TIMELINE_STORE)."
-    requires_system_checks = ()  # one of them is that the table is there
+    requires_system_checks = ()  # one of them requires the table
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -33,7 +34,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.TIMELINE_STORE.startswith(CASSANDRA):
-            raise CommandError("TIMELINE_STORE names no Cassandra: there is nothing to create.")
+            raise CommandError(
+                "TIMELINE_STORE is not a Cassandra address: there is nothing to create."
+            )
         try:
             from apps.second_level.stores import cassandra  # noqa: PLC0415 -- needs the driver
         except ImportError:
@@ -47,5 +50,5 @@ class Command(BaseCommand):
             raise CommandError(f"TIMELINE_STORE: {error}") from None
         if options["verbosity"]:
             self.stdout.write(
-                f"{address.keyspace}.{cassandra.TABLE} is there ({copies} copies if it is new)."
+                f"{address.keyspace}.{cassandra.TABLE} exists ({copies} copies if it is new)."
             )

@@ -1,0 +1,71 @@
+"""Push beside pull: a reader's home page made of the home cache, and made of the outboxes of all followees.
+
+Both are read by the code that serves home, and are the same page. What differs is what they ask of the stores.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from apps.accounts.models import User
+from apps.pagination import Cursor
+from apps.timeline.home import assemble_home
+from apps.timeline.pipeline.page import Assembled
+from feedcache.stats import calls_counted
+
+STORES = ("redis", "memcached", "postgresql")  # the first words of backends
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """`requests` by store. One request may ask for many keys, and asks one server."""
+
+    requests: Mapping[str, int]
+    milliseconds: float
+    post_ids: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.requests.values())
+
+
+@dataclass(frozen=True, slots=True)
+class BothWays:
+    """The newest page of a home, made by push and by pull. `outboxes`: how many are read to pull, the own one too."""
+
+    push: Way
+    pull: Way
+    outboxes: int
+
+    @property
+    def are_equal(self) -> bool:
+        """False when a post came or went between the two."""
+        return self.push.post_ids == self.pull.post_ids
+
+
+def home_both_ways(reader: User) -> BothWays:
+    """Make the newest page of a reader's home both ways, each once to warm the caches and once to count.
+
+    Without promoted posts.
+    """
+    make = partial(assemble_home, reader, exclude_read=reader.hides_read, promoted=False)
+    ways = {}
+    for pulls_all in (False, True):
+        make_page = partial(make, Cursor(), pulls_all=pulls_all)
+        make_page()
+        ways[pulls_all] = _counted(make_page)
+    return BothWays(push=ways[False], pull=ways[True], outboxes=reader.counts.following + 1)
+
+
+def _counted(make: Callable[[], Assembled]) -> Way:
+    began = time.perf_counter()
+    with calls_counted() as calls:
+        page = make().page
+    milliseconds = (time.perf_counter() - began) * 1000
+    stores = Counter[str]()
+    for backend, number in calls.items():
+        stores[backend.partition(" ")[0]] += number
+    ids = tuple(item.id for item in page.items)
+    return Way({store: stores[store] for store in STORES}, milliseconds, ids)

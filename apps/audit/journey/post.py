@@ -1,0 +1,218 @@
+"""The journey of a post, from the moment it was accepted to its readers. Its author and staff may follow it.
+
+Every number and every time is of a row: the post, its event, the job and the chunks of its delivery (`fanout`), the
+findings of the auditor. Only where it is cached is asked of the caches, now. While a delivery is under way the rows
+change, and the streams say when (`feedsite.delivery`).
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from operator import attrgetter
+
+from django.db.models import Count
+
+from apps.accounts.models import User, UserCounts
+from apps.audit.models import AuditFinding, Kind
+from apps.events import leases
+from apps.events.leases import State
+from apps.posts.cache import CACHED_POSTS
+from apps.posts.models import OPEN, Post
+from apps.sql import database_time, rows_of
+from apps.timeline.fanout.author_receipts import AuthorReceipt, ChunkRow, delivery_of
+from apps.timeline.fanout.lag import DELIVERY
+from apps.timeline.models import FanoutJob, Mode
+from apps.timeline.pipeline.hydrate import hydrate
+
+MAX_SECONDS = 600  # listed one by one; the last of them stands for all that come later
+FINISHED_WITHIN = timedelta(seconds=10)  # of the job that an event leads to
+
+# The event of a publication, and when a worker took it: the beginning of its lease. One that is done is found by the
+# time of the job that it led to. They are kept for some days (`events.actions.KEEP_DONE_DAYS`).
+_EVENT = """
+WITH found AS (
+    (SELECT created_at, NULL::timestamptz AS taken_at FROM events_event
+    WHERE state IN ('pending', 'dead') AND subscriber = %(subscriber)s AND name = 'post_published'
+    AND (payload->>'post_id')::bigint = %(post)s LIMIT 1)
+    UNION ALL
+    (SELECT created_at, due_at - %(lease)s FROM events_event
+    WHERE state = 'done' AND finished_at >= %(job_at)s AND finished_at < %(job_at)s + %(within)s
+    AND subscriber = %(subscriber)s AND name = 'post_published'
+    AND (payload->>'post_id')::bigint = %(post)s ORDER BY finished_at LIMIT 1)
+) SELECT created_at, taken_at FROM found LIMIT 1
+"""
+
+
+class Stage(Enum):
+    """Where a chunk is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"  # a worker has it
+    DONE = "done"
+    FAILED = "failed"  # a dead letter, or given up by staff
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """A chunk of the followers. `expected = delivered + dormant` when it is done, and its other followers when not.
+
+    `number`: its place among those that are done. `waited` and `took`: seconds in its queue and at its worker.
+    """
+
+    stage: Stage
+    number: int
+    expected: int
+    delivered: int = 0
+    dormant: int = 0
+    waited: float | None = None
+    took: float | None = None
+    done_after: float | None = None  # seconds since the post was accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """The times since `accepted_at` are in seconds; None: it has not happened, or is not known any more.
+
+    `receipt` has the sums. `followers`: of the author, now. `chunks` are in the order in which their readers followed.
+    `per_second`: pairs of the second since then, and the home caches reached in it. `reads`:
+    how many people opened the post; only its author is told. `layers`: those of Memcached, and whether they have the
+    post; empty for a restricted one, which is never there. `findings`: the kind, how many, how many of them repaired.
+    """
+
+    post_id: int
+    author_id: int
+    is_open: bool
+    accepted_at: datetime
+    committed: float | None
+    taken: float | None
+    job: float | None
+    receipt: AuthorReceipt
+    followers: int
+    chunks: Sequence[ChunkPlace]
+    per_second: Sequence[tuple[int, int]]
+    first_read: float | None
+    reads: int | None
+    layers: Sequence[tuple[str, bool]]
+    findings: Sequence[tuple[Kind, int, int]]
+
+    @property
+    def is_pulled(self) -> bool:
+        return self.receipt.mode == Mode.PULL
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a row is left to be done. A dead letter waits for staff."""
+        if not self.receipt.mode:
+            return self.receipt.is_new
+        return self.receipt.pending > 0
+
+    @property
+    def stages(self) -> Mapping[Stage, int]:
+        """The number of chunks at each stage."""
+        return {stage: sum(chunk.stage is stage for chunk in self.chunks) for stage in Stage}
+
+    @property
+    def receipts(self) -> int:
+        """How many chunks have a receipt; grows with the delivery."""
+        return max((chunk.number for chunk in self.chunks), default=0)
+
+    @property
+    def longest_wait(self) -> float | None:
+        """Of a chunk in its queue."""
+        return max(
+            (chunk.waited for chunk in self.chunks if chunk.waited is not None), default=None
+        )
+
+
+def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
+    """The journey of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
+    layers = CACHED_POSTS.layers_with(
+        post_id
+    )  # before anything here reads the post, which would cache it
+    found = delivery_of(viewer, post_id, as_staff=as_staff)
+    post, job = found.post, found.job
+    committed_at, taken_at = _event_of(post_id, job)
+    now, rows = database_time(), sorted(found.chunks, key=attrgetter("first_edge"))
+    chunks = [_place_of(chunk, post, now) for chunk in rows]
+    is_open = post.visibility in OPEN
+    return Journey(
+        post_id,
+        post.author_id,
+        is_open,
+        accepted_at=post.created_at,
+        committed=_since(post, committed_at),
+        taken=_since(post, taken_at),
+        job=_since(post, job.created_at) if job else None,
+        receipt=found.receipt,
+        followers=UserCounts.objects.get(pk=post.author_id).followers,
+        chunks=chunks,
+        per_second=_per_second(chunks),
+        first_read=_since(post, job.first_read_at) if job else None,
+        reads=_reads(viewer, post_id) if found.receipt.is_own else None,
+        layers=layers if is_open else [],
+        findings=_findings(post_id),
+    )
+
+
+def _event_of(post_id: int, job: FanoutJob | None) -> tuple[datetime | None, datetime | None]:
+    """When the event of a post was written, in the transaction of the post, and when a worker took it."""
+    values = {
+        "post": post_id,
+        "subscriber": DELIVERY,
+        "lease": leases.LEASE,
+        "within": FINISHED_WITHIN,
+        "job_at": job.created_at if job else database_time(),
+    }
+    return next(iter(rows_of(_EVENT, values)), (None, None))
+
+
+def _place_of(chunk: ChunkRow, post: Post, now: datetime) -> ChunkPlace:
+    if chunk.state != State.DONE or chunk.finished_at is None:
+        return ChunkPlace(_stage_of(chunk, now), chunk.number, chunk.expected)
+    began_at = chunk.due_at - leases.LEASE  # a claim is a lease, which begins then
+    is_known = chunk.created_at <= began_at <= chunk.finished_at
+    return ChunkPlace(
+        Stage.FAILED if chunk.lost else Stage.DONE,
+        chunk.number,
+        chunk.expected,
+        chunk.delivered,
+        chunk.dormant,
+        waited=(began_at - chunk.created_at).total_seconds() if is_known else None,
+        took=(chunk.finished_at - began_at).total_seconds() if is_known else None,
+        done_after=_since(post, chunk.finished_at),
+    )
+
+
+def _stage_of(chunk: ChunkRow, now: datetime) -> Stage:
+    if chunk.state == State.DEAD:
+        return Stage.FAILED
+    is_leased = chunk.attempts and not chunk.last_error and chunk.due_at > now
+    return Stage.RUNNING if is_leased else Stage.WAITING
+
+
+def _since(post: Post, moment: datetime | None) -> float | None:
+    """Seconds since a post was accepted; None when PostgreSQL's clock went back in between."""
+    seconds = (moment - post.created_at).total_seconds() if moment else -1
+    return seconds if seconds >= 0 else None
+
+
+def _per_second(chunks: Sequence[ChunkPlace]) -> list[tuple[int, int]]:
+    reached: dict[int, int] = defaultdict(int)
+    for chunk in chunks:
+        if chunk.delivered and chunk.done_after is not None:
+            reached[min(int(chunk.done_after), MAX_SECONDS)] += chunk.delivered
+    return sorted(reached.items())
+
+
+def _reads(viewer: User, post_id: int) -> int | None:
+    return next((item.readers for item in hydrate(viewer.pk, [post_id]).items), None)
+
+
+def _findings(post_id: int) -> list[tuple[Kind, int, int]]:
+    """What the auditor found and repaired of this post. Whose pages it was about is nobody's business."""
+    # with all kinds, because the index begins with them
+    found = AuditFinding.objects.filter(kind__in=Kind.values, post_id=post_id).order_by("kind")
+    counted = found.values_list("kind").annotate(Count("pk"), Count("repaired_at"))
+    return [(Kind(kind), number, repaired) for kind, number, repaired in counted]

@@ -1,0 +1,122 @@
+"""Ids of posts as database fields that name the author too, by whom posts are distributed over servers.
+
+An id contains its author, so a look-up by id says both: `WHERE id = 1 AND author_id = 2` asks one shard of a
+distributed site (`manage distribute`), and the primary key of any other. `=`, `IN`, joins and correlated subqueries
+of the ORM do so by themselves, wherever the field is one of these; hand-written SQL names the author itself.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import Col
+from django.db.models.fields.related_lookups import RelatedExact, RelatedIn
+from django.db.models.lookups import Exact, In
+from django.db.models.sql.compiler import SQLCompiler
+
+from feedcache.ids import author_of
+
+if TYPE_CHECKING:  # Django's own classes take no parameters
+    Number = models.BigIntegerField[int, int]
+    ForeignKey = models.ForeignKey[Any, Any]
+    OneToOneField = models.OneToOneField[Any, Any]
+else:
+    Number, ForeignKey = models.BigIntegerField, models.ForeignKey
+    OneToOneField = models.OneToOneField
+
+
+class _ByAuthor:
+    """A lookup that names the author beside the id, where the column of the id has a column of authors beside it."""
+
+    lhs: Any
+    rhs: Any
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
+        """The condition and its values."""
+        sql, params = super().as_sql(compiler, connection)  # type: ignore[misc]  # of the lookup
+        author = _author_column(self.lhs, compiler)
+        if author and isinstance(self.rhs, Col):
+            if other := _author_column(self.rhs, compiler):
+                return f"({sql} AND {author} = {other})", params
+        elif author and isinstance(self.rhs, int):
+            return f"({sql} AND {author} = %s)", [*params, author_of(self.rhs)]
+        elif author and isinstance(self.rhs, (list, tuple, set, frozenset)):
+            authors = sorted({author_of(one) for one in self.rhs if isinstance(one, int)})
+            return f"({sql} AND {author} = ANY(%s))", [*params, authors]
+        return sql, params
+
+
+def _author_column(column: Any, compiler: SQLCompiler) -> str:
+    """The column of authors beside a column of ids, as SQL; "" for other columns."""
+    name = getattr(getattr(column, "target", None), "author_column", "")
+    if not name:
+        return ""
+    quote = compiler.connection.ops.quote_name
+    return f"{compiler.quote_name_unless_alias(column.alias)}.{quote(name)}"
+
+
+class _Exact(_ByAuthor, Exact):  # type: ignore[misc]  # Django's stubs differ among themselves
+    pass
+
+
+class _In(_ByAuthor, In):  # type: ignore[misc]  # Django's stubs differ among themselves
+    pass
+
+
+class _RelatedExact(_ByAuthor, RelatedExact):  # type: ignore[misc]  # Django's stubs differ among themselves
+    pass
+
+
+class _RelatedIn(_ByAuthor, RelatedIn):  # type: ignore[misc]  # Django's stubs differ among themselves
+    pass
+
+
+class PostId(Number):
+    """The primary key of posts."""
+
+    author_column = "author_id"
+
+
+class _OfPost(ForeignKey):
+    author_column = "author_id"
+
+    def get_extra_restriction(self, alias: str, related_alias: str) -> Any:
+        """The authors are equal as well, in every join: rows of one author lie on one server."""
+        here = _column(self.model, self.author_column, related_alias)
+        there = _column(self.remote_field.model, PostId.author_column, alias)
+        return Exact(there, here)
+
+
+def _column(model: type[models.Model], attname: str, alias: str) -> Col:
+    [field] = [one for one in model._meta.concrete_fields if one.attname == attname]
+    return Col(alias, field, models.BigIntegerField())
+
+
+class PostKey(_OfPost):
+    """A foreign key to a post, of rows that lie beside it: their model has the author too (`AuthorOfPost`)."""
+
+
+class OnePostKey(_OfPost, OneToOneField):
+    """The same for one row of each post."""
+
+
+PostId.register_lookup(_Exact)
+PostId.register_lookup(_In)
+_OfPost.register_lookup(_RelatedExact)
+_OfPost.register_lookup(_RelatedIn)
+
+
+class AuthorOfPost(Number):
+    """The author of the post that a row hangs on, set by itself when a row is written.
+
+    A row that has an owner is the owner's: an upload waits for a post of theirs.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"editable": False, **options})
+
+    def pre_save(self, model_instance: Any, add: bool) -> int:  # noqa: FBT001 -- Django's interface
+        owner_id: int | None = getattr(model_instance, "owner_id", None)
+        author_id = owner_id or author_of(model_instance.post_id)
+        setattr(model_instance, self.attname, author_id)
+        return author_id

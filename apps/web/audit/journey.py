@@ -1,0 +1,284 @@
+"""The page of the journey of a post, and push beside pull on the viewer's own home page."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext
+from django.views.decorators.http import require_safe
+
+from apps.accounts.queries import users_by_id
+from apps.accounts.staff import is_permitted, log_action
+from apps.audit.journey.both_ways import home_both_ways
+from apps.audit.journey.post import Journey, Stage, journey_of
+from apps.dates import full_time
+from apps.http.requests import AuthenticatedRequest, login_required
+from apps.http.verification import may_act_as_staff
+from apps.sql import database_time
+from apps.throttling import check_rate_limit
+from apps.timeline.fanout.author_receipts import MIN_FOLLOWERS, VIEW_RECEIPTS, duration, exact
+from apps.timeline.models import Mode
+from apps.timeline.thread import visible_item
+from apps.web.audit.picture import REPLAY_SECONDS, picture_of
+from apps.web.plots import bars
+
+MAX_BARS = 40
+LOOKED_AT = timedelta(
+    minutes=10
+)  # so old a post may be for a page that asks whether somebody has read it
+
+Row = tuple[str, str, str]  # what happened, in the words of the articles, and when or how many
+
+
+@require_safe
+@login_required
+def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
+    """With `after`, the number of receipts on the page: what has changed since. With `both`: home made both ways.
+
+    Staff see the figures only. That they read those of a restricted post is recorded.
+    """
+    as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
+    found = journey_of(request.user, post_id, as_staff=as_staff)
+    context: dict[str, Any] = {"here": "home", "journey": found}
+    if "both" in request.GET:
+        check_rate_limit("check", str(request.user.pk))
+        context["both"] = home_both_ways(request.user)
+        if request.htmx:
+            return render(request, "audit/_both_ways.html", context)
+    context |= _figures(found, after=_number(request.GET.get("after")))
+    context["asks_every"] = _asks_every(found)
+    if request.htmx:
+        return render(request, "audit/_journey.html", context)
+    if found.receipt.is_own:
+        context["item"] = visible_item(request.user.pk, post_id)
+    elif not found.is_open:
+        author = users_by_id([found.author_id])[found.author_id]
+        log_action(request.user, author, f"read {request.path}")
+    return render(request, "audit/journey.html", context)
+
+
+def _asks_every(journey: Journey) -> int:
+    """Seconds until the page asks again, where it hears nothing; 0: it need not ask."""
+    if journey.is_under_way:
+        return 1
+    return 15 if database_time() - journey.accepted_at < LOOKED_AT else 0
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _figures(journey: Journey, *, after: int | None) -> dict[str, Any]:
+    last = max((chunk.done_after or 0.0 for chunk in journey.chunks), default=0.0)
+    return {
+        "picture": picture_of(journey, after=after),
+        "bars": bars(_reached(journey, last)),
+        "bar": duration_of(last / MAX_BARS),
+        "end": duration_of(last),
+        "replay": _replay(last),
+        "stations": _stations(journey),
+        "table": _table(journey),
+        "layers": _layers(journey),
+        "seconds": journey.per_second,
+    }
+
+
+def duration_of(seconds: float) -> str:
+    """ "12 ms", else as `duration`."""
+    if seconds < 1:
+        return _("%(number)s ms") % {"number": round(seconds * 1000)}
+    return duration(seconds)
+
+
+def _reached(journey: Journey, last: float) -> list[int]:
+    """The home caches reached, by equal parts of the time up to the last receipt."""
+    parts = [0] * MAX_BARS
+    for chunk in journey.chunks:
+        if chunk.done_after is not None and last:
+            parts[min(int(chunk.done_after / last * MAX_BARS), MAX_BARS - 1)] += chunk.delivered
+    return parts if any(parts) else []
+
+
+def _replay(last: float) -> str:
+    facts = {"shown": duration(REPLAY_SECONDS), "time": duration_of(last)}
+    if last < REPLAY_SECONDS:
+        return _("Shown in slow motion: %(shown)s for %(time)s.") % facts
+    return _("Shown in time lapse: %(shown)s for %(time)s.") % facts
+
+
+def _stations(journey: Journey) -> list[tuple[str, str, bool]]:
+    """The label and the time of each step up to the job, and whether it is behind the post."""
+    steps = (
+        (_("Accepted"), 0.0),
+        (_("Committed"), journey.committed),
+        (_("Event"), journey.taken),
+        (_("Job"), journey.job),
+    )
+    has_job = bool(journey.receipt.mode)
+    return [(label, _after(seconds), has_job or seconds is not None) for label, seconds in steps]
+
+
+def _after(seconds: float | None) -> str:
+    return "–" if seconds is None else f"+{duration_of(seconds)}"
+
+
+def _known(journey: Journey, seconds: float | None) -> str:
+    """The time of a step; the event, which had it, is kept for some days."""
+    if seconds is None and journey.receipt.mode:
+        return _("no longer known")
+    return _after(seconds)
+
+
+def _layers(journey: Journey) -> list[tuple[str, int, int]]:
+    """Each layer of Memcached with how many of its parts have the post, and how many there are."""
+    names = {"l1": "L1", "main": "Main", "backup": "Backup"}
+    return [
+        (label, sum(has for _name, has in parts), len(parts))
+        for name, label in names.items()
+        if (parts := [layer for layer in journey.layers if layer[0] == name])
+    ]
+
+
+def _table(journey: Journey) -> list[Row]:
+    return [*_way_in(journey), *_way_out(journey), *_afterwards(journey)]
+
+
+def _way_in(journey: Journey) -> list[Row]:
+    return [
+        (
+            _("The site accepted the post."),
+            _("Outbox: the author’s own list"),
+            full_time(journey.accepted_at),
+        ),
+        (
+            _("It was committed, together with the event that asks for its delivery."),
+            _("Stored first, sent afterwards"),
+            _known(journey, journey.committed),
+        ),
+        (
+            _("A worker took the event."),
+            _("Message queue: publishing does not wait for the delivery"),
+            _known(journey, journey.taken),
+        ),
+        (
+            _("The delivery was recorded as a job."),
+            str(_WAYS[Mode(journey.receipt.mode)]) if journey.receipt.mode else "–",
+            _after(journey.job),
+        ),
+    ]
+
+
+_WAYS = {
+    Mode.PUSH: gettext_lazy("Push: fan-out on write"),
+    Mode.ONLINE: gettext_lazy("Online push, offline pull"),
+    Mode.PULL: gettext_lazy("Pull: fan-out on read"),
+}
+
+
+def _way_out(journey: Journey) -> list[Row]:
+    receipt = journey.receipt
+    if journey.is_pulled:
+        return [
+            (
+                _("Nothing is delivered: readers fetch the post when they open their home page."),
+                _("Pulled author: no fan-out"),
+                _people(journey.followers),
+            )
+        ]
+    rows = [
+        (
+            _("The list of followers was split into chunks, which workers take from a queue."),
+            _("Dispatcher: it only scans the list of followers"),
+            _chunks(journey),
+        ),
+        (
+            _("It was put on the home pages that lay ready."),
+            _("Online push: into the inboxes"),
+            exact(receipt.reached),
+        ),
+        (
+            _("Followers who are away get it when they come back."),
+            _("Offline pull: the timeline is rebuilt"),
+            exact(receipt.dormant),
+        ),
+    ]
+    if receipt.pending:
+        text = _("Followers whom it has not reached yet.")
+        rows.append((text, _("Must deliver: every chunk is a row"), exact(receipt.pending)))
+    if receipt.failed:
+        text = _("Followers to whom the delivery failed.")
+        rows.append((text, _("Dead letters"), exact(receipt.failed)))
+    return rows
+
+
+def _chunks(journey: Journey) -> str:
+    stages = journey.stages
+    parts = [
+        words % {"count": exact(stages[stage])}
+        for stage, words in (
+            (Stage.DONE, _("%(count)s done")),
+            (Stage.RUNNING, _("%(count)s at work")),
+            (Stage.WAITING, _("%(count)s waiting")),
+            (Stage.FAILED, _("%(count)s failed")),
+        )
+        if stages[stage]
+    ]
+    if journey.longest_wait is not None:
+        parts.append(_("longest wait %(time)s") % {"time": duration_of(journey.longest_wait)})
+    return pgettext("between parts of a list", ", ").join(parts) or "–"
+
+
+def _afterwards(journey: Journey) -> list[Row]:
+    rows = [
+        (
+            _("A follower opened it for the first time. Who it was is not recorded."),
+            _("Existence: read or not"),
+            _first_read(journey),
+        )
+    ]
+    if journey.reads is not None:
+        text = _("People who have opened it.")
+        rows.append((text, _("Counter service"), exact(journey.reads)))
+    rows += [
+        (
+            _("The parts of the cache that can serve it now."),
+            _("L1, Main, Backup"),
+            _served(journey),
+        ),
+        (
+            _("What the auditor found wrong and repaired."),
+            _("Must deliver: compared with the tables"),
+            _corrections(journey),
+        ),
+    ]
+    return rows
+
+
+def _first_read(journey: Journey) -> str:
+    if journey.first_read is not None:
+        return _after(journey.first_read)
+    is_told = journey.followers >= MIN_FOLLOWERS and not journey.receipt.is_addressed
+    return _("not yet") if is_told else _("not recorded: so few people can read it")
+
+
+def _served(journey: Journey) -> str:
+    if not journey.is_open:
+        return _("none: a post for some only is never cached")
+    parts = [f"{label} {has}/{of}" for label, has, of in _layers(journey)]
+    return pgettext("between parts of a list", ", ").join(parts) or _("there is no cache")
+
+
+def _corrections(journey: Journey) -> str:
+    parts = [
+        _("%(what)s: %(number)s, repaired: %(repaired)s")
+        % {"what": kind.label, "number": exact(number), "repaired": exact(repaired)}
+        for kind, number, repaired in journey.findings
+    ]
+    return pgettext("between parts of a sentence", "; ").join(parts) or _("nothing")
+
+
+def _people(number: int) -> str:
+    text = ngettext("%(count)s follower", "%(count)s followers", number)
+    return text % {"count": exact(number)}

@@ -1,0 +1,198 @@
+"""`manage distribute`: makes the site of one PostgreSQL one of several, on Citus (docs/scaling.md).
+
+Rows of an account lie together on one server: its follows, posts, counts, likes and notifications. What hangs on a post
+lies with the author of the post, whose id is part of every post's (`feedcache.ids`). Small tables that statements join
+with these are copied to every server, and the ledgers of the site's own work stay on the coordinator.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+
+from apps.engagement.marks import ROW_MARKS
+from feedsite.management.commands.migrate import connected_for_migrations, exclusive_lock
+
+# The column by which each table is distributed, always the number of an account. All are in the group of the first.
+DISTRIBUTED = {
+    "accounts_usercounts": "user_id",
+    "graph_followee": "owner_id",
+    "graph_follower": "owner_id",
+    "graph_followrequest": "owner_id",
+    "graph_block": "owner_id",
+    "graph_mute": "owner_id",
+    "graph_pastrelation": "owner_id",
+    "graph_accountnote": "owner_id",
+    "graph_endorsement": "owner_id",
+    "posts_post": "author_id",
+    "posts_postcounts": "author_id",
+    "posts_mention": "author_id",
+    "posts_revision": "author_id",
+    "posts_poll": "author_id",
+    "posts_attachment": "author_id",
+    "posts_threadmute": "user_id",
+    "posts_idempotencykey": "user_id",
+    **{mark.table: "user_id" for mark in ROW_MARKS},
+    "engagement_vote": "user_id",
+    "tags_tagfollow": "user_id",
+    "notifications_notification": "user_id",
+    "notifications_conversation": "user_id",
+    "notifications_unwantedkind": "user_id",
+    "notifications_notificationpolicy": "user_id",
+    "notifications_notificationpermission": "user_id",
+    "notifications_readmarker": "user_id",
+    "search_postentry": "author_id",
+    "search_dismissal": "owner_id",
+    "timeline_timelineentry": "reader_id",
+    "timeline_timelinespan": "reader_id",
+    "timeline_postreplica": "author_id",
+    "ranking_rankingchoice": "user_id",
+}
+# Copied to every server: small beside what people do, and joined with it.
+REFERENCE = (
+    "accounts_user",
+    "graph_circle",
+    "graph_circlemember",
+    "graph_userlist",
+    "graph_listmember",
+    "search_personentry",
+    "tags_tag",
+)
+GROUP = next(iter(DISTRIBUTED))
+
+_PLACES = """
+SELECT logicalrelid::text, partmethod FROM pg_dist_partition
+WHERE partmethod = 'h' OR partmethod = 'n' AND repmodel = 't'
+"""
+# Foreign keys with one of these tables at either end, of parents of partitions only.
+_REFERENCES = """
+SELECT conrelid::regclass::text, conname FROM pg_constraint
+WHERE contype = 'f' AND conparentid = 0
+    AND (conrelid = ANY(%(tables)s::regclass[]) OR confrelid = ANY(%(tables)s::regclass[]))
+ORDER BY 1, 2
+"""
+# Unique keys of a table without a column. `constraint`: "p" of a primary key, "u" of another; NULL for a bare index.
+_KEYS = """
+SELECT c.relname::text, con.contype::text, pg_get_indexdef(i.indexrelid), ARRAY(
+    SELECT quote_ident(a.attname) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place)
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number ORDER BY k.place)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+LEFT JOIN pg_constraint con ON con.conindid = i.indexrelid AND con.contype IN ('p', 'u')
+WHERE i.indrelid = %(table)s::regclass AND i.indisunique
+"""
+Report = Callable[[str], None]
+
+
+def _places() -> dict[str, str]:
+    """The tables that are distributed ("h") or copied to every server ("n")."""
+    return dict(_rows(_PLACES))
+
+
+def _rows(sql: str, **values: Any) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values or None)
+        return cursor.fetchall() if cursor.description else []
+
+
+def missing() -> list[str]:
+    """The tables that are not where they belong yet, in the order in which they go there."""
+    places = _places()
+    distributed = [table for table in DISTRIBUTED if places.get(table) != "h"]
+    return [*distributed, *(table for table in REFERENCE if places.get(table) != "n")]
+
+
+def loosen(table: str) -> Iterator[str]:
+    """What a table loses or changes before it moves: foreign keys, and unique keys without its column."""
+    for owner, name in _rows(_REFERENCES, tables=[table]):
+        yield f'ALTER TABLE {owner} DROP CONSTRAINT "{name}"'
+    key = DISTRIBUTED.get(table)
+    if key is None:
+        return
+    for name, constraint, definition, columns in _rows(_KEYS, table=table):
+        if key in columns:
+            continue
+        names = ", ".join([key, *columns])
+        if constraint:
+            kind = "PRIMARY KEY" if constraint == "p" else "UNIQUE"
+            yield f'ALTER TABLE {table} DROP CONSTRAINT "{name}", ADD CONSTRAINT "{name}" {kind} ({names})'
+        else:
+            yield f'DROP INDEX "{name}"'
+            yield definition.replace("btree (", f"btree ({key}, ", 1)
+        if columns == ["id"]:
+            yield f'CREATE INDEX "{table}_id" ON {table} (id)'
+
+
+def move(table: str) -> None:
+    """Distribute a table, or copy it to every server, with its rows; at once or not at all."""
+    with transaction.atomic():
+        for statement in loosen(table):
+            _rows(statement)
+        if key := DISTRIBUTED.get(table):
+            group = "default" if table == GROUP else GROUP
+            _rows(
+                f"SELECT create_distributed_table('{table}', '{key}', colocate_with := '{group}')"
+            )
+        else:
+            _rows(f"SELECT create_reference_table('{table}')")
+    # the copy on the coordinator, which nothing reads any more
+    _rows(f"SELECT truncate_local_data_after_distributing_table('{table}')")
+
+
+def _require_citus() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'citus'")
+        if cursor.fetchone() is None:
+            raise CommandError(
+                "This database has no Citus: install its packages on every server and CREATE EXTENSION citus"
+                " (docs/scaling.md)."
+            )
+        cursor.execute("SELECT count(*) FROM citus_get_active_worker_nodes()")
+        if cursor.fetchone() == (0,):
+            raise CommandError(
+                "The coordinator knows no workers: SELECT citus_set_coordinator_host(...) and"
+                " citus_add_node(...) first (docs/scaling.md)."
+            )
+
+
+class Command(BaseCommand):
+    help = """Distribute the tables of this site over the workers of Citus.
+
+Stop what writes first. What is done already is left as it is: after an interruption, or after migrations that added
+tables, the same command goes on. Examples:
+
+    manage distribute --check    what is to do; ends with 1 if anything is
+    manage distribute"""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--check", action="store_true", help="only tell what is to do")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        default = connections[DEFAULT_DB_ALIAS]
+        with connected_for_migrations(default), exclusive_lock(default):
+            _require_citus()
+            tables = missing()
+            if options["check"]:
+                self._check(tables)
+                return
+            for number, table in enumerate(tables, start=1):
+                self.stdout.write(f"{number} of {len(tables)}: {table}", ending="")
+                self.stdout.flush()
+                move(table)
+                self.stdout.write(f", {self._rows_in(table):,} rows")
+        self.stdout.write("All tables are where they belong.")
+
+    def _check(self, tables: list[str]) -> None:
+        for table in tables:
+            key = DISTRIBUTED.get(table)
+            self.stdout.write(
+                f"{table}: distribute by {key}" if key else f"{table}: copy to every server"
+            )
+        if tables:
+            raise CommandError(f"{len(tables)} tables are to be moved.", returncode=1)
+        self.stdout.write("All tables are where they belong.")
+
+    @staticmethod
+    def _rows_in(table: str) -> int:
+        [(count,)] = _rows(f"SELECT count(*) FROM {table}")  # noqa: S608 -- a name of ours
+        return int(count)

@@ -1,0 +1,5 @@
+"""Readers of a delivery."""
+
+from tests.timeline.fanout.conftest import readers
+
+__all__ = ["readers"]
