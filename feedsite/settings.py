@@ -43,6 +43,7 @@ POSSIBLE_APPS = [
     "apps.aggregate",
     "apps.console",
     "apps.digest",
+    "apps.earlier_posts",
     "apps.feeds",
     "apps.previews",
     "apps.promotions",
@@ -450,6 +451,10 @@ VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # for one upl
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
+ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024  # that people bring along
+EARLIER_PICTURES_MAX_BYTES = (  # of one account, of the posts of archives
+    env.int("EARLIER_PICTURES_MAX_MEGABYTES", 1024) * 1024 * 1024
+)
 IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)  # of a report; until then it can be undone
 EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
 PINNED_POSTS_MAX = 5  # of one author
@@ -677,6 +682,9 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 UPLOAD_MAX_BYTES = (  # of a form with files
     max(4 * PICTURE_MAX_BYTES, VIDEO_MAX_BYTES) + DATA_UPLOAD_MAX_MEMORY_SIZE
 )
+UPLOAD_MAX_BYTES_AT = {  # at these addresses
+    "/settings/import": max(UPLOAD_MAX_BYTES, ARCHIVE_MAX_BYTES + DATA_UPLOAD_MAX_MEMORY_SIZE),
+}
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 8
 CONTENT_SECURITY_POLICY = {

@@ -189,6 +189,12 @@ TABLES_OF_OTHERS = {
         timeline_fanoutchunk timeline_fanoutjob
         """,
     ),
+    "earlier_posts": (
+        "a profile asks in its own statement whether its viewer would see any",
+        """
+        graph_followee
+        """,
+    ),
     "engagement": (
         "counts are compared with the rows that they count, and polls are shown with their votes",
         """

@@ -136,6 +136,7 @@ LISTS = {
     "/settings/blocks": "foe{n}",
     "/settings/mutes": "bore{n}",
     "/settings/import": "import{n}.csv",
+    "/@reader/earlier": "Earlier {n}",
     "/lists": "List {n}",
     "/@fan1/groups": "List {n}",
     "/lists/{list}/edit": "fan{n}",
@@ -179,6 +180,7 @@ OTHERS = {
     "opensearch.xml", "account-deleted", "password/change", "password/reset", "password/reset/<str:uidb64>/<str:token>",
     "privacy", "robots.txt", "rules", "sitemap-pages.xml", "sitemap.xml", "status", "streams/ticket",
     # forms and settings of one's own account
+    "@<str:handle>/earlier/<int:number>/delete",
     "@<str:handle>/block", "@<str:handle>/languages", "@<str:handle>/mute", "@<str:handle>/report",
     "feeds/<int:feed_id>/delete", "feeds/<int:feed_id>/edit", "lists/<int:group_id>/delete", "pictures/<int:number>",
     "posts/<post:post_id>/delete", "posts/<post:post_id>/edit", "posts/<post:post_id>/redraft",
@@ -195,6 +197,7 @@ OTHERS = {
     "settings/writing", "welcome", "welcome/post", "welcome/topics",
     "accounts",  # at most five of one browser
     # one thing, a number, or always empty
+    "@<str:handle>/earlier/<int:number>",
     "@<str:handle>/card", "@<str:handle>/<post:post_id>/translation", "api/v1/instance/translation_languages",
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",
     "@<str:handle>/<post:post_id>/receipt", "api/v1/accounts", "api/v1/accounts/<int:account_id>",

@@ -388,27 +388,37 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
 
 
 def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
+    """Write the files; yields the number of pictures of each batch."""
     bytes_left = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
     omitted = []
-    files = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in ("avatar", "header")]  # fmt: skip
-    for name, stored in files:
-        bytes_left -= _copy(archive, name, stored)
-    for rows in batches(pictures_of(user)):
-        for row in rows:
+    for count, files in _files_of(user):
+        for name, stored in files:
             if bytes_left > 0:
-                bytes_left -= _copy(archive, picture_name(row), row.file.name)
+                bytes_left -= _copy(archive, name, stored)
             else:
-                omitted.append(picture_name(row))
-            _copy(archive, captions_name(row), row.captions.name)
-        yield len(rows)
+                omitted.append(name)
+        yield count
     if omitted:
         _add(archive, "left_out.txt", "\n".join(omitted) + "\n")
 
 
-def _copy(archive: ZipFile, name: str, stored: str | None) -> int:
+def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """Batches of names in the archive and in the storage, each with the number of pictures that progress counts."""
+    kinds = ("avatar", "header")
+    profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in kinds]
+    yield 0, [(name, stored) for name, stored in profile if stored]
+    for rows in batches(pictures_of(user)):
+        files = [(picture_name(row), row.file.name) for row in rows if row.file]
+        captions = [(captions_name(row), row.captions.name) for row in rows if row.captions]
+        yield len(rows), files + captions
+    for part in ARCHIVE:
+        if part.pictures is not None:
+            for rows in batches(part.rows(user)):
+                yield 0, list(part.pictures(rows))  # its rows are counted already
+
+
+def _copy(archive: ZipFile, name: str, stored: str) -> int:
     """Copy a stored picture; returns its size in bytes, 0 if the file is gone."""
-    if not stored:
-        return 0
     with suppress(FileNotFoundError), default_storage.open(stored) as source:
         entry = _entry(name)
         entry.compress_type = ZIP_STORED  # already compressed

@@ -64,7 +64,8 @@ from apps.posts.models import (
 )
 from apps.privacy.export import discard_exports
 from apps.privacy.hooks import ERASURE, Step
-from apps.privacy.models import Erasure, Import
+from apps.privacy.models import Erasure
+from apps.privacy.moving.imports import discard_imports
 from apps.search.models import Dismissal, PersonEntry, PostEntry, StarterPack
 from apps.tags.models import PastTagFollow, TagFollow
 from apps.throttling import Origin
@@ -205,7 +206,7 @@ def lists(user: User, limit: int) -> int:
 
 def mine(user: User, limit: int) -> int:
     """Delete rows that only the account saw, and rows that show the account to others."""
-    count = discard_exports(user.pk)
+    count = discard_exports(user.pk) + discard_imports(user, limit=limit)
     for rows in (
         Notification.objects.filter(Q(user=user) | Q(actor=user)),
         Mention.objects.filter(Q(user=user) | Q(post__author=user)),
@@ -226,7 +227,6 @@ def mine(user: User, limit: int) -> int:
         NotificationPolicy.objects.filter(user=user),
         NotificationPermission.objects.filter(Q(user=user) | Q(actor=user)),
         Report.objects.filter(reporter=user),
-        Import.objects.filter(user=user),
         AnnouncementRead.objects.filter(user=user),
         AnnouncementReaction.objects.filter(user=user),
         Dismissal.objects.filter(Q(owner=user) | Q(other=user)),

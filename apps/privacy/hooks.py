@@ -1,8 +1,8 @@
-"""Hooks with which optional apps add to archives of accounts and to their erasure."""
+"""Hooks with which optional apps add to archives of accounts, to their erasure, and to imports."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -21,17 +21,45 @@ class Part:
     """A file in an archive: `rows` finds a user's rows, `written` turns a batch of them into records.
 
     In a `.csv` file all records need the same keys. `about` describes an optional app's file in the archive's README.
+    `pictures` names the pictures of a batch of rows, in the archive and in the storage.
     """
 
     file: str
     rows: Callable[[User], QuerySet[Any]]
     written: Callable[[Sequence[Any]], Iterable[Record]]
     about: str = ""
+    pictures: Callable[[Sequence[Any]], Iterable[tuple[str, str]]] | None = None
 
     @property
     def line(self) -> str:
         """The line about the file in the archive's README."""
         return f"{self.file:<26}{self.about}".rstrip() + "\n"
+
+
+class PostOfArchive(NamedTuple):
+    """A post that an archive holds: its address there and its day, for the report; what is needed to make it here; and
+    why it is left out, if it is.
+    """
+
+    cells: list[str]
+    post: Record | None
+    refusal: str = ""
+
+
+class Posts(NamedTuple):
+    """How posts of an archive come in. The file is opened again for every chunk of lines.
+
+    `open` raises Invalid for a file that is no archive. `read` gives its posts, and raises Invalid to refuse it whole.
+    `prepare` does for one post what takes long, outside of transactions; `make` takes the result, and returns
+    what `remove` needs, None for a post that is here already, and in words what is missing of the post. `make` raises
+    DomainError for a post that cannot be made.
+    """
+
+    open: Callable[[IO[bytes]], Any]
+    read: Callable[[Any], Iterable[PostOfArchive]]
+    prepare: Callable[[User, Record, Any], Any]
+    make: Callable[[User, Record, Any], tuple[Mapping[str, Any] | None, str]]
+    remove: Callable[[User, Mapping[str, Any]], None]
 
 
 def address_of(handle: str) -> str:
@@ -41,3 +69,4 @@ def address_of(handle: str) -> str:
 
 ARCHIVE = Hook[Part]()
 ERASURE = Hook[Step]()
+POSTS = Hook[Posts](maximum=1)

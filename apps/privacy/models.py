@@ -80,14 +80,19 @@ class ImportKind(models.TextChoices):
     MUTES = "mutes", _("Accounts you mute")
     LISTS = "lists", _("Lists")
     BOOKMARKS = "bookmarks", _("Bookmarks")
+    POSTS = "posts", _("Posts of an archive")
 
 
 class Import(LeasedRow):
-    """A file that a user imports; its lines are `ImportLine`. With `is_undone` they are being undone, or have been."""
+    """A file that a user imports; its lines are `ImportLine`. With `is_undone` they are being undone, or have been.
+
+    `file`: its name in the private storage, while lines need more of it than they hold.
+    """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     kind = models.CharField(_("kind"), max_length=9, choices=ImportKind.choices)
     name = models.CharField(_("file"), max_length=100)
+    file = models.CharField(max_length=80, blank=True, default="", db_default="")
     is_undone = models.BooleanField(_("undone"), default=False)
 
     class Meta:
@@ -126,12 +131,14 @@ class Outcome(models.TextChoices):
 
 class ImportLine(models.Model):
     """A line of an imported file. `cells` are as in the file; `reason` says in the user's language why the line was
-    refused; `trace` has what undoing it needs.
+    refused, or what is missing of it; `trace` has what undoing it needs. `post` is what an archive says of a post,
+    until the line is done.
     """
 
     job = models.ForeignKey(Import, models.CASCADE, related_name="lines", db_index=False)
     number = models.PositiveIntegerField(_("line"))
     cells = models.JSONField()
+    post = models.JSONField(null=True)
     outcome = models.CharField(
         _("outcome"), max_length=7, choices=Outcome.choices, default=Outcome.WAITING
     )

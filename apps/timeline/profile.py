@@ -41,7 +41,7 @@ _PINNED = """ARRAY(
     SELECT id FROM posts_post WHERE author_id = u.id AND deleted_at IS NULL AND pinned_at IS NOT NULL
     ORDER BY pinned_at DESC LIMIT %(pinned)s)"""
 _HEAD = f"""
-SELECT {ACCOUNT}, {_PINNED}, {RELATIONSHIP}, {{badge}}
+SELECT {ACCOUNT}, {_PINNED}, {RELATIONSHIP}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
 """  # noqa: S608 -- constants
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
@@ -68,24 +68,29 @@ class ProfileFilter:
 @dataclass(frozen=True, slots=True)
 class ProfileHead:
     """The owner of a profile, the viewer's relationship to them, and the ids of their pinned posts, the last pinned
-    first. `badge` is the value of the page's own SQL expression.
+    first. `badge` and `facts` are the values of the page's own SQL expressions.
     """
 
     owner: User
     relationship: Relationship
     pinned_ids: list[int]
     badge: list[int] | None
+    facts: list[bool]
 
 
-def profile_head(handle: str, viewer_id: int | None, *, badge: str = "NULL") -> ProfileHead:
+def profile_head(
+    handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
+) -> ProfileHead:
     """The head of a profile, in one query. NotFound.
 
-    `badge`: an SQL expression that the page wants evaluated in the same query; it may use `%(viewer)s`.
+    `badge` and `facts`: SQL expressions that the page wants evaluated in the same query; they may use `%(viewer)s`, and
+    `u.id`, the owner.
     """
     values = {"handle": handle.lower(), "viewer": viewer_id, "pinned": settings.PINNED_POSTS_MAX}
-    for *account, pinned_ids, related, number in rows_of(_HEAD.format(badge=badge), values):
+    statement = _HEAD.format(badge=badge, facts=", ".join(facts))
+    for *account, pinned_ids, related, number, held in rows_of(statement, values):
         owner = account_of(tuple(account))
-        return ProfileHead(owner, relationship_of(owner.pk, related), pinned_ids, number)
+        return ProfileHead(owner, relationship_of(owner.pk, related), pinned_ids, number, held)
     raise NotFound(_("There is no account with this handle."))
 
 

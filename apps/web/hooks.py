@@ -51,6 +51,17 @@ class Insert(NamedTuple):
     applies: Callable[[], bool] = lambda: True
 
 
+class ProfileLink(NamedTuple):
+    """A link on profiles whose owner (`u.id`) makes an SQL expression true; the expression may use `%(viewer)s`.
+
+    `path` is behind the address of the profile.
+    """
+
+    shown: str
+    path: str
+    name: "StrOrPromise"
+
+
 class OtherForm(NamedTuple):
     """A format for other programs of the pages of public posts, at the address of the page with a suffix."""
 
@@ -72,5 +83,6 @@ TABS = Hook[Tab]()  # for everybody
 OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # for one viewer; called for every page
 SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places that pages name by `inserts`
+PROFILE_LINKS = Hook[ProfileLink]()  # not for who is blocked, or blocks the owner
 OTHER_FORMS = Hook[OtherForm]()
 DRAWN_PICTURES = Hook[DrawnPicture](maximum=1)

@@ -66,7 +66,7 @@ class RSGIAdapter:
 
     async def __rsgi__(self, scope: Scope, proto: Any) -> None:
         headers = _joined(scope.headers.items())
-        body = announced(headers)
+        body = announced(headers, scope.path)
         environ = self._base | _environ(scope, headers)
         loop = asyncio.get_running_loop()
         with io.BytesIO() if body is EMPTY_BODY else await _read(proto, body, environ) as stream:

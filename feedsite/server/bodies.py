@@ -39,8 +39,8 @@ class Body:
 EMPTY_BODY = Body(0)
 
 
-def announced(headers: Mapping[str, str]) -> Body:
-    """The body that the headers (names in lower case) announce.
+def announced(headers: Mapping[str, str], path: str) -> Body:
+    """The body that the headers (names in lower case) of a request to this path announce.
 
     A body without a length is refused: its end could not be told from a broken connection.
     """
@@ -53,7 +53,9 @@ def announced(headers: Mapping[str, str]) -> Body:
         return Body(0, refused=HTTPStatus.BAD_REQUEST)
     length = int(text)
     is_upload = headers.get("content-type", "").startswith("multipart/form-data")
-    maximum = settings.UPLOAD_MAX_BYTES if is_upload else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    maximum = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if is_upload:
+        maximum = settings.UPLOAD_MAX_BYTES_AT.get(path, settings.UPLOAD_MAX_BYTES)
     if length > maximum:
         return Body(length, refused=TOO_LARGE)
     seconds = settings.BODY_SECONDS

@@ -1,5 +1,6 @@
 """Every Celery task, run twice: the same PostgreSQL and the same Redis as after once."""
 
+import io
 import math
 from datetime import timedelta
 
@@ -207,7 +208,7 @@ def run_export(task):
 def run_import(task):
     alice = user_by_handle("alice")
     row = Import.objects.first() or request_import(
-        alice, ImportKind.MUTES, "mutes.csv", b"bob\ncarol\nnobody\n"
+        alice, ImportKind.MUTES, "mutes.csv", io.BytesIO(b"bob\ncarol\nnobody\n")
     )
     task(row.pk)
 

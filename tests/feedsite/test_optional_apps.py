@@ -26,6 +26,7 @@ from apps.media.hooks import SERVED_FOLDERS
 from apps.notifications.hooks import CREATED
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
+from apps.privacy.moving.imports import offered_kinds
 from apps.web.templatetags.tabs import menu_tabs, own_tabs_of, with_tabs_of_everybody
 from apps.audit.comparison.cached import caches
 from apps.audit.hooks import NOTES, SECTIONS
@@ -35,7 +36,7 @@ from apps.timeline.pipeline.hooks import LINK_PREVIEWS, PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.scopes import OFFERED
 from apps.web import urls
-from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS
+from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS, PROFILE_LINKS
 from apps.web.templatetags.settings_tags import settings_groups
 from feedsite.templates import load_all
 from django.contrib import admin
@@ -54,6 +55,8 @@ reason = components["Explanation"]["properties"]["reason"]["$ref"].rpartition("/
 print("reasons", *components[reason]["enum"])
 print("pages", *sorted(str(one.pattern) for one in urls.urlpatterns))
 print("forms", *(form.name for form in OTHER_FORMS))
+print("links", *(link.path for link in PROFILE_LINKS))
+print("imports", *(kind for kind, _name in offered_kinds()))
 print("drawn", *(drawn.suffix for drawn in DRAWN_PICTURES))
 print("archive", *(part.file for part in (*PARTS, *ARCHIVE)))
 print("erasure", *(step.__name__ for step in ERASURE))
@@ -96,6 +99,7 @@ ALL = (
     "apps.aggregate",
     "apps.console",
     "apps.digest",
+    "apps.earlier_posts",
     "apps.feeds",
     "apps.previews",
     "apps.promotions",
@@ -124,6 +128,20 @@ ADDED = {
         "erasure": ["digests"],
         "inserts": ["mail_settings"],
         "periodic": ["apps.digest.tasks.sweep", "apps.digest.tasks.make"],
+    },
+    "apps.earlier_posts": {
+        "pages": [
+            "@<str:handle>/earlier",
+            "@<str:handle>/earlier/<int:number>",
+            "@<str:handle>/earlier/<int:number>/delete",
+        ],
+        "archive": ["earlier_posts.jsonl"],
+        "erasure": ["earlier_posts"],
+        "inserts": ["import", "import_report"],
+        "imports": ["posts"],
+        "links": ["/earlier"],
+        "served": ["earlier/", "restricted/earlier/"],
+        "admin": ["earlier_posts.EarlierPost"],
     },
     "apps.feeds": {
         "tabs": ["feeds"],

@@ -1,5 +1,6 @@
 """Accounts that their owners delete: nobody sees them any more at once, and nothing is left soon after."""
 
+import io
 from datetime import timedelta
 from pathlib import Path
 
@@ -85,7 +86,7 @@ def test_nothing_is_left(life, tmp_path):
     """I26: every word of hers is looked for in all tables, in Redis and in the files."""
     alice, bob, _carol, _dora = life
     made(alice)
-    request_import(alice, ImportKind.BLOCKS, f"{CANARY}.csv", f"{CANARY}\n".encode())
+    request_import(alice, ImportKind.BLOCKS, f"{CANARY}.csv", io.BytesIO(f"{CANARY}\n".encode()))
     before = [where for where, text in words_of_the_database() if CANARY in text]
     assert len(set(before)) > 12  # it would be found
     erased(alice)

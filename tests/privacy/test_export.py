@@ -258,5 +258,5 @@ def test_an_archive_costs_the_same_queries_per_batch(alice, django_assert_max_nu
     for number in range(3):
         publish(alice, f"post {number}")
     make_user()
-    with django_assert_max_num_queries(len(PARTS) + len(ARCHIVE) + 4):
+    with django_assert_max_num_queries(len(PARTS) + len(ARCHIVE) + 5):
         write_archive(alice, "exports/b.zip", lambda _done: None)

@@ -263,6 +263,14 @@ ELSEWHERE: dict[str, str] = {
         _PLAIN,
     ),
     **dict.fromkeys(
+        (
+            "@<str:handle>/earlier",
+            "@<str:handle>/earlier/<int:number>",
+            "@<str:handle>/earlier/<int:number>/delete",
+        ),
+        "no posts of timelines; who sees and deletes them: tests/earlier_posts/test_pages.py",
+    ),
+    **dict.fromkeys(
         ("@<str:handle>/<post:post_id>/translation", "api/v1/statuses/<int:status_id>/translate"),
         "asks a service; who may: tests/translation/test_translation.py",
     ),

@@ -10,6 +10,7 @@ from apps.accounts.actions import issue_token
 from apps.accounts.models import Login, User
 from apps.accounts.queries import user_by_id
 from apps.audit.models import AuditFinding, AuditRun, Kind
+from apps.earlier_posts.models import EarlierPicture, EarlierPost
 from apps.engagement.actions import bookmark_post, like_post
 from apps.events.leases import State
 from apps.feeds.actions import create_feed
@@ -123,7 +124,18 @@ class Rows:
         bookmark_post(reader, post)
         schedule_post(reader, Draft(body=f"Later {n}"), timezone.now() + timedelta(hours=n))
         save_draft(reader, {"body": f"Begun {n}"}, [])
+        self._add_earlier_post(n)
         file_report(reader, self.fans[-1], category="spam", comment=f"Report {n}")
+
+    def _add_earlier_post(self, n: int) -> None:
+        origin = f"https://old.example/{n}"
+        earlier = EarlierPost.objects.create(
+            owner_id=self.user_id, origin=origin, reply_to=origin, written_at=timezone.now(),
+            visibility="public", body=f"Earlier {n}",
+        )  # fmt: skip
+        EarlierPicture.objects.create(
+            post=earlier, position=0, file=f"earlier/{n}.webp", preview=f"earlier/{n}p.webp", width=9, height=9, size=9
+        )  # fmt: skip
 
     def _add_settings(self, n: int) -> None:
         reader, fan = self.reader, self.fans[-1]

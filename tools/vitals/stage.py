@@ -1,12 +1,15 @@
 """What the pages need to have something to show: made through the API, as the person who looks."""
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlencode
+from zipfile import ZipFile
 
 from playwright.sync_api import APIResponse, Browser, BrowserContext, FilePayload
 
@@ -23,6 +26,11 @@ FOLLOWS = FilePayload(
 FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
           "keywords_attributes[0][keyword]": "spoiler"}  # fmt: skip
 NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD = "newcomer", "a long enough passphrase"
+EARLIER = (
+    (2017, "The garden in its first spring. #garden", None),
+    (2019, "Bread with too much salt in it, eaten all the same.", "Food"),
+)  # the year, the text and the warning of each
+IMPORT_MILLISECONDS = 60_000
 LATER = timedelta(days=30)
 FEED = {"name": "Near by", "pinned": "true"}
 
@@ -118,6 +126,7 @@ def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
         "filter": _first(api, "/api/v2/filters", FILTER),
         "circle": api.get("/api/v1/circles")[0]["id"],
         "import": _import(context),
+        "earlier": _earlier(context, cast.viewer),
         "consent": urlencode(asked),
     }
 
@@ -135,6 +144,43 @@ def _import(context: BrowserContext) -> str:
     number = tab.url.rpartition("/")[2]
     tab.close()
     return number
+
+
+def _earlier(context: BrowserContext, viewer: str) -> str:
+    """A post of an archive, when a worker has imported it."""
+    tab = context.new_page()
+    tab.goto(f"/@{viewer}/earlier")
+    if not tab.locator("article").count():
+        tab.goto("/settings/export")
+        tab.locator("#imports[hx-get]").wait_for(state="detached", timeout=IMPORT_MILLISECONDS)
+        tab.select_option("select[name=kind]", "posts")
+        tab.set_input_files("input[type=file]", _archive())
+        tab.click("form[action='/settings/import'] button")
+        tab.wait_for_url("**/settings/import/*")
+        tab.locator("#import progress").wait_for(state="detached", timeout=IMPORT_MILLISECONDS)
+        tab.goto(f"/@{viewer}/earlier")
+    address = tab.locator("article p.fine a").first.get_attribute("href") or ""
+    tab.close()
+    return address.rpartition("/")[2]
+
+
+def _archive() -> FilePayload:
+    """Of a Mastodon account with two posts."""
+    actor = "https://before.example/users/ann"
+    everybody = ["https://www.w3.org/ns/activitystreams#Public"]
+    notes = [
+        {
+            "id": f"{actor}/statuses/{year}", "type": "Note", "attributedTo": actor, "to": everybody, "cc": [],
+            "published": f"{year}-04-12T09:30:00Z", "content": f"<p>{text}</p>", "summary": warning,
+        }
+        for year, text, warning in EARLIER
+    ]  # fmt: skip
+    outbox = [{"type": "Create", "actor": actor, "object": note} for note in notes]
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:
+        archive.writestr("actor.json", json.dumps({"id": actor}))
+        archive.writestr("outbox.json", json.dumps({"orderedItems": outbox}))
+    return FilePayload(name="archive.zip", mimeType="application/zip", buffer=file.getvalue())
 
 
 def _richest_post(api: "_Api", handle: str) -> str:

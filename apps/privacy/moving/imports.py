@@ -4,14 +4,18 @@ A line is one transaction with its outcome, under the lock of its import: run tw
 goes on where the last one was. Nothing waits in memory, and a person's own limits are not used up.
 """
 
+import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import IO, Any
 
 from django.conf import settings
+from django.core.files.base import File
 from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.db.models.functions import Now
@@ -23,8 +27,10 @@ from apps.errors import Conflict, DomainError, NotFound, TooMany
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import State
+from apps.privacy.archive import private_storage
+from apps.privacy.hooks import POSTS, Posts
 from apps.privacy.models import Import, ImportKind, ImportLine, Outcome
-from apps.privacy.moving.files import read_lines
+from apps.privacy.moving.files import MAX_BYTES, read_lines
 from apps.privacy.moving.lines import do_line, people_of, undo_line
 from apps.sql import purge as purge_rows
 from apps.throttling import check_rate_limit
@@ -32,6 +38,7 @@ from apps.throttling import check_rate_limit
 TASK = "apps.privacy.tasks.move_in"
 CHUNK = 100  # lines of one task
 TASK_SECONDS = 12.0  # well below the lease
+POSTS_SECONDS = 4.0  # until no more posts are begun in a task: the pictures of one may take a while
 PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(minutes=4)  # for a limit: below `leases.FARTHEST`
 ROWS_AT_ONCE = 1000
@@ -61,25 +68,60 @@ class Progress:
         return sum(self.counts.values()) - self.counts[Outcome.WAITING]
 
 
-def request_import(user: User, kind: ImportKind, name: str, data: bytes) -> Import:
+def offered_kinds() -> list[tuple[str, str]]:
+    """The kinds of files that this site imports, as choices of a form."""
+    return [
+        (kind.value, str(kind.label)) for kind in ImportKind if kind != ImportKind.POSTS or POSTS
+    ]
+
+
+def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> Import:
     """Import a file of this name. Invalid for a file that cannot be read, Conflict while another one is imported,
     TooMany.
     """
-    lines = read_lines(kind, data)
+    row = Import(user=user, kind=kind, name=name[:100])
+    lines = _lines(row, file)
     if Import.objects.filter(user=user, state=State.PENDING).exists():
         raise _busy()
     check_rate_limit("import", str(user.pk))
     try:
         with transaction.atomic():
-            row = Import.objects.create(user=user, kind=kind, name=name[:100])
-            ImportLine.objects.bulk_create(
-                (ImportLine(job=row, number=number, cells=cells) for number, cells in lines),
-                batch_size=ROWS_AT_ONCE,
-            )
+            row.save()
+            while some := list(islice(lines, ROWS_AT_ONCE)):
+                ImportLine.objects.bulk_create(some)
+            if kind == ImportKind.POSTS:
+                file.seek(0)
+                private_storage().save(row.file, File(file))
             transaction.on_commit(partial(enqueue, TASK, row.pk))
     except IntegrityError:  # two at once
         raise _busy() from None
     return row
+
+
+def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
+    """The lines of a file. Invalid at once for what is no such file, or later for an archive with a broken part."""
+    if row.kind != ImportKind.POSTS:
+        lines = read_lines(ImportKind(row.kind), file.read(MAX_BYTES + 1))
+        return (ImportLine(job=row, number=number, cells=cells) for number, cells in lines)
+    row.file = f"imports/{secrets.token_hex(24)}.zip"
+    posts = _posts().read(_posts().open(file))
+    return (
+        ImportLine(
+            job=row,
+            number=number,
+            cells=one.cells,
+            post=one.post,
+            outcome=Outcome.REFUSED if one.refusal else Outcome.WAITING,
+            reason=one.refusal,
+        )
+        for number, one in enumerate(posts, start=1)
+    )
+
+
+def _posts() -> Posts:
+    for posts in POSTS:
+        return posts
+    raise RuntimeError("no app of OPTIONAL_APPS takes posts of archives")
 
 
 def undo_import(user: User, import_id: int) -> Import:
@@ -121,10 +163,10 @@ def own_import(user: User, import_id: int) -> Progress:
 
 
 def refused_lines(user: User, import_id: int) -> list[ImportLine]:
-    """What an import did not do, in the order of the file. NotFound."""
+    """What an import did not do, or not in full, in the order of the file. NotFound."""
     if not Import.objects.filter(pk=import_id, user=user).exists():
         raise _no_such_import()
-    lines = ImportLine.objects.filter(job=import_id, outcome=Outcome.REFUSED)
+    lines = ImportLine.objects.filter(job=import_id).exclude(reason="").defer("post", "trace")
     return list(lines.order_by("number"))
 
 
@@ -138,7 +180,17 @@ def purge() -> None:
     until = timezone.now() - timedelta(days=settings.IMPORT_KEEP_DAYS)
     for row in Import.objects.filter(finished_at__lt=until).order_by("finished_at")[:PURGED]:
         purge_rows(ImportLine.objects.filter(job=row).order_by("pk"))
+        _discard_file(row)
         row.delete()
+
+
+def discard_imports(user: User, *, limit: int) -> int:
+    """Delete imports of a user with their files; what was imported stays. How many."""
+    rows = list(Import.objects.filter(user=user)[:limit])
+    for row in rows:
+        _discard_file(row)
+        row.delete()
+    return len(rows)
 
 
 def _chunk(row: Import) -> leases.Outcome:
@@ -149,12 +201,15 @@ def _chunk(row: Import) -> leases.Outcome:
     lines = ImportLine.objects.filter(job=row, outcome=waiting)
     # what made a list is undone after what was put into it
     chunk = list(lines.order_by("-number" if row.is_undone else "number")[:CHUNK])
-    kind, deadline = ImportKind(row.kind), time.monotonic() + TASK_SECONDS
-    people = {} if row.is_undone else people_of(kind, [line.cells for line in chunk])
-    with translation.override(user.interface_language or settings.LANGUAGE_CODE):
+    kind = ImportKind(row.kind)
+    deadline = time.monotonic() + (POSTS_SECONDS if row.file else TASK_SECONDS)
+    with (
+        translation.override(user.interface_language or settings.LANGUAGE_CODE),
+        _given(row, user, chunk) as given,
+    ):
         for line in chunk:
             try:
-                if not _work(row, kind, user, line, people):
+                if not _work(row, kind, user, line, given(line)):
                     break  # taken over, or to be undone now: `_write` writes nothing then
             except TooMany as error:
                 return _later(row, min(timedelta(seconds=error.retry_after), LONGEST_PAUSE))
@@ -166,26 +221,62 @@ def _chunk(row: Import) -> leases.Outcome:
 
 
 @transaction.atomic
-def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, people: Any) -> bool:
-    """One line and its outcome; False when this worker may not any more."""
+def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: Any) -> bool:
+    """One line and its outcome; False when this worker may not any more. `given`: people, or a prepared post."""
     if not _claimed(row).select_for_update().exists():
         return False
     if row.is_undone:
-        undo_line(kind, user, line.trace)
-        line.outcome = Outcome.UNDONE
+        _undo(kind, user, line)
+        line.outcome, line.reason = Outcome.UNDONE, ""
     else:
         try:
             with transaction.atomic():
-                trace = do_line(kind, user, line.cells, people)
+                trace, line.reason = _do(kind, user, line, given)
         except TooMany:
             raise
         except DomainError as error:
             line.outcome, line.reason = Outcome.REFUSED, error.message
         else:
             line.outcome = Outcome.SAME if trace is None else Outcome.DONE
-            line.trace = trace or {}
-    line.save(update_fields=["outcome", "reason", "trace"])
+            line.trace = dict(trace or {})
+    line.post = None
+    line.save(update_fields=["outcome", "reason", "trace", "post"])
     return True
+
+
+def _do(
+    kind: ImportKind, user: User, line: ImportLine, given: Any
+) -> tuple[Mapping[str, Any] | None, str]:
+    """What undoing needs, or None when it was so before; and what is missing of it, in words."""
+    if kind == ImportKind.POSTS:
+        return _posts().make(user, line.post or {}, given)
+    return do_line(kind, user, line.cells, given), ""
+
+
+def _undo(kind: ImportKind, user: User, line: ImportLine) -> None:
+    if kind == ImportKind.POSTS:
+        _posts().remove(user, line.trace)
+    else:
+        undo_line(kind, user, line.trace)
+
+
+@contextmanager
+def _given(
+    row: Import, user: User, chunk: Sequence[ImportLine]
+) -> Iterator[Callable[[ImportLine], Any]]:
+    """What lines need and what takes too long for their transactions: the people that a chunk names, or the pictures
+    of each post.
+    """
+    kind = ImportKind(row.kind)
+    if row.is_undone:
+        yield lambda _line: None
+    elif kind == ImportKind.POSTS:
+        with private_storage().open(row.file) as file:
+            posts, archive = _posts(), _posts().open(file)
+            yield lambda line: posts.prepare(user, line.post or {}, archive)
+    else:
+        people = people_of(kind, [line.cells for line in chunk])
+        yield lambda _line: people
 
 
 def _claimed(row: Import) -> Any:
@@ -201,7 +292,13 @@ def _later(row: Import, pause: timedelta) -> leases.Outcome:
 
 
 def _write(row: Import, receipt: leases.Outcome) -> None:
-    _claimed(row).update(**receipt)
+    if _claimed(row).update(**receipt) and receipt.get("state") == State.DONE:
+        _discard_file(row)
+
+
+def _discard_file(row: Import) -> None:
+    if row.file:
+        transaction.on_commit(partial(private_storage().delete, row.file))
 
 
 def _busy() -> Conflict:

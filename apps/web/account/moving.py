@@ -21,7 +21,6 @@ from apps.http.requests import (
 from apps.privacy.archive import escape_formula
 from apps.privacy.models import ImportKind
 from apps.privacy.moving.exports import file_lines
-from apps.privacy.moving.files import MAX_BYTES
 from apps.privacy.moving.imports import own_import, refused_lines, request_import, undo_import
 from apps.web.account.personal_data import STOP_POLLING, imports_context, render_data
 from apps.web.forms.accounts import ImportForm, add_errors, render_settings
@@ -43,7 +42,7 @@ def imports(request: AuthenticatedRequest) -> HttpResponseBase:
         file = form.cleaned_data["file"]
         kind = ImportKind(form.cleaned_data["kind"])
         try:
-            row = request_import(request.user, kind, file.name, file.read(MAX_BYTES + 1))
+            row = request_import(request.user, kind, file.name, file)
         except DomainError as error:
             add_errors(form, error)
             return render_data(request, form, status=error.status)

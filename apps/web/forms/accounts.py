@@ -28,7 +28,7 @@ from apps.errors import DomainError
 from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
-from apps.privacy.models import ImportKind
+from apps.privacy.moving.imports import offered_kinds
 from apps.scopes import OFFERED
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
@@ -373,12 +373,13 @@ class DeleteAccountForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    kind = forms.ChoiceField(label=_("What is in it"), choices=ImportKind.choices)
+    kind = forms.ChoiceField(label=_("What is in it"), choices=offered_kinds)
     file = forms.FileField(
-        label=_("CSV file"),
+        label=_("File"),
         allow_empty_file=True,
         help_text=_(
             "In Mastodon: Preferences, Import and export, Data export. Import follows before lists."
+            " Lists are CSV files, and posts are the archive (.zip)."
         ),
-        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv,.zip,application/zip"}),
     )

@@ -13,8 +13,15 @@ from apps.notifications.queries import Unread, unread_expression
 from apps.pagination import Cursor
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Batches
-from apps.timeline.profile import ProfileFilter, pinned_items, profile_head, profile_timeline
+from apps.timeline.profile import (
+    ProfileFilter,
+    ProfileHead,
+    pinned_items,
+    profile_head,
+    profile_timeline,
+)
 from apps.web.feed import render_feed
+from apps.web.hooks import PROFILE_LINKS, ProfileLink
 from apps.web.templatetags.people import MAX_NAMES, ProfileFacts, name_of
 from feedcache.read_through import Batch
 
@@ -30,7 +37,12 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
     """An account and its posts; the pinned ones come first."""
     viewer = viewer_of(request)
     viewer_id = viewer.pk if viewer else None
-    head = profile_head(handle, viewer_id, badge=unread_expression(viewer))
+    head = profile_head(
+        handle,
+        viewer_id,
+        badge=unread_expression(viewer),
+        facts=[link.shown for link in PROFILE_LINKS],
+    )
     owner, relationship = head.owner, head.relationship
     if handle != owner.handle:
         return redirect(owner.url, permanent=True)
@@ -58,6 +70,7 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
         "relationship": relationship,
         "familiar": familiar() if familiar else None,
         "is_blocked": relationship.blocking,
+        "links": _links(head),
         "is_top": cursor.max_id is None,
         "title": f"{owner.name} (@{owner.handle})",
         "heading": name_of(owner),
@@ -66,3 +79,9 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
     if head.badge is not None:
         context |= Unread(*head.badge)._asdict()
     return render_feed(request, "timeline/profile.html", page, **context)
+
+
+def _links(head: ProfileHead) -> list[ProfileLink]:
+    if head.relationship.blocking or head.relationship.blocked_by:
+        return []
+    return [link for link, is_shown in zip(PROFILE_LINKS, head.facts, strict=True) if is_shown]

@@ -1,5 +1,7 @@
 """Lists go out as they come in, here and on Mastodon's sites."""
 
+import io
+
 import pytest
 from django.conf import settings
 
@@ -50,7 +52,9 @@ def test_what_was_taken_along_comes_back(alice, lists):
     before = texts(alice)
     newcomer = make_user("newcomer")
     for name, (kind, _part) in FILES.items():
-        row = run(request_import(newcomer, ImportKind(kind), name, before[name].encode()))
+        row = run(
+            request_import(newcomer, ImportKind(kind), name, io.BytesIO(before[name].encode()))
+        )
         assert set(outcomes(row)) == {"done"}, name
     assert texts(newcomer) == before
     for model in (Followee, Block, Mute):

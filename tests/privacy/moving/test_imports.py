@@ -25,7 +25,7 @@ PAGE = "/settings/import"
 
 
 def asked(user, kind, text):
-    return request_import(user, ImportKind(kind), "file.csv", text.encode())
+    return request_import(user, ImportKind(kind), "file.csv", io.BytesIO(text.encode()))
 
 
 def run(row):
