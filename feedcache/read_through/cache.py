@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from feedcache import stats
 from feedcache.memcached_node import Kind
-from feedcache.memcached_tiers import ABSENT, Items, Read, TieredCache, make, tiers
+from feedcache.memcached_tiers import ABSENT, Items, Read, TieredCache, make, tiers, write_in_force
 from feedcache.single_flight import load_once
 
 K = TypeVar("K", bound=Hashable)
@@ -65,14 +65,17 @@ class ReadThrough(Generic[K, V]):
 
     def set_many(self, values: dict[K, V]) -> bool:
         """Store committed values; returns whether all are in Main or Backup."""
-        cache = tiers()
-        named = {name: self.encode(values[key]) for name, key in self.names(values, cache).items()}
-        return cache.set_many(named, ttl_seconds=self.jittered_ttl())
+
+        def write(cache: TieredCache) -> bool:
+            names = self.names(values, cache)
+            named = {name: self.encode(values[key]) for name, key in names.items()}
+            return cache.set_many(named, ttl_seconds=self.jittered_ttl())
+
+        return write_in_force(write)
 
     def delete_many(self, keys: Collection[K]) -> bool:
         """Delete values after a committed change, so that nothing older is read."""
-        cache = tiers()
-        return cache.delete_many(self.names(keys, cache))
+        return write_in_force(lambda cache: cache.delete_many(self.names(keys, cache)))
 
     def peek_many(self, keys: Collection[K]) -> dict[K, V]:
         """The cached values, whatever their revision, without loading; garbage is left out. At most 1,000 keys."""
@@ -105,21 +108,28 @@ class ReadThrough(Generic[K, V]):
         If that fails, the value is deleted, and the next reader loads it. Returns whether all processes will read this
         value or a newer one.
         """
-        cache, data = tiers(), self.encode(value)
+        data, ttl_seconds = self.encode(value), self.jittered_ttl()
 
         def step(cached: bytes) -> bytes:
             with suppress(ValueError):
                 return data if is_older(self.decode(cached)) else cached
             return data
 
-        name, ttl_seconds = self._name(key, cache), self.jittered_ttl()
-        cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
-        return cache.announce_missed()
+        def write(cache: TieredCache) -> bool:
+            name = self._name(key, cache)
+            cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
+            return cache.announce_missed()
+
+        return write_in_force(write)
 
     def forget(self, keys: Collection[K]) -> bool:
         """After a commit: delete at most 1,000 values; returns whether all processes will miss them."""
-        self.delete_many(keys)
-        return tiers().announce_missed()
+
+        def write(cache: TieredCache) -> bool:
+            cache.delete_many(self.names(keys, cache))
+            return cache.announce_missed()
+
+        return write_in_force(write)
 
     def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
         """Keys by their names in Memcached."""
@@ -144,8 +154,11 @@ def append_to_each(kinds: Sequence[ReadThrough[K, Any]], key: K, data: bytes) ->
 
     It is for values that notice repeated and lost appends, such as `id_vector`.
     """
-    cache = tiers()
-    cache.append_many({name: data for kind in kinds for name in kind.names([key], cache)})
+
+    def write(cache: TieredCache) -> None:
+        cache.append_many({name: data for kind in kinds for name in kind.names([key], cache)})
+
+    write_in_force(write)
 
 
 @dataclass

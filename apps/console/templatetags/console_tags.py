@@ -34,4 +34,4 @@ def interface_name(name: str) -> str:
 
 @register.filter
 def state_name(state: State) -> str:
-    return {State.JOINING: _("joining"), State.DRAINING: _("draining")}.get(state, _("active"))
+    return _("draining") if state is State.DRAINING else _("active")
