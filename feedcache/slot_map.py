@@ -58,7 +58,9 @@ def only_moved(one: SlotMap, other: SlotMap) -> SlotMap:
 
 def without_slots(old: SlotMap, gone: Collection[int]) -> SlotMap:
     """The map after slots without buckets were removed, and those behind them have moved up."""
-    return bytes(slot - sum(one < slot for one in gone) for slot in old)
+    return bytes(
+        slot if slot == NOWHERE else slot - sum(one < slot for one in gone) for slot in old
+    )
 
 
 def to_text(slots: SlotMap) -> str:

@@ -559,6 +559,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.events.tasks.sweep": 1,
     "apps.timeline.tasks.publish_due": 1,
     "apps.timeline.tasks.sweep": 1,
+    "apps.operations.tasks.advance": 2,
     "apps.accounts.tasks.maintain_counts": 5,
     "apps.accounts.tasks.sweep_mail": 5,
     "apps.events.tasks.recall": 5,

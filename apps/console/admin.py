@@ -12,7 +12,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.console.forms import FORMS, REDIS_FORMS, ChangeForm, MoveSlotForm
+from apps.console.forms import FORMS, REDIS_FORMS, WITHOUT_BUTTON, ChangeForm, MoveSlotForm
 from apps.console.queries import class_statuses, redis_calls, slot_maps
 from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList
@@ -27,6 +27,7 @@ from apps.operations.queries import (
     service_level,
     topology_in_force,
 )
+from apps.operations.resizing import progress
 from feedcache.connections import RedisError
 from feedcache.servers import totals
 from feedcache.servers.health import redis_statuses
@@ -70,6 +71,7 @@ class CacheNodeAdmin(StaffList):
             ),
             "node_statuses": node_statuses(topology),
             "fleet": fleet(topology),
+            "resizes": progress(),
             "classes": classes,
             "tiers": tiers,
             "changes": [(name, form.title) for name, form in FORMS.items()],
@@ -150,7 +152,7 @@ class CacheNodeAdmin(StaffList):
         """A form, then a confirmation, then the change."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
-        forms = FORMS | REDIS_FORMS
+        forms = FORMS | WITHOUT_BUTTON | REDIS_FORMS
         if name not in forms:
             raise Http404
         back = "admin:operations_redis" if name in REDIS_FORMS else CONSOLE

@@ -9,11 +9,11 @@ from functools import partial
 from math import ceil
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.errors import Conflict, Invalid, NotFound
+from apps.sql import database_time
 from apps.operations.models import (
     ACTOR_MAX_CHARACTERS,
     DETAIL_MAX_CHARACTERS,
@@ -39,6 +39,7 @@ from feedcache.topology import (
     Group,
     Node,
     Place,
+    Pool,
     Range,
     State,
     Tenant,
@@ -67,9 +68,9 @@ class Author:
 
 def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> TopologyVersion:
     """Add a group of nodes to L1, over which a burst of reads spreads. Invalid, Conflict."""
-    _require_answer(urls)
+    require_answer(urls)
     detail = f"L1 group of {', '.join(urls)}, {megabytes} MB each"
-    return _commit(
+    return commit(
         Action.ADD_L1,
         detail,
         lambda now, version: with_l1_group(now, urls, megabytes, version=version),
@@ -79,8 +80,8 @@ def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> Topology
 
 def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Author) -> TopologyVersion:  # fmt: skip
     """Put a node into a slot. The same URL again empties the node and ends its draining."""
-    _require_answer([url])
-    return _commit(
+    require_answer([url])
+    return commit(
         Action.REPLACE,
         f"{place} is now {url}",
         lambda now, version: replaced(now, place, url, megabytes, version=version),
@@ -90,7 +91,7 @@ def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Au
 
 def drain_node(place: Place, *, by: Author) -> TopologyVersion:
     """Stop reading a slot; the next layer answers until its node is replaced."""
-    return _commit(
+    return commit(
         Action.DRAIN,
         f"{place} is read no more",
         lambda now, version: drained(now, place, version=version),
@@ -99,7 +100,7 @@ def drain_node(place: Place, *, by: Author) -> TopologyVersion:
 
 
 def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
-    return _commit(
+    return commit(
         Action.DRAIN,
         f"L1 group {group} taken out",
         lambda now, version: without_l1_group(now, group, version=version),
@@ -112,7 +113,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
 
     Without Redis only Memcached is flushed, and the log says so.
     """
-    row = _commit(
+    row = commit(
         Action.FLUSH,
         f"{name} flushed",
         lambda now, version: flushed(now, name, version=version),
@@ -130,7 +131,12 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
-    return _commit(
+    if earlier.resizes:
+        message = _("In version %(version)s a pool was changing its slots. Choose another version.")
+        raise Conflict(message % {"version": version})
+    if topology_in_force().resizes:
+        raise Conflict(_("A pool is changing its slots. Give that up first, or wait until it is done."))  # fmt: skip
+    return commit(
         Action.ROLLBACK,
         f"as in version {version}",
         lambda now, new: rolled_back(now, earlier, version=new),
@@ -152,7 +158,7 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
     if tenant.is_moving or tenant.url == url:
         raise Conflict(_("“%(name)s” is there already, or on its way elsewhere.") % {"name": name})
     _require_no_outdated_keys(name, url)
-    return _commit(
+    return commit(
         Action.MOVE,
         f"{name}: also written to {url or 'the address of the settings'}",
         lambda now, version: joined(now, name, url, version=version),
@@ -163,7 +169,7 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
 def switch_server(name: str, *, by: Author) -> TopologyVersion:
     """The second step: read from the other server. A second call switches back. Conflict, Invalid."""
     _require_settled()
-    return _commit(
+    return commit(
         Action.MOVE,
         f"{name}: read from the other server",
         lambda now, version: switched(now, name, version=version),
@@ -177,7 +183,7 @@ def leave_server(name: str, *, by: Author) -> TopologyVersion:
     """
     _require_settled()
     former = topology_in_force().tenant(name).also
-    row = _commit(
+    row = commit(
         Action.MOVE,
         f"{name}: the other server is left",
         lambda now, version: left(now, name, version=version),
@@ -202,7 +208,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 
     `feedcache.structures.counters.moves` prepares the server before this and builds it afterwards.
     """
-    return _commit(
+    return commit(
         Action.MOVE,
         f"counters of {kind} from {low} on: also written to {url or 'the address of the settings'}",
         lambda now, version: counters_joined(now, kind, low, url, version=version),
@@ -213,7 +219,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
     """As `switch_server`, once the other server is built and kept up to date. Conflict, NotFound."""
     _require_settled()
-    return _commit(
+    return commit(
         Action.MOVE,
         f"counters of {kind} from {low} on: read from the other server",
         lambda now, version: counters_switched(now, kind, low, version=version),
@@ -224,7 +230,7 @@ def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
     """As `leave_server`. Conflict, NotFound."""
     _require_settled()
-    return _commit(
+    return commit(
         Action.MOVE,
         f"counters of {kind} from {low} on: the other server is left",
         lambda now, version: counters_left(now, kind, low, version=version),
@@ -232,8 +238,11 @@ def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
     )
 
 
-def reason_to_wait() -> str:
-    """Why the next step of a move has to wait; "" when every process has taken the last one."""
+def reason_to_wait(settle_seconds: float | None = None) -> str:
+    """Why the next step of a move has to wait; "" when every process has taken the last one.
+
+    `settle_seconds` is the shortest time between two steps, by default `SETTLE_SECONDS`.
+    """
     change = latest()
     if change is None:
         return ""
@@ -247,8 +256,10 @@ def reason_to_wait() -> str:
             number,
         )
         return text % {"number": number}
-    seconds = SETTLE_SECONDS - (timezone.now() - change.made_at).total_seconds()
-    if 0 < seconds <= SETTLE_SECONDS:  # more is another clock's
+    if settle_seconds is None:
+        settle_seconds = SETTLE_SECONDS
+    seconds = settle_seconds - (database_time() - change.made_at).total_seconds()
+    if 0 < seconds <= settle_seconds:  # more is of a clock that was ahead
         # a process that hangs is not in the reports any more
         return _("The last step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)
@@ -281,7 +292,7 @@ def republish() -> bool:
     return change is not None and topology_listener.publish(change.topology())
 
 
-def _commit(action: Action, detail: str, change: Change, *, by: Author) -> TopologyVersion:
+def commit(action: Action, detail: str, change: Change, *, by: Author) -> TopologyVersion:
     """Write the next version. Conflict, NotFound, Invalid."""
     try:
         with transaction.atomic():
@@ -294,6 +305,7 @@ def _commit(action: Action, detail: str, change: Change, *, by: Author) -> Topol
                 action=action,
                 detail=detail[:DETAIL_MAX_CHARACTERS],
                 made_by=by.name[:ACTOR_MAX_CHARACTERS],
+                made_at=database_time(),
                 before=before.to_json(),
                 after=after.to_json(),
             )
@@ -334,7 +346,7 @@ def _publish(topology: Topology) -> None:
         logger.warning("topology %s will be published later: %s", topology.version, error)
 
 
-def _require_answer(urls: Sequence[str]) -> None:
+def require_answer(urls: Sequence[str]) -> None:
     """Invalid when a node does not answer now. A malformed URL is refused later, as such."""
     for url in filter(is_address, urls):
         if error := probe(url):
@@ -453,8 +465,8 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
     """The nodes of an earlier topology. Only those that serve the same slot of as many now keep their contents."""
     return Topology(
         version=version,
-        main=_as_of(earlier.main, current.main, version),
-        backup=_as_of(earlier.backup, current.backup, version),
+        main=_pool_as_of(Pool.MAIN, earlier, current, version),
+        backup=_pool_as_of(Pool.BACKUP, earlier, current, version),
         l1=tuple(
             _as_of(group, current.l1[number] if number < len(current.l1) else (), version)
             for number, group in enumerate(earlier.l1)
@@ -462,7 +474,14 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
         epochs=current.epochs,
         tenants=current.tenants,  # Redis servers are moved in steps of their own
         counters=current.counters,
+        maps=earlier.maps,
     )
+
+
+def _pool_as_of(pool: Pool, earlier: Topology, current: Topology, version: int) -> Group:
+    # by another slot map a key may have had another slot meanwhile, and was changed there
+    is_same = pool not in current.resizes and earlier.slot_map(pool) == current.slot_map(pool)
+    return _as_of(earlier.group(pool), current.group(pool) if is_same else (), version)
 
 
 def _as_of(earlier: Group, current: Group, version: int) -> Group:

@@ -24,6 +24,7 @@ from apps.sql import rows_of
 from feedcache.connections import RedisError, configuration, configured_topology
 from feedcache.servers.flush import delete_everything
 from feedcache.servers.topology_listener import publish_epoch, published_epoch
+from feedcache.slot_map import BUCKETS
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +129,11 @@ def _forget_everything(epoch: CacheEpoch) -> None:
 
 def _nodes() -> str:
     """A hash of the Memcached nodes of the settings and their places; empty for a process without Memcached."""
-    places = [f"{place} {node.url}" for place, node in configured_topology().places()]
+    topology = configured_topology()
+    places = [f"{place} {node.url}" for place, node in topology.places()]
+    widths = {len(topology.main), len(topology.backup), *map(len, topology.l1)}
+    if any(width and BUCKETS % width for width in widths):
+        places.append("by slot maps")  # before these, such pools had other places for their keys
     return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
 
 

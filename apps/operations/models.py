@@ -29,6 +29,7 @@ class Action(models.TextChoices):
     FLUSH = "flush", _("class flushed")
     ROLLBACK = "rollback", _("rolled back")
     MOVE = "move", _("moved")
+    RESIZE = "resize", _("slots changed")
 
 
 class Reason(models.TextChoices):

@@ -4,10 +4,16 @@ import logging
 
 from celery import shared_task
 
-from apps.operations import actions, epoch
+from apps.operations import actions, epoch, resizing
 from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
+
+
+@shared_task
+def advance() -> None:
+    """Take the next step of a pool that changes its slots."""
+    resizing.advance()
 
 
 @shared_task

@@ -327,6 +327,7 @@ TASKS = {
     "apps.privacy.tasks.erase": run_erase,
     "apps.privacy.tasks.sweep": run_plain,
     "apps.privacy.tasks.purge": run_plain,
+    "apps.operations.tasks.advance": run_plain,
     "apps.operations.tasks.publish": run_plain,
     "apps.operations.tasks.watch_database": run_plain,
     "apps.audit.tasks.audit": run_plain,

@@ -7,7 +7,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from apps.console.queries import place_code
-from feedcache.topology import State
+from feedcache.topology import Phase, State
 
 register = template.Library()
 register.filter(place_code)
@@ -35,3 +35,14 @@ def interface_name(name: str) -> str:
 @register.filter
 def state_name(state: State) -> str:
     return _("draining") if state is State.DRAINING else _("active")
+
+
+@register.filter
+def phase_text(phase: Phase) -> str:
+    """What happens in a step of a change of slots."""
+    texts = {
+        Phase.JOINING: _("What is changed is also removed from the new slots, which are empty and not read."),
+        Phase.MOVING: _("The new slots are read, then the old ones; both are written."),
+        Phase.LEAVING: _("Only the new slots are read. What is changed is also removed from the old ones."),
+    }  # fmt: skip
+    return texts[phase]
