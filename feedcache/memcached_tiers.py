@@ -26,7 +26,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from feedcache import stats
 from feedcache.connections import Redis, dedicated_configuration, refills_all_l1

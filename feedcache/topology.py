@@ -108,7 +108,9 @@ class Phase(StrEnum):
 
     JOINING = "joining"  # what is changed is removed from the new slots, too
     MOVING = "moving"  # the new slots are read, then the old ones; both are written
-    LEAVING = "leaving"  # only the new slots are read; what is changed is removed from the old ones, too
+    LEAVING = (
+        "leaving"  # only the new slots are read; what is changed is removed from the old ones, too
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.errors import Conflict, Invalid, NotFound
-from apps.sql import database_time
 from apps.operations.models import (
     ACTOR_MAX_CHARACTERS,
     DETAIL_MAX_CHARACTERS,
@@ -28,6 +27,7 @@ from apps.operations.queries import (
     topology_in_force,
     topology_of,
 )
+from apps.sql import database_time
 from feedcache.connections import RedisError, client_at
 from feedcache.servers import topology_listener
 from feedcache.servers.flush import delete_keys, delete_outdated, outdated_keys

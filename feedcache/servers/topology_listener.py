@@ -47,7 +47,9 @@ PROCESSES = "topology:processes"  # the names of the reports below; readers remo
 REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
-LEASE_SECONDS = 5.0  # for so long a topology is in force after it was confirmed; below the life of a report
+LEASE_SECONDS = (
+    5.0  # for so long a topology is in force after it was confirmed; below the life of a report
+)
 FIRST_SECONDS = 2.0  # how long the first use of Redis waits for the topology
 SLICE_SECONDS = 0.2  # how long a wait may delay the end of the process
 
@@ -154,7 +156,9 @@ class Listener:
     _redis_is_down: bool = False
     _refused_version: int = -1
     is_known: bool = False  # whether one of the two stores has answered
-    confirmed_at: float = -math.inf  # before the last look that found the topology in force; monotonic
+    confirmed_at: float = (
+        -math.inf
+    )  # before the last look that found the topology in force; monotonic
     _store_is_down: bool = False
     _told: threading.Event = field(default_factory=threading.Event)
     _has_waited: bool = False

@@ -208,8 +208,12 @@ def test_garbage_is_refused_as_such(text):
         '{"version":1,"main":"abc","backup":[],"l1":[],"epochs":{}}',
         '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{"content":"x"}}',
         '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"l1":"' + "A" * 840 + '"}}',
-        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"main":"' + "A" * 840 + '"}}',
-        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"main":"' + "." * 839 + '"}}',
+        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"main":"'
+        + "A" * 840
+        + '"}}',
+        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"main":"'
+        + "." * 839
+        + '"}}',
         '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"resizes":{"main":["joining"]}}',
         "[" * 100_000,
     ],

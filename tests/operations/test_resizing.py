@@ -110,9 +110,7 @@ def test_old_slots_are_read_until_the_new_ones_are_filled(settle, settled, spare
 
 
 @pytest.mark.django_db
-def test_after_a_while_the_rest_is_loaded_when_it_is_asked_for(
-    settle, settled, spare, monkeypatch
-):
+def test_after_a_while_the_rest_is_loaded_when_it_is_asked_for(settle, settled, spare, monkeypatch):
     monkeypatch.setattr(totals, "since", lambda _second: {
         ("tier:main", "hit"): 1, ("tier:main before", "hit"): 1
     })  # fmt: skip

@@ -23,6 +23,7 @@ from tools.drill.processes import Processes
 from tools.drill.reader import Reader
 from tools.drill.servers import Servers
 from tools.drill.verdict import Verdicts
+from tools.drill.widths import Widths
 from tools.drill.wire import NoAnswerError, Wire
 from tools.drill.world import World, make_world
 
@@ -55,6 +56,11 @@ class Drill:
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
         self._clocks = servers.clocks
+        self._widths = None
+        if options.with_widths and servers.memcached:
+            self._widths = Widths(
+                servers.spare_addresses(), processes.environment, self._addresses, history
+            )
         self._watch: clocks.Watch | None = None
 
     def run(self) -> bool:
@@ -98,8 +104,10 @@ class Drill:
         start = time.monotonic()
         self._injector.load(plan, start=start)
         load.start()
+        if self._widths is not None:
+            self._widths.start(world)
         look_at = start
-        while time.monotonic() - start < seconds:
+        while time.monotonic() - start < seconds or (self._widths and self._widths.is_running):
             self._injector.step()
             if time.monotonic() > look_at:
                 look_at = time.monotonic() + LOOK_SECONDS
@@ -114,20 +122,22 @@ class Drill:
 
     def _plan(self) -> list[faults.Fault]:
         options, seconds = self._options, self._options.minutes * 60
-        plan = faults.plan(
-            options.seed,
-            seconds=seconds,
-            choices=faults.possible(
-                memcached=self._servers.memcached,
-                web=self._processes.web,
-                with_postgres=options.with_postgres,
-                redis=options.redis,
-                broker=options.broker,
-            ),
+        plan = (
+            []
+            if options.without_faults
+            else faults.plan(
+                options.seed,
+                seconds=seconds,
+                choices=faults.possible(
+                    memcached=self._servers.memcached,
+                    web=self._processes.web,
+                    with_postgres=options.with_postgres,
+                    redis=options.redis,
+                    broker=options.broker,
+                ),
+            )
         )
         plan += faults.in_the_middle(seconds=seconds, redis=options.redis, broker=options.broker)
-        if options.with_widths and self._servers.memcached:
-            plan += faults.widths(seconds=seconds)
         if self._clocks is not None:
             plan += clocks.plan(self._processes.web[0], seconds=seconds)
         if self._replica is not None:
@@ -150,6 +160,7 @@ class Drill:
             ("Ledger", lambda: work.ledger(verdicts, facts, delivered)),
             ("Times", lambda: self._check_times(world, facts)),
             ("Published once", lambda: work.published_once(verdicts)),
+            ("Slots", self._check_widths),
             ("Follows", lambda: self._check_follows(world, facts, reader)),
             (
                 "Pages",
@@ -179,6 +190,11 @@ class Drill:
         }
         self._watch.receipts(people, authors)
         self._watch.tell(self._verdicts)
+
+    def _check_widths(self) -> None:
+        if self._widths is not None:
+            self._widths.judge(self._verdicts, is_calm=self._options.without_faults)
+            self._told += self._widths.told()
 
     def _check_follows(self, world: World, facts: Facts, reader: Reader) -> None:
         verdicts, history = self._verdicts, self._history

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from feedcache.topology import Pool
 from runner.datadir import DataDir
 from runner.environment import site_environment
 from runner.services import postgres, redis
@@ -35,6 +36,7 @@ from tools.scale.servers import RabbitMQ, Standby
 # disk.
 SURVIVES_KILL = {"fsync": "off", "full_page_writes": "off"}
 LAYERS = (MAIN, BACKUP, replace(L1, nodes=2))
+SPARE = (Pool.MAIN, Pool.BACKUP)
 UNLIMITED = "1000000000"
 SILENT_MS = 1000  # of a primary, until the others look for a new one
 CLUSTER_SILENT_MS = 2000
@@ -95,6 +97,8 @@ class Servers:
             self.redis[single] = self._redis(single, redis.NO_PERSISTENCE)
         if self.rabbitmq is None:
             self.redis[BROKER] = self._redis(BROKER, redis.PERSISTENCE)
+        self._with_spare = options.with_widths
+        self._spare: dict[str, Memcached] = {}
         self.tiers = self._tiers()
         self.replica: Standby | None = None
         if options.with_replica:
@@ -149,10 +153,9 @@ class Servers:
             services["REPLICA_MAX_LAG_SECONDS"] = str(MAX_LAG_SECONDS)
         return self._settings(services)
 
-    def width_settings(self, *, is_narrow: bool) -> dict[str, str]:
-        """The site's settings for Main, with its first node only or with all."""
-        addresses = self.proxied_environment()[MAIN.setting].split(MAIN.divided_by)
-        return {MAIN.setting: MAIN.divided_by.join(addresses[:1] if is_narrow else addresses)}
+    def spare_addresses(self) -> dict[Pool, str]:
+        """For the site: the nodes that Main and Backup get beside those of the settings."""
+        return {pool: self.links[f"spare-{pool}"].address for pool in SPARE if self.tiers}
 
     def _settings(self, services: Mapping[str, str]) -> dict[str, str]:
         # the addresses last: this process has those of the servers themselves in its own environment
@@ -206,16 +209,26 @@ class Servers:
 
     def _tiers(self) -> Tiers | None:
         program = find_memcached(self.data.memcached)
-        return Tiers(program, LAYERS, self._place("mc"), self.data.log) if program else None
+        if program is None:
+            return None
+        if self._with_spare:
+            self._spare = {
+                f"spare-{pool}": Memcached(
+                    program, f"spare-{pool}", self._place("mc"), self.data.log
+                )
+                for pool in SPARE
+            }
+        return Tiers(program, LAYERS, self._place("mc"), self.data.log)
 
     def _nodes(self) -> dict[str, Memcached]:
         if self.tiers is None:
             return {}
-        return {
+        nodes = {
             f"{layer.name}-{number}": node
             for layer, nodes in self.tiers.nodes.items()
             for number, node in enumerate(nodes)
         }
+        return nodes | self._spare
 
     def _target(self, name: str) -> str:
         if name == POSTGRES:
