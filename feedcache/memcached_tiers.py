@@ -45,9 +45,10 @@ from feedcache.memcached_node import (
     store_request,
     sync_generations,
 )
+from feedcache.servers import hot_keys
+from feedcache.servers.slot_map import BUCKETS, NOWHERE, SlotMap, bucket_of, even_map, only_moved
 from feedcache.servers.topology_listener import LEASE_SECONDS as MAP_LEASE_SECONDS
 from feedcache.servers.topology_listener import current, listener
-from feedcache.slot_map import BUCKETS, NOWHERE, SlotMap, bucket_of, even_map, only_moved
 from feedcache.topology import Group, Pool, Topology
 
 logger = logging.getLogger(__name__)
@@ -120,7 +121,8 @@ class Layer:
             return [(self._only, list(keys))] if keys else []
         if not self.slots:
             return []
-        slot_map, parts = self._slot_map, [[] for _ in range(len(self.slots) + 1)]
+        slot_map = self._slot_map
+        parts: list[list[bytes]] = [[] for _ in range(len(self.slots) + 1)]
         for key in keys:
             parts[slot_map[zlib.crc32(key) % BUCKETS]].append(key)
         return [(slot, part) for slot, part in zip(self.slots, parts, strict=False) if part]
@@ -482,7 +484,6 @@ def _tombstone() -> Item:
 Change = Callable[[bytes], bytes]
 
 CAS_TRIES = 8
-WRITE_TRIES = 2
 # After this time no process uses an older topology any more.
 HOLD_SECONDS = MAP_LEASE_SECONDS
 
@@ -528,6 +529,7 @@ class TieredCache:
         read = Read(named(keys), group)
         if self._refills_all_l1:
             read.nodes |= self._generations_in_l1()
+        hot_keys.sample(read.names)
         layers = self._layers(group)
         first = layers[0].ask(read.names.keys()) if layers and read.names else None
 
@@ -796,14 +798,16 @@ def write_in_force(write: Callable[[TieredCache], T]) -> T:
 
     If it is not known in time which topology is in force, everything cached is dropped as soon as it is.
     """
-    for _ in range(WRITE_TRIES):
-        cache = tiers()
-        if not (cache.is_in_force or _current.missed_writes):
-            listener().wait_until_confirmed()
-            cache = tiers()
-        result = write(cache)
-        if cache.is_in_force:
-            return result
+    cache = tiers()
+    result = write(cache)
+    if cache.is_in_force:
+        return result
+    if not _current.missed_writes:  # else everything is dropped anyway
+        listener().wait_until_confirmed()
+    cache = tiers()
+    result = write(cache)
+    if cache.is_in_force:
+        return result
     if not _current.missed_writes:
         logger.error("a change may have missed Memcached: everything cached will be dropped")
     _current.missed_writes = True
@@ -823,6 +827,7 @@ def _begin_to_follow() -> None:
         listener().subscribe(_follow)
         listener().each_confirmation(_renew)
         listener().every_second(sync_nodes)
+        listener().every_second(_send_hot_keys)
         sync_nodes()
     current()  # starts the listener
     if _current.cache is None:
@@ -878,6 +883,10 @@ def sync_nodes() -> None:
     """Exchange with other processes which nodes have missed writes. Called once a second."""
     if _current.cache is not None:
         sync_generations(list(_current.cache.nodes()), by=_listener_redis())
+
+
+def _send_hot_keys() -> None:
+    hot_keys.send(by=_listener_redis())
 
 
 @cache

@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from feedcache.slot_map import NOWHERE, SlotMap, even_map, from_text, to_text
+from feedcache.servers.slot_map import NOWHERE, SlotMap, even_map, from_text, to_text
 
 MAX_NODES = 64  # of all pools together: every write goes to all L1 groups
 MAX_MEGABYTES = 1024 * 1024
@@ -104,7 +104,7 @@ Group = tuple[Node, ...]
 
 
 class Phase(StrEnum):
-    """How far a pool is on the way to another number of slots. Each phase begins when every process has the last one."""
+    """How far a pool is on the way to another number of slots. Each begins when every process has the one before."""
 
     JOINING = "joining"  # what is changed is removed from the new slots, too
     MOVING = "moving"  # the new slots are read, then the old ones; both are written
@@ -169,8 +169,8 @@ class Topology:
     epochs: Mapping[str, int] = field(default_factory=dict)
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
     counters: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
-    maps: Mapping[str, SlotMap] = field(default_factory=dict)
-    resizes: Mapping[str, Resize] = field(default_factory=dict)
+    maps: Mapping[Pool, SlotMap] = field(default_factory=dict)
+    resizes: Mapping[Pool, Resize] = field(default_factory=dict)
     epoch: int = 0
 
     def tenant(self, name: str) -> Tenant:

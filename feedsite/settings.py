@@ -575,6 +575,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.push.tasks.sweep": 5,
     "apps.timeline.tasks.maintain_policies": 5,
     "apps.audit.tasks.audit": 10,
+    "apps.operations.tasks.watch_bursts": 10,
     "apps.posts.tasks.write_back_reads": 10,
     "apps.search.tasks.index_newcomers": 10,
     "apps.search.tasks.index_older_posts": 10,

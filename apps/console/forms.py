@@ -13,8 +13,8 @@ from apps.console.actions import move_slot
 from apps.console.queries import place_code, slot_maps
 from apps.operations import actions, resizing
 from apps.operations.actions import Author
-from apps.operations.models import TopologyVersion
-from apps.operations.queries import SETTINGS, place_name
+from apps.operations.models import BurstPolicy, TopologyVersion
+from apps.operations.queries import SETTINGS, place_name, topology_in_force
 from feedcache.servers.slots import SLOTS
 from feedcache.topology import (
     CLASSES,
@@ -25,6 +25,7 @@ from feedcache.topology import (
     Place,
     Pool,
     Topology,
+    is_address,
     megabytes,
 )
 
@@ -184,8 +185,8 @@ class GrowForm(ChangeForm):
     addresses = forms.CharField(
         label=gettext_lazy("Addresses"),
         help_text=gettext_lazy(
-            "host:port or unix:/path, one for each new slot, divided by blanks or commas. The site takes the steps itself, "
-            "in half a minute or more; pages stay right meanwhile."
+            "host:port or unix:/path, one for each new slot, divided by blanks or commas. The site takes the steps "
+            "itself, in half a minute or more; pages stay right meanwhile."
         ),
         max_length=MAX_URL_CHARACTERS * 8,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
@@ -354,6 +355,55 @@ class MoveSlotForm(forms.Form):
             moved,
         )
         return text % {**self.cleaned_data, "moved": moved}
+
+
+class BurstPolicyForm(forms.ModelForm):
+    """Saved at once: it changes no node."""
+
+    title = gettext_lazy("Rules for bursts")
+
+    class Meta:
+        model = BurstPolicy
+        fields = (
+            "is_automatic",
+            "spares",
+            "megabytes",
+            "most_reads",
+            "most_groups",
+            "calm_minutes",
+        )
+        widgets: ClassVar = {"spares": forms.Textarea(attrs={"rows": 4, "cols": 60})}
+
+    def clean_spares(self) -> str:
+        """One address a line, each once, and none that is used otherwise."""
+        urls = list(dict.fromkeys(urls_in(self.cleaned_data["spares"])))
+        if wrong := [url for url in urls if not is_address(url)]:
+            message = _("“%(url)s” is not an address: give host:port or unix:/path.")
+            raise forms.ValidationError(message % {"url": wrong[0]})
+        topology = topology_in_force()
+        base = {node.url for node in (*topology.main, *topology.backup)}
+        if used := [url for url in urls if url in base]:
+            raise forms.ValidationError(_("%(url)s is in use already.") % {"url": used[0]})
+        return "\n".join(urls)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if (
+            data.get("is_automatic")
+            and not data.get("spares", "").strip()
+            and "spares" not in self.errors
+        ):
+            self.add_error("spares", _("Without a spare node there is nothing to add."))
+        return data
+
+    def question(self) -> str:
+        return ""
+
+    def summary(self) -> str:
+        """For the log."""
+        state = "automatic" if self.instance.is_automatic else "by hand"
+        bounds = f"from {self.instance.most_reads} reads a second, to {self.instance.most_groups} groups"
+        return f"bursts {state}: {bounds}"
 
 
 FORMS: dict[str, type[ChangeForm]] = {

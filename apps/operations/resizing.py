@@ -20,8 +20,16 @@ from apps.sql import database_time
 from feedcache import stats
 from feedcache.connections import RedisError
 from feedcache.servers import totals
+from feedcache.servers.slot_map import (
+    BUCKETS,
+    NOWHERE,
+    SlotMap,
+    even_map,
+    moved,
+    rebalanced,
+    without_slots,
+)
 from feedcache.servers.topology_listener import LEASE_SECONDS
-from feedcache.slot_map import BUCKETS, NOWHERE, SlotMap, even_map, moved, rebalanced, without_slots
 from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
 STEP_SECONDS = LEASE_SECONDS + 2  # between two steps: no process is two steps behind
@@ -96,20 +104,19 @@ def usual_megabytes(topology: Topology, pool: Pool) -> int:
 def advance() -> TopologyVersion | None:
     """Take the next step of a resize if it is due. Called every few seconds; any number of callers take it once."""
     topology = topology_in_force()
-    for pool in topology.resizes:
-        one = _progress(pool, topology)
-        if one.waits_for:
-            return None
-        try:
-            return commit(
-                Action.RESIZE,
-                _DETAILS[one.phase] % pool,
-                lambda now, version, pool=pool: advanced(now, pool, version=version),
-                by=Author("the site", seen=topology.version),
-            )
-        except Conflict:
-            return None  # somebody else was faster
-    return None
+    due = [one for one in _progress_in(topology) if not one.waits_for]
+    if not due:
+        return None
+    pool, phase = due[0].pool, due[0].phase
+    try:
+        return commit(
+            Action.RESIZE,
+            _DETAILS[phase] % pool,
+            lambda now, version: advanced(now, pool, version=version),
+            by=Author("the site", seen=topology.version),
+        )
+    except Conflict:
+        return None  # somebody else was faster
 
 
 _DETAILS = {
@@ -121,7 +128,10 @@ _DETAILS = {
 
 def progress() -> list[Progress]:
     """The resizes under way."""
-    topology = topology_in_force()
+    return _progress_in(topology_in_force())
+
+
+def _progress_in(topology: Topology) -> list[Progress]:
     return [_progress(pool, topology) for pool in topology.resizes]
 
 

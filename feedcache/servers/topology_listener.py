@@ -9,8 +9,8 @@ lost the newest versions. Until it knows a topology, it uses no Memcached and no
 data may have left the address of the settings.
 
 A topology is *confirmed* by each look that finds it in force, and for some seconds after it. A process that was stopped
-for longer, or is cut off from Redis, asks the copy behind Redis, which is the truth. The epoch of all cached values is announced in the same way, under a key
-of its own.
+for longer, or is cut off from Redis, asks the copy behind Redis, which is the truth. The epoch of all cached values is
+announced in the same way, under a key of its own.
 """
 
 import atexit

@@ -329,6 +329,7 @@ TASKS = {
     "apps.privacy.tasks.purge": run_plain,
     "apps.operations.tasks.advance": run_plain,
     "apps.operations.tasks.publish": run_plain,
+    "apps.operations.tasks.watch_bursts": run_plain,
     "apps.operations.tasks.watch_database": run_plain,
     "apps.audit.tasks.audit": run_plain,
     "apps.audit.tasks.keep_days": run_plain,

@@ -99,8 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--with-widths",
         action="store_true",
-        help="Main and Backup get one slot more and give it up again, while a post is deleted in every step; the load goes"
-        " on until that is done",
+        help="Main and Backup get one slot more and give it up again, while a post is deleted in every step; the load"
+        " goes on until that is done",
     )
     parser.add_argument(
         "--without-faults",

@@ -89,9 +89,7 @@ class Drill:
     def _play(self, world: World, progress: Progress) -> None:
         options, seconds = self._options, self._options.minutes * 60
         plan = self._plan()
-        if self._clocks is not None:
-            self._watch = clocks.Watch(self._addresses, self._clocks, self._history)
-            self._watch.start()
+        self._watch_clocks()
         bar = progress.add_task(f"Load and {len(plan)} faults", total=seconds)
         load = Load(
             world,
@@ -103,11 +101,9 @@ class Drill:
         )
         start = time.monotonic()
         self._injector.load(plan, start=start)
-        load.start()
-        if self._widths is not None:
-            self._widths.start(world)
+        self._start(load, world)
         look_at = start
-        while time.monotonic() - start < seconds or (self._widths and self._widths.is_running):
+        while time.monotonic() - start < seconds or self._is_changing_slots():
             self._injector.step()
             if time.monotonic() > look_at:
                 look_at = time.monotonic() + LOOK_SECONDS
@@ -119,6 +115,19 @@ class Drill:
         self._injector.step()
         if load.errors:
             raise LaunchError("; ".join(load.errors))
+
+    def _watch_clocks(self) -> None:
+        if self._clocks is not None:
+            self._watch = clocks.Watch(self._addresses, self._clocks, self._history)
+            self._watch.start()
+
+    def _start(self, load: Load, world: World) -> None:
+        load.start()
+        if self._widths is not None:
+            self._widths.start(world)
+
+    def _is_changing_slots(self) -> bool:
+        return self._widths is not None and self._widths.is_running
 
     def _plan(self) -> list[faults.Fault]:
         options, seconds = self._options, self._options.minutes * 60

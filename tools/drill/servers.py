@@ -62,6 +62,11 @@ SETTINGS = {
 }
 
 
+def _clocks(directory: Path) -> Clocks | None:
+    library = find_library()
+    return Clocks(directory, library) if library else None
+
+
 class PostgresWithClock(Postgres):
     """Its clock can be set."""
 
@@ -80,8 +85,7 @@ class Servers:
     """
 
     def __init__(self, directory: Path, proxy: Proxy, options: Options) -> None:
-        library = find_library() if options.with_clocks else None
-        self.clocks = Clocks(directory / "clocks", library) if library else None
+        self.clocks = _clocks(directory / "clocks") if options.with_clocks else None
         self.data = DataDir(directory)
         self.data.prepare()
         self.proxy = proxy
@@ -97,12 +101,11 @@ class Servers:
             self.redis[single] = self._redis(single, redis.NO_PERSISTENCE)
         if self.rabbitmq is None:
             self.redis[BROKER] = self._redis(BROKER, redis.PERSISTENCE)
-        self._with_spare = options.with_widths
-        self._spare: dict[str, Memcached] = {}
         self.tiers = self._tiers()
         self.replica: Standby | None = None
         if options.with_replica:
             self.replica = Standby(self._place(REPLICA), self.postgres.settings()["DATABASE_URL"])
+        self._spare = self._spare_nodes() if options.with_widths else {}
         self.links: dict[str, Link] = {}
         self.by_name: dict[str, Service] = {POSTGRES: self.postgres, **self.redis, **self._nodes()}
         if self.group is not None:
@@ -209,16 +212,14 @@ class Servers:
 
     def _tiers(self) -> Tiers | None:
         program = find_memcached(self.data.memcached)
+        return Tiers(program, LAYERS, self._place("mc"), self.data.log) if program else None
+
+    def _spare_nodes(self) -> dict[str, Memcached]:
+        program = find_memcached(self.data.memcached)
         if program is None:
-            return None
-        if self._with_spare:
-            self._spare = {
-                f"spare-{pool}": Memcached(
-                    program, f"spare-{pool}", self._place("mc"), self.data.log
-                )
-                for pool in SPARE
-            }
-        return Tiers(program, LAYERS, self._place("mc"), self.data.log)
+            return {}
+        place, log = self._place("mc"), self.data.log
+        return {f"spare-{pool}": Memcached(program, f"spare-{pool}", place, log) for pool in SPARE}
 
     def _nodes(self) -> dict[str, Memcached]:
         if self.tiers is None:

@@ -113,11 +113,9 @@ class Widths:
     def told(self) -> list[str]:
         rates = [one.hit_rate for one in self.steps if one.hit_rate and one.reads >= FEWEST_READS]
         least = f"{min(rates):.1%}" if rates else "-"
-        return [
-            *map(str, self.steps),
-            f"lowest hit rate of a step {least}; {len(self._gone)} posts deleted in the steps, asked for"
-            f" {self.reads:,} times, seen {self.seen} times",
-        ]
+        deleted = f"{len(self._gone)} posts deleted in the steps, asked for {self.reads:,} times"
+        total = f"lowest hit rate of a step {least}; {deleted}, seen {self.seen} times"
+        return [*map(str, self.steps), total]
 
     def _run(self, world: World) -> None:
         try:

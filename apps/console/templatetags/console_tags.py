@@ -7,6 +7,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from apps.console.queries import place_code
+from apps.console.series import Chart, Measure
 from feedcache.topology import Phase, State
 
 register = template.Library()
@@ -46,3 +47,26 @@ def phase_text(phase: Phase) -> str:
         Phase.LEAVING: _("Only the new slots are read. What is changed is also removed from the old ones."),
     }  # fmt: skip
     return texts[phase]
+
+
+@register.filter
+def measured(measure: Measure, value: float | None) -> str:
+    """A value of a measure with its unit; empty for None."""
+    if value is None:
+        return ""
+    return f"{number_format(value, measure.decimals)} {measure.unit}".rstrip()
+
+
+@register.filter
+def value(chart: Chart, number: float | None) -> str:
+    return measured(chart.measure, number)
+
+
+@register.filter
+def lowest(chart: Chart) -> str:
+    return measured(chart.measure, min(chart.known))
+
+
+@register.filter
+def highest(chart: Chart) -> str:
+    return measured(chart.measure, max(chart.known))

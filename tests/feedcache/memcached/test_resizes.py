@@ -9,8 +9,8 @@ from feedcache.connections import timelines
 from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import TieredCache, tiers, use_topology, write_in_force
 from feedcache.servers import topology_listener
+from feedcache.servers.slot_map import even_map, rebalanced
 from feedcache.servers.topology_listener import LEASE_SECONDS, Listener, Stored
-from feedcache.slot_map import even_map, rebalanced
 from feedcache.topology import Node, Phase, Pool, Resize, Topology
 from tests.feedcache.pools import started
 from tests.support.memory import told
@@ -198,7 +198,7 @@ def test_a_write_that_lasted_too_long_is_written_by_the_topology_in_force(own, c
             clock.now += 60
             use_topology(steps[3].topology)
             own._confirm(clock.now)
-            memcached_tiers._current.cache.until = own.until
+            memcached_tiers._renew()
         return cache.topology
 
     assert write_in_force(write) == steps[3].topology
@@ -219,7 +219,12 @@ def test_after_a_stop_the_truth_is_asked_and_not_redis(own, clock, monkeypatch, 
     own._confirm(clock.now)
     clock.now += 60
     asked = []
-    monkeypatch.setattr(topology_listener._store, "read", lambda: asked.append(1) or Stored())
+
+    def read():
+        asked.append(1)
+        return Stored()
+
+    monkeypatch.setattr(topology_listener._store, "read", read)
     own.look(timelines())
     assert asked == [1]
     assert own.until > clock.now

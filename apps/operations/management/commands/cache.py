@@ -94,17 +94,7 @@ class Command(BaseCommand):
         change.add_argument("--megabytes", type=int, help="(default: as the old one)")
         drain = verbs.add_parser("drain", help="stop reading a slot, or take out an L1 group")
         drain.add_argument("place", help=f"{FORMS}, or l1:GROUP")
-        grow = verbs.add_parser("grow", help="add slots to Main or Backup, without a restart")
-        grow.add_argument("pool", choices=RESIZABLE)
-        grow.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
-        grow.add_argument("--megabytes", type=int, help="of each node (default: as slot 0)")
-        shrink = verbs.add_parser("shrink", help="take slots out of Main or Backup")
-        shrink.add_argument("places", nargs="+", metavar="PLACE", help="main:SLOT or backup:SLOT")
-        abort = verbs.add_parser("abort", help="give up a change of slots")
-        abort.add_argument("pool", choices=RESIZABLE)
-        for verb in (grow, shrink, abort):
-            verb.add_argument("--no-wait", action="store_true", help="leave the other steps to the site")  # fmt: skip
-        verbs.add_parser("resizes", help="take the steps of a change of slots that are left")
+        _add_resizes(verbs)
         flush = verbs.add_parser("flush", help="empty one class of data")
         flush.add_argument("name", choices=CLASSES)
         verbs.add_parser(
@@ -209,6 +199,20 @@ def _progress_text(one: Progress) -> str:
     if one.old_answers is not None:
         text += f" {one.old_answers:.1%} of its answers came from the old slots."
     return text.rstrip()
+
+
+def _add_resizes(verbs: Any) -> None:
+    grow = verbs.add_parser("grow", help="add slots to Main or Backup, without a restart")
+    grow.add_argument("pool", choices=RESIZABLE)
+    grow.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
+    grow.add_argument("--megabytes", type=int, help="of each node (default: as slot 0)")
+    shrink = verbs.add_parser("shrink", help="take slots out of Main or Backup")
+    shrink.add_argument("places", nargs="+", metavar="PLACE", help="main:SLOT or backup:SLOT")
+    abort = verbs.add_parser("abort", help="give up a change of slots")
+    abort.add_argument("pool", choices=RESIZABLE)
+    for verb in (grow, shrink, abort):
+        verb.add_argument("--no-wait", action="store_true", help="leave the other steps to the site")  # fmt: skip
+    verbs.add_parser("resizes", help="take the steps of a change of slots that are left")
 
 
 def _own_name() -> str:
