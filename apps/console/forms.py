@@ -402,7 +402,9 @@ class BurstPolicyForm(forms.ModelForm):
     def summary(self) -> str:
         """For the log."""
         state = "automatic" if self.instance.is_automatic else "by hand"
-        bounds = f"from {self.instance.most_reads} reads a second, to {self.instance.most_groups} groups"
+        bounds = (
+            f"from {self.instance.most_reads} reads a second, to {self.instance.most_groups} groups"
+        )
         return f"bursts {state}: {bounds}"
 
 

@@ -57,37 +57,45 @@ def test_more_than_staff_allow_is_only_told():
     assert not judged(10).is_short
 
 
-@pytest.mark.django_db
-class TestAct:
-    @pytest.fixture(autouse=True)
-    def _burst(self, settled, monkeypatch):
-        self.reads = 9000.0
-        monkeypatch.setattr(
-            hot_keys, "hottest", lambda _number, seconds: [HotKey("post:1", self.reads)]
-        )
-        monkeypatch.setattr(hot_keys, "peak", lambda seconds: self.reads)
+class Reads:
+    """Of the hottest key."""
 
-    def test_nothing_is_done_unless_staff_say_so(self, spare):
-        BurstPolicy.objects.create(spares=spare().address)
-        assert bursts.heat().proposal is not None
-        assert bursts.act() is None
-        assert not TopologyVersion.objects.exists()
+    a_second = 9000.0
 
-    def test_a_group_comes_with_a_burst_and_goes_with_it(self, spare):
-        node = spare()
-        BurstPolicy.objects.create(is_automatic=True, spares=node.address, megabytes=7)
-        added = bursts.act()
-        assert (added.made_by, added.action) == ("the site", "add_l1")
-        ((one,),) = topology_in_force().l1
-        assert (one.url, one.megabytes) == (node.address, 7)
-        assert bursts.act() is None, "there is no other spare node"
-        self.reads = 10.0
-        assert bursts.act() is not None
-        assert topology_in_force().l1 == ()
-        assert bursts.act() is None
 
-    def test_groups_of_staff_stay(self, spare):
-        actions.add_l1_group([spare().address], 16, by=Author("chief"))
-        BurstPolicy.objects.create(is_automatic=True, spares=spare().address)
-        self.reads = 0.0
-        assert bursts.act() is None
+@pytest.fixture
+def reads(db, settled, monkeypatch):
+    made = Reads()
+    monkeypatch.setattr(
+        hot_keys, "hottest", lambda _number, seconds: [HotKey("post:1", made.a_second)]
+    )
+    monkeypatch.setattr(hot_keys, "peak", lambda seconds: made.a_second)
+    return made
+
+
+def test_nothing_is_done_unless_staff_say_so(reads, spare):
+    BurstPolicy.objects.create(spares=spare().address)
+    assert bursts.heat().proposal is not None
+    assert bursts.act() is None
+    assert not TopologyVersion.objects.exists()
+
+
+def test_a_group_comes_with_a_burst_and_goes_with_it(reads, spare):
+    node = spare()
+    BurstPolicy.objects.create(is_automatic=True, spares=node.address, megabytes=7)
+    added = bursts.act()
+    assert (added.made_by, added.action) == ("the site", "add_l1")
+    ((one,),) = topology_in_force().l1
+    assert (one.url, one.megabytes) == (node.address, 7)
+    assert bursts.act() is None, "there is no other spare node"
+    reads.a_second = 10.0
+    assert bursts.act() is not None
+    assert topology_in_force().l1 == ()
+    assert bursts.act() is None
+
+
+def test_groups_of_staff_stay(reads, spare):
+    actions.add_l1_group([spare().address], 16, by=Author("chief"))
+    BurstPolicy.objects.create(is_automatic=True, spares=spare().address)
+    reads.a_second = 0.0
+    assert bursts.act() is None
