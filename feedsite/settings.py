@@ -238,6 +238,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
+# Recent posts of authors are read from these; they carry a revision. Home caches are not.
+REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a server of its own, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
 # counters need one server; `manage counters move` splits them. All may have TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")

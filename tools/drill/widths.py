@@ -36,8 +36,8 @@ BEGIN_SECONDS = 5.0  # of the load, for caches to be filled
 MOST_SECONDS = 300.0  # for one change
 TRIES, TRY_PAUSE_SECONDS = 5, 3.0  # while the new node is down
 LOOK_SECONDS = 0.3
-WARM_READS = 4
-POSTS = 20  # of each client: more than are deleted
+WARM_READS = 2
+POSTS = 10  # of each client: more than are deleted
 AFTER = "after"
 
 
