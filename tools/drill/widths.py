@@ -33,7 +33,7 @@ from tools.drill.world import Person, World
 LEAST_HIT_RATE = 0.9  # of the whole, in every step
 FEWEST_READS = 200  # below, a rate says nothing
 BEGIN_SECONDS = 5.0  # of the load, for caches to be filled
-MOST_SECONDS = 300.0  # for one change
+MOST_SECONDS = 600.0  # for one change
 TRIES, TRY_PAUSE_SECONDS = 5, 3.0  # while the new node is down
 LOOK_SECONDS = 0.3
 WARM_READS = 2
