@@ -51,7 +51,7 @@ class Drill:
         self._processes = processes
         self._history = history
         self._replica = replica.ReplicaFaults(servers.replica) if servers.replica else None
-        self._told = ""  # of the replica
+        self._told: list[str] = []  # of the replica, and of changes of slots
         self._injector = Injector(servers, processes, history, self._replica)
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
@@ -211,7 +211,7 @@ class Drill:
         follows.lists_read(verdicts, facts, world.follows, history.operations)
         follows.lists_shown(verdicts, world, reader)
         if self._replica is not None:
-            self._told = self._replica.told(follows.replica(verdicts, self._replica))
+            self._told.append(self._replica.told(follows.replica(verdicts, self._replica)))
 
     def _drain(self) -> None:
         work.drain(self._verdicts, self._injector.last_heal, self._history)
@@ -232,7 +232,7 @@ class Drill:
             given_up=self._injector.given_up,
             outages=self._injector.outages,
         )
-        run = replace(run, replica=self._told)
+        run = replace(run, told=tuple(self._told))
         report.show(self._console, run, self._verdicts, counts)
         if self._options.json:
             report.write(self._options.json, run, self._verdicts, counts)
