@@ -142,7 +142,10 @@ def charts_of(day: Sequence[tuple[int, Counts]], targets: Mapping[str, float]) -
     levels = [service_level(counts) if counts else None for _began, counts in day]
     charts = []
     for measure in MEASURES:
-        values = [level and measure.value_of(level, totals.SPAN_SECONDS) for level in levels]
+        values = [
+            measure.value_of(level, totals.SPAN_SECONDS) if level is not None else None
+            for level in levels
+        ]
         target = targets[measure.target] * measure.factor if measure.target else None
         charts.append(Chart(measure, values, target))
     return charts

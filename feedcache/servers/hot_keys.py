@@ -72,7 +72,7 @@ def hottest(number: int, *, seconds: int) -> list[HotKey]:
     reads: Counter[str] = Counter()
     for found in _read(spans, KEPT):
         for name, count in found:
-            reads[name.decode(errors="replace")] += count
+            reads[name.decode(errors="replace")] += int(count)
     top = reads.most_common(number)
     return [HotKey(name, count / len(spans) / SPAN_SECONDS) for name, count in top]
 

@@ -12,7 +12,7 @@ from feedcache.topology import Topology
 def clock(monkeypatch):
     """The time, at the start of a span."""
     now = [1_000_000.0]
-    monkeypatch.setattr(hot_keys.time, "time", lambda: now[0])
+    monkeypatch.setattr("time.time", lambda: now[0])
     return now
 
 
@@ -61,7 +61,7 @@ def test_what_was_seldom_read_is_left_out(clock):
 def test_a_sample_stands_for_a_hundred_reads(clock, monkeypatch):
     monkeypatch.setattr(hot_keys, "ONE_IN", 100)
     chances = iter([0.009, 0.5, 0.99, 0.001, 0.0, 0.0, 0.0] * 3)
-    monkeypatch.setattr(hot_keys.random, "random", lambda: next(chances))
+    monkeypatch.setattr("random.random", lambda: next(chances))
     read("post:1", times=21)
     clock[0] += 11
     assert hot_keys.hottest(5, seconds=10) == [hot_keys.HotKey("post:1", 15 * 100 / 10)]

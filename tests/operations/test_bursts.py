@@ -84,6 +84,7 @@ def test_a_group_comes_with_a_burst_and_goes_with_it(reads, spare):
     node = spare()
     BurstPolicy.objects.create(is_automatic=True, spares=node.address, megabytes=7)
     added = bursts.act()
+    assert added is not None
     assert (added.made_by, added.action) == ("the site", "add_l1")
     ((one,),) = topology_in_force().l1
     assert (one.url, one.megabytes) == (node.address, 7)
