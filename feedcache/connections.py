@@ -70,15 +70,23 @@ def graph() -> redis.Redis:
     return client_at("graph", tenant_of("graph").url)
 
 
-def graph_replicas() -> list[redis.Redis]:
-    """The replicas in the settings; none if relations have moved away from their primary."""
-    replicas = _graph_replicas()
-    return [] if replicas and tenant_of("graph").url else replicas
+def replicas(name: str) -> list[redis.Redis]:
+    """The replicas of a class of data in the settings; none if it has moved away from the primary of these.
+
+    Only for `REPLICATED` classes, whose values carry a revision that shows that a copy lags.
+    """
+    found = _replicas(name)
+    return [] if found and tenant_of(name).url else found
+
+
+REPLICATED = ("graph", "timelines")
 
 
 @cache
-def _graph_replicas() -> list[redis.Redis]:
-    return [_redis(url, "graph replica") for url in current_settings().graph_replica_urls]
+def _replicas(name: str) -> list[redis.Redis]:
+    settings = current_settings()
+    urls = {"graph": settings.graph_replica_urls, "timelines": settings.timelines_replica_urls}
+    return [_redis(url, f"{name} replica") for url in urls[name]]
 
 
 def counters() -> redis.Redis:
@@ -237,7 +245,7 @@ def _login(url: str) -> dict[str, Any]:
 def forget_clients() -> None:
     """Forget all clients, so that the next use of each connects again."""
     client_at.cache_clear()
-    _graph_replicas.cache_clear()
+    _replicas.cache_clear()
 
 
 def _redis(
@@ -299,7 +307,8 @@ def has_open_breaker() -> bool:
 
 
 def _needed_by_pages() -> list[redis.Redis]:
-    return [timelines(), graph(), *counter_servers(), *graph_replicas()]
+    copies = [replica for name in REPLICATED for replica in replicas(name)]
+    return [timelines(), graph(), *counter_servers(), *copies]
 
 
 def _breakers(servers: Iterable[redis.Redis]) -> Iterator[Breaker]:
@@ -362,30 +371,38 @@ def _breaker(_replica: Redis) -> Breaker:
     return Breaker()
 
 
-def graph_reader() -> Redis:
-    """A random replica whose breaker is closed, or the primary."""
-    replicas = graph_replicas()
-    for replica in random.sample(replicas, len(replicas)):
+def primary_of(name: str) -> Redis:
+    return graph() if name == "graph" else timelines()
+
+
+def reader_of(name: str) -> Redis:
+    """A random replica of a class of data whose breaker is closed; else the primary."""
+    found = replicas(name)
+    for replica in random.sample(found, len(found)):
         if _breaker(replica).allows():
             return replica
-    return graph()
+    return primary_of(name)
 
 
-def read_graph(
-    read: Callable[[Redis], T | None], *, keys: Sequence[str] = (), ttl_seconds: int = 0
+def read_replicated(
+    name: str,
+    read: Callable[[Redis], T | None],
+    *,
+    keys: Sequence[str] = (),
+    ttl_seconds: int = 0,
 ) -> T | None:
     """The result of `read` on a replica, or on the primary; None is a miss. Raises RedisError if the primary fails.
 
     `read` extends the life of its `keys` on the primary itself; for a replica this function does it now and then.
     """
-    reader = graph_reader()
-    if reader is not graph():
+    reader, primary = reader_of(name), primary_of(name)
+    if reader is not primary:
         result = _read_replica(reader, read)
         if result is not None:
             if keys and random.randrange(EXPIRE_EVERY) == 0:  # noqa: S311 -- not a secret
-                _expire(keys, ttl_seconds)
+                _expire(primary, keys, ttl_seconds)
             return result
-    return read(graph())
+    return read(primary)
 
 
 def _read_replica(replica: Redis, read: Callable[[Redis], T | None]) -> T | None:
@@ -398,6 +415,6 @@ def _read_replica(replica: Redis, read: Callable[[Redis], T | None]) -> T | None
     return result
 
 
-def _expire(keys: Sequence[str], ttl_seconds: int) -> None:
+def _expire(primary: Redis, keys: Sequence[str], ttl_seconds: int) -> None:
     with suppress(RedisError):  # the read succeeded; an expired key is loaded again
-        execute(graph(), [("EXPIRE", key, ttl_seconds) for key in keys])
+        execute(primary, [("EXPIRE", key, ttl_seconds) for key in keys])

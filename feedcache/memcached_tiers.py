@@ -3,6 +3,9 @@
 A tier is a layer of nodes at fixed slots: a key always belongs to the same slot of a layer, whatever fails. A request
 that concerns several nodes is sent to all of them before the first answer is read. Inside this module keys are bytes.
 
+While Main or Backup changes its number of slots, the keys that move have two slots (`Layer.other`), and for how long a
+process may go on without news of the topology is limited (`TieredCache.until`): docs/decisions/0171 has the proof.
+
 A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds its
 results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup takes its place;
 when both fail nothing was written. `gets` and `cas` work on Main, else on Backup, never on L1.
@@ -12,6 +15,8 @@ write returns False. A failure is a miss. `memcached_node` decides which memory 
 departures from the articles see docs/decisions/0009 and 0142; for why Memcached's own leases are not used, see 0148.
 """
 
+import logging
+import math
 import os
 import random
 import re
@@ -21,7 +26,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import cast
+from typing import TypeVar
 
 from feedcache import stats
 from feedcache.connections import Redis, dedicated_configuration, refills_all_l1
@@ -40,9 +45,15 @@ from feedcache.memcached_node import (
     store_request,
     sync_generations,
 )
+from feedcache.servers import hot_keys
+from feedcache.servers.slot_map import BUCKETS, NOWHERE, SlotMap, bucket_of, even_map, only_moved
+from feedcache.servers.topology_listener import LEASE_SECONDS as MAP_LEASE_SECONDS
 from feedcache.servers.topology_listener import current, listener
-from feedcache.topology import Group, Topology
+from feedcache.topology import Group, Pool, Topology
 
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 Items = Mapping[bytes, Item]
 
 VALUE_MARK, LEASE_MARK = b":", b"~"  # one of these follows the generation in a key
@@ -73,26 +84,56 @@ class Slot:
 
 
 class Layer:
-    """The nodes of Main, of Backup or of one L1 group."""
+    """The nodes of Main, of Backup or of one L1 group, by a slot map.
 
-    def __init__(self, name: str, slots: Sequence[Slot]) -> None:
+    `other`: the second slots of the keys that are moving to another slot. They hold values if `reads_other`; else what
+    is changed is only removed from there.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        slots: Sequence[Slot],
+        slot_map: SlotMap,
+        *,
+        other: "Layer | None" = None,
+        reads_other: bool = False,
+    ) -> None:
         self.name = name
         self.slots = tuple(slots)
+        self.other, self.reads_other = other, reads_other
+        # the buckets that are nowhere come behind all slots
+        self._slot_map = slot_map.replace(bytes([NOWHERE]), bytes([len(self.slots)]))
+        numbers = set(self._slot_map)
+        self._only = self.slots[0] if self.slots and numbers == {0} else None
 
     def slot_of(self, key: bytes) -> Slot:
         """The slot of a key, by a hash that is the same in every process and version."""
-        return self.slots[zlib.crc32(key) % len(self.slots)]
+        return self.slots[self._slot_map[bucket_of(key)]]
+
+    def is_moving(self, key: bytes) -> bool:
+        """Whether a key has a second slot."""
+        return self.other is not None and bool(self.other.by_slot([key]))
 
     def by_slot(self, keys: Collection[bytes]) -> list[tuple[Slot, list[bytes]]]:
-        slots, number = self.slots, len(self.slots)
-        if not slots:
+        """The keys of each slot; without those that have none."""
+        if self._only is not None:
+            return [(self._only, list(keys))] if keys else []
+        if not self.slots:
             return []
-        if number == 1:
-            return [(slots[0], list(keys))] if keys else []
-        parts: list[list[bytes]] = [[] for _ in slots]
+        slot_map = self._slot_map
+        parts: list[list[bytes]] = [[] for _ in range(len(self.slots) + 1)]
         for key in keys:
-            parts[zlib.crc32(key) % number].append(key)
-        return [(slot, part) for slot, part in zip(slots, parts, strict=True) if part]
+            parts[slot_map[zlib.crc32(key) % BUCKETS]].append(key)
+        return [(slot, part) for slot, part in zip(self.slots, parts, strict=False) if part]
+
+    def copies(self, items: Items, ttl_seconds: int) -> list[tuple["Layer", Items, int]]:
+        """What is to be set at the second slots when items are stored."""
+        if self.other is None:
+            return []
+        if self.reads_other:
+            return [(self.other, items, ttl_seconds)]
+        return [(self.other, dict.fromkeys(items, _tombstone()), TOMBSTONE_SECONDS)]
 
     def read(self, keys: Collection[bytes]) -> Reading:
         """The items with their cas tokens."""
@@ -100,15 +141,16 @@ class Layer:
 
     def ask(self, keys: Collection[bytes]) -> Callable[[], Reading]:
         """Send the request of a read now. The function returned must be called: it waits for the answers."""
-        requests, errors = [], 0
+        requests, requested, errors = [], 0, 0
         for slot, part in self.by_slot(keys):
+            requested += len(part)
             build = _get(slot.node, part)
             request = slot.node.send(build) if slot.is_read else None
             if request is None:
                 errors += len(part)
             else:
                 requests.append((request, part))
-        return partial(self._receive, requests, len(keys), errors)
+        return partial(self._receive, requests, requested, errors)
 
     def _receive(
         self, requests: Sequence[tuple[PendingRequest, list[bytes]]], requested: int, errors: int
@@ -123,8 +165,26 @@ class Layer:
         return reading
 
     def write(self, verb: bytes, items: Items, *, ttl_seconds: int) -> set[bytes]:
-        """Store items, wait for the answers, and return the stored keys. A node that failed has missed a write."""
+        """Store items, wait for the answers, and return the stored keys. A node that failed has missed a write.
+
+        Keys that are moving are set at their second slots at the same time.
+        """
         stored: set[bytes] = set()
+        requests = self._send_stores(verb, items, ttl_seconds)
+        own = len(requests)
+        for other, copies, seconds in self.copies(items, ttl_seconds):
+            requests += other._send_stores(b"set", copies, seconds)  # noqa: SLF001 -- of this class
+        for number, (request, part, answer) in enumerate(_collect(requests)):
+            if answer is None:
+                request.node.miss_write()
+            elif number < own:
+                pairs = zip(part, answer.lines, strict=True)
+                stored.update(key for key, line in pairs if line == b"STORED")
+        return stored
+
+    def _send_stores(
+        self, verb: bytes, items: Items, ttl_seconds: int
+    ) -> list[tuple[PendingRequest, list[bytes]]]:
         requests = []
         for slot, part in self.by_slot(items):
             build = _stores(slot.node, verb, [(key, items[key]) for key in part], ttl_seconds)
@@ -133,13 +193,7 @@ class Layer:
                 slot.node.miss_write()
             else:
                 requests.append((request, part))
-        for request, part, answer in _collect(requests):
-            if answer is None:
-                request.node.miss_write()
-                continue
-            pairs = zip(part, answer.lines, strict=True)
-            stored.update(key for key, line in pairs if line == b"STORED")
-        return stored
+        return requests
 
     def refill(
         self,
@@ -162,8 +216,14 @@ class Layer:
             build = _refill(stored, [key for key in part if key in release])
             slot.node.send_noreply(build, generation)
 
+    def both(self) -> "list[Layer]":
+        """This layer, and its second slots if they hold values."""
+        return [self, self.other] if self.other is not None and self.reads_other else [self]
+
     def append(self, items: Items) -> None:
         """Append to the items that are there, without waiting; may get lost."""
+        if self.other is not None and self.reads_other:
+            self.other.append(items)
         for slot, part in self.by_slot(items):
             generation = slot.node.current()
             if generation is not None:
@@ -195,7 +255,8 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
     finds the new item in every layer afterwards. A node that does not answer has missed a write.
     """
     requests = []
-    for layer, items, ttl_seconds in what:
+    copies = [copy for layer, items, seconds in what for copy in layer.copies(items, seconds)]
+    for layer, items, ttl_seconds in (*what, *copies):
         for slot, part in layer.by_slot(items):
             pairs = [(key, items[key]) for key in part]
             build = _stores(slot.node, b"set", pairs, ttl_seconds, noreply=True)
@@ -218,7 +279,7 @@ def append_everywhere(
     missed a write. Does not extend the life of an item.
     """
     requests, asked = [], []
-    for layer in layers:
+    for layer in (one for each in layers for one in each.both()):
         for slot, part in layer.by_slot(items):
             build = _appends(slot.node, [(key, items[key]) for key in part], start, ttl_seconds)
             request = slot.node.send(build, lines=2 * len(part))
@@ -254,12 +315,28 @@ class Leases:
 def layer_of(
     name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode], *, epoch: int
 ) -> Layer:
-    """A layer of the topology; a node that has a client already keeps it."""
+    """The layer of an L1 group; a node that has a client already keeps it."""
+    return Layer(name, _slots(name, group, clients, epoch=epoch), even_map(len(group)))
+
+
+def pool_of(topology: Topology, pool: Pool, clients: Mapping[NodeKey, MemcachedNode]) -> Layer:
+    """The layer of Main or of Backup."""
+    slots = _slots(pool, topology.group(pool), clients, epoch=topology.epoch)
+    home, resize = topology.slot_map(pool), topology.resizes.get(pool)
+    if resize is None:
+        return Layer(pool, slots, home)
+    other = Layer(f"{pool} before", slots, only_moved(resize.other, home))
+    return Layer(pool, slots, home, other=other, reads_other=resize.reads_other)
+
+
+def _slots(
+    name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode], *, epoch: int
+) -> list[Slot]:
     slots = []
     for node in group:
         key = (node.url, node.generation, epoch)
         slots.append(Slot(clients.get(key) or MemcachedNode(*key, role=name), is_read=node.is_read))
-    return Layer(name, slots)
+    return slots
 
 
 def make(kind: Kind, data: bytes, ttl_seconds: int) -> Item:
@@ -417,6 +494,12 @@ class Read:
         tokens = self.tokens.get(layer, {})
         return {key: Item(item.data, item.flags, tokens.get(key, 0)) for key, item in items.items()}
 
+    def forget(self) -> None:
+        """Treat everything as missing, and let nothing be stored."""
+        self.items.clear()
+        self.answers.clear()
+        self.began = -math.inf
+
     @property
     def is_fresh(self) -> bool:
         """Whether values from this read may still be stored elsewhere."""
@@ -451,19 +534,29 @@ def _tombstone() -> Item:
 Change = Callable[[bytes], bytes]
 
 CAS_TRIES = 8
-# Longer than a new topology takes to reach all processes, which poll every second.
-HOLD_SECONDS = 1.2
+# After this time no process uses an older topology any more.
+HOLD_SECONDS = MAP_LEASE_SECONDS
 
 
 class TieredCache:
-    """The tiers of one topology. Immutable; a new topology is a new object, with the clients of unchanged nodes."""
+    """The tiers of one topology; a new topology is a new object, with the clients of unchanged nodes.
+
+    `until`: when the topology may be outdated unless it is confirmed before, by the monotonic clock. What is read later
+    does not count, and what is written later is written again (`write_in_force`).
+    """
 
     def __init__(self, topology: Topology, clients: Mapping[NodeKey, MemcachedNode]) -> None:
         self.topology, epoch = topology, topology.epoch
-        self.main = layer_of("main", topology.main, clients, epoch=epoch)
-        self.backup = layer_of("backup", topology.backup, clients, epoch=epoch)
+        self.until = math.inf
+        self.main = pool_of(topology, Pool.MAIN, clients)
+        self.backup = pool_of(topology, Pool.BACKUP, clients)
         self.groups = tuple(layer_of("l1", group, clients, epoch=epoch) for group in topology.l1)
         self._refills_all_l1 = refills_all_l1()
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether no process can be more than one step of a resize ahead."""
+        return time.monotonic() < self.until
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -486,12 +579,15 @@ class TieredCache:
         read = Read(named(keys), group)
         if self._refills_all_l1:
             read.nodes |= self._generations_in_l1()
+        hot_keys.sample(read.names)
         layers = self._layers(group)
         first = layers[0].ask(read.names.keys()) if layers and read.names else None
 
         def collect() -> Read:
             if first is not None:
                 self._descend(read, read.names.keys(), layers, first)
+            if not self.is_in_force:
+                read.forget()
             return read
 
         return collect
@@ -507,15 +603,15 @@ class TieredCache:
 
     def refill(self, read: Read) -> None:
         """Copy items of a lower layer to the layers above it that were asked, unless something newer came meanwhile."""
+        layers = self._layers(read.group)
         for layer, items in read.answers:
-            has_above = layer is self.backup or (read.group and layer is not read.group)
-            if not has_above or not items or not read.is_fresh:
+            above = layers[: layers.index(layer)]
+            if not above or not items or not read.is_fresh:
                 continue
             found = {key: item for key, item in items.items() if read.items.get(key) is item}
-            if found and layer is self.backup:
-                self.main.refill(read.replacing(self.main, found), read.nodes)
-            if found and read.group:
-                read.group.refill(read.replacing(read.group, found), read.nodes)
+            for higher in reversed(above):
+                if found and higher not in (self.main.other, self.backup.other):
+                    higher.refill(read.replacing(higher, found), read.nodes)
 
     def before_change(self, keys: Collection[str]) -> Read:
         """A read of keys that cannot exist yet, without a request. For `fill`, after new rows are committed.
@@ -537,7 +633,10 @@ class TieredCache:
         return {node: now for node in nodes if (now := node.current()) is not None}
 
     def _layers(self, group: Layer | None) -> list[Layer]:
-        return [layer for layer in (group, self.main, self.backup) if layer and layer.slots]
+        layers = [group]
+        for pool in (self.main, self.backup):
+            layers += [pool, pool.other] if pool.reads_other else [pool]
+        return [layer for layer in layers if layer and layer.slots]
 
     def _descend(
         self,
@@ -586,6 +685,10 @@ class TieredCache:
         """
         names, layers = named(values), (self.main, self.backup, *self.groups)
         items = {key: Item(values[name]) for key, name in names.items()}
+        # second slots that hold no values get tombstones, as when an item is stored
+        emptied = [copy for one in layers if not one.reads_other for copy in one.copies(items, 0)]
+        if emptied:
+            set_everywhere(emptied)
         append_everywhere(layers, items, start, ttl_seconds=bounded(ttl_seconds))
 
     def delete_many(self, keys: Collection[str]) -> bool:
@@ -596,8 +699,11 @@ class TieredCache:
         return self._store(dict.fromkeys(named(keys), _tombstone()), ttl_seconds=TOMBSTONE_SECONDS)
 
     def gets(self, key: str) -> tuple[bytes, Token] | None:
-        """A value and its token, from Main, from Backup only while Main fails; None on a miss."""
-        return next((self._gets(raw) for raw in named([key])), None)
+        """A value and its token, from Main, from Backup only while Main fails; None on a miss.
+
+        A key that is moving to another slot is a miss: writers who know different topologies would not meet.
+        """
+        return next((self._gets(raw) for raw in named([key]) if not self._is_moving(raw)), None)
 
     def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace the value that `gets` read; False when it has changed, or the node failed."""
@@ -632,6 +738,9 @@ class TieredCache:
             ]
         )
         return not failed
+
+    def _is_moving(self, key: bytes) -> bool:
+        return self.main.is_moving(key) or self.backup.is_moving(key)
 
     def _gets(self, key: bytes) -> tuple[bytes, Token] | None:
         answered, value = _read_one(self.main, key)
@@ -682,7 +791,7 @@ class TieredCache:
 
     def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
         """Store values loaded after `read`, unless something newer came meanwhile, and release leases."""
-        if not read.is_fresh:
+        if not read.is_fresh or not self.is_in_force:
             items = {}
         for layer in (self.main, self.backup):
             layer.refill(read.replacing(layer, items), read.nodes, release=release)
@@ -720,19 +829,21 @@ class TieredCache:
 
 
 class _CurrentTiers:
-    """The tiers of this process."""
+    """The tiers of this process. `missed_writes`: it could not find out in time which topology was in force."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.cache: TieredCache | None = None
         self.is_following = False
+        self.missed_writes = False
 
     def after_fork(self) -> None:
         """Make new clients in a child process: the parent goes on using its connections and locks."""
         self.lock = threading.Lock()
         _listener_redis.cache_clear()
         if self.cache is not None:
-            self.cache = TieredCache(self.cache.topology, {})
+            until, self.cache = self.cache.until, TieredCache(self.cache.topology, {})
+            self.cache.until = until
 
 
 _current = _CurrentTiers()
@@ -740,22 +851,55 @@ os.register_at_fork(after_in_child=_current.after_fork)
 
 
 def tiers() -> TieredCache:
-    """The tiers for one operation, by the newest topology this process knows."""
-    if _current.is_following and _current.cache is not None:
-        return _current.cache
+    """The tiers for one operation, by the newest topology this process knows; none while it may be outdated."""
+    if not (_current.is_following and _current.cache is not None):
+        _begin_to_follow()
+    cache = _current.cache
+    return cache if cache is not None and cache.is_in_force else _no_tiers()
+
+
+def write_in_force(write: Callable[[TieredCache], T]) -> T:
+    """Write by the tiers in force; again if their topology may have been outdated before the write was done.
+
+    If it is not known in time which topology is in force, everything cached is dropped as soon as it is.
+    """
+    cache = tiers()
+    result = write(cache)
+    if cache.is_in_force:
+        return result
+    if not _current.missed_writes:  # else everything is dropped anyway
+        listener().wait_until_confirmed()
+    cache = tiers()
+    result = write(cache)
+    if cache.is_in_force:
+        return result
+    if not _current.missed_writes:
+        logger.error("a change may have missed Memcached: everything cached will be dropped")
+    _current.missed_writes = True
+    return result
+
+
+def _no_tiers() -> TieredCache:
+    cache = TieredCache(Topology(), {})
+    cache.until = -math.inf
+    return cache
+
+
+def _begin_to_follow() -> None:
     with _current.lock:
         is_first, _current.is_following = not _current.is_following, True
     if is_first:
         listener().subscribe(_follow)
+        listener().each_confirmation(_renew)
         listener().every_second(sync_nodes)
+        listener().every_second(_send_hot_keys)
         sync_nodes()
     current()  # starts the listener
     if _current.cache is None:
         topology = listener().known()
-        if topology is None:  # and which of the cached values count: so none does
-            return TieredCache(Topology(), {})
-        use_topology(topology)
-    return cast("TieredCache", _current.cache)
+        if topology is not None:  # else nobody knows which of the cached values count: so none does
+            use_topology(topology)
+            _renew()
 
 
 def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
@@ -766,6 +910,7 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
     with _current.lock:
         old = {node.key: node for node in _current.cache.nodes()} if _current.cache else {}
         cache = _current.cache = TieredCache(topology, old)
+        cache.until = listener().until
     nodes = set(cache.nodes())
     if old and hold_seconds:
         for node in nodes.difference(old.values()):
@@ -787,10 +932,26 @@ def _follow(topology: Topology) -> None:
         use_topology(topology, hold_seconds=HOLD_SECONDS)
 
 
+def _renew() -> None:
+    """The topology was confirmed."""
+    cache, own = _current.cache, listener()
+    if cache is None or cache.topology.version < own.topology.version:
+        return
+    cache.until = own.until
+    if _current.missed_writes and cache.is_in_force:
+        _current.missed_writes = False
+        for node in cache.nodes():
+            node.miss_write()
+
+
 def sync_nodes() -> None:
     """Exchange with other processes which nodes have missed writes. Called once a second."""
     if _current.cache is not None:
         sync_generations(list(_current.cache.nodes()), by=_listener_redis())
+
+
+def _send_hot_keys() -> None:
+    hot_keys.send(by=_listener_redis())
 
 
 @cache

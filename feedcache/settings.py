@@ -22,6 +22,7 @@ class Settings:
     redis_url: str
     graph_url: str = ""
     graph_replica_urls: Sequence[str] = ()
+    timelines_replica_urls: Sequence[str] = ()
     counters_url: str = ""
     existence_url: str = ""
     limits_url: str = ""

@@ -1,7 +1,8 @@
 """The cache topology as a value: which Memcached nodes are L1, Main and Backup, and the epoch of each class of data.
 
-It has no clients and reads no settings. A change is a new value with a higher version, and every process swaps the
-whole value at once. A key belongs to a fixed slot of a pool, and no failure moves it to another.
+Pure: no clients, no settings. A change is a new value with a higher version, and every process swaps the whole value at
+once. A key belongs to a slot of a pool by the pool's slot map, and no failure moves it to another. Only a change of the
+number of slots does, in steps that staff begin (`Resize`, docs/decisions/0171).
 
 `generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology: the version
 in which the node was placed or the class was flushed. So they only grow, and nobody can read what was stored earlier,
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
+
+from feedcache.servers.slot_map import NOWHERE, SlotMap, even_map, from_text, to_text
 
 MAX_NODES = 64  # of all pools together: every write goes to all L1 groups
 MAX_MEGABYTES = 1024 * 1024
@@ -56,8 +59,7 @@ class State(StrEnum):
     """Which requests a node receives."""
 
     ACTIVE = "active"
-    JOINING = "joining"  # written, not read
-    DRAINING = "draining"  # the same, before it is removed
+    DRAINING = "draining"  # written, not read, before it is replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,39 @@ class Range:
 Group = tuple[Node, ...]
 
 
+class Phase(StrEnum):
+    """How far a pool is on the way to another number of slots. Each begins when every process has the one before."""
+
+    JOINING = "joining"  # what is changed is removed from the new slots, too
+    MOVING = "moving"  # the new slots are read, then the old ones; both are written
+    LEAVING = (
+        "leaving"  # only the new slots are read; what is changed is removed from the old ones, too
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """A pool on the way from one slot map to another."""
+
+    phase: Phase
+    old: SlotMap
+    new: SlotMap
+
+    @property
+    def home(self) -> SlotMap:
+        """The map by which keys are read first."""
+        return self.old if self.phase is Phase.JOINING else self.new
+
+    @property
+    def other(self) -> SlotMap:
+        return self.new if self.phase is Phase.JOINING else self.old
+
+    @property
+    def reads_other(self) -> bool:
+        """Whether the other slots hold values, and are read after those of `home`."""
+        return self.phase is Phase.MOVING
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A slot of a pool; `group` is 0 except in L1."""
@@ -119,8 +154,9 @@ class Place:
 class Topology:
     """All nodes by pool and slot, the epochs of the classes, and the Redis servers of those that moved.
 
-    `counters`: the ranges of each kind of count that is on several servers, or has moved. Version 0 is the topology of
-    the settings.
+    `counters`: the ranges of each kind of count that is on several servers, or has moved. `maps`: the slot maps of the
+    pools whose number of slots has changed; `resizes`: the pools that are changing it, and contain their old and their
+    new nodes. Version 0 is the topology of the settings.
 
     `epoch` is a part of every key of Memcached, too, so values cached under another epoch are ignored. It belongs to
     the database and to the nodes of the settings, not to a version, and is not a part of `to_json`.
@@ -133,6 +169,8 @@ class Topology:
     epochs: Mapping[str, int] = field(default_factory=dict)
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
     counters: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
+    maps: Mapping[Pool, SlotMap] = field(default_factory=dict)
+    resizes: Mapping[Pool, Resize] = field(default_factory=dict)
     epoch: int = 0
 
     def tenant(self, name: str) -> Tenant:
@@ -140,6 +178,16 @@ class Topology:
 
     def epoch_of(self, name: str) -> int:
         return self.epochs.get(name, 0)
+
+    def group(self, pool: Pool) -> Group:
+        """The nodes of Main or of Backup."""
+        return self.main if pool is Pool.MAIN else self.backup
+
+    def slot_map(self, pool: Pool) -> SlotMap:
+        """The map by which the keys of Main or of Backup are read first."""
+        if pool in self.resizes:
+            return self.resizes[pool].home
+        return self.maps.get(pool) or even_map(len(self.group(pool)))
 
     def places(self) -> Iterator[tuple[Place, Node]]:
         """Every node and its place: Main, Backup, then L1 by group."""
@@ -174,6 +222,11 @@ class Topology:
                 name: [[one.low, one.tenant.url, one.tenant.also] for one in ranges]
                 for name, ranges in self.counters.items()
             },
+            "maps": {pool: to_text(slots) for pool, slots in self.maps.items()},
+            "resizes": {
+                pool: [one.phase.value, to_text(one.old), to_text(one.new)]
+                for pool, one in self.resizes.items()
+            },
         }
         return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
@@ -182,7 +235,7 @@ class Topology:
         """The inverse of `to_json`; TopologyError for any text that `to_json` cannot have written."""
         try:
             document = json.loads(text)
-            return cls(
+            topology = cls(
                 version=_number(document["version"]),
                 main=_group(document["main"]),
                 backup=_group(document["backup"]),
@@ -198,7 +251,16 @@ class Topology:
                     _text(name): _ranges(_list(ranges))
                     for name, ranges in dict(document.get("counters", {})).items()
                 },
+                maps={
+                    _resizable(pool): from_text(_text(slots))
+                    for pool, slots in dict(document.get("maps", {})).items()
+                },
+                resizes={
+                    _resizable(pool): _resize(*_list(one))
+                    for pool, one in dict(document.get("resizes", {})).items()
+                },
             )
+            return _require_slots(topology)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise TopologyError(f"not a topology: {error!r}"[:200]) from None
 
@@ -362,6 +424,27 @@ def _ranges(rows: list[Any]) -> tuple[Range, ...]:
     if lows[:1] != [0] or any(low >= high for low, high in pairwise(lows)):
         raise TopologyError(f"the ranges begin at {lows}: not at 0 and ascending")
     return tuple(ranges)
+
+
+def _resizable(pool: Any) -> Pool:
+    if pool not in (Pool.MAIN, Pool.BACKUP):
+        raise TopologyError(f"{pool!r} has no slot map")
+    return Pool(pool)
+
+
+def _resize(phase: Any, old: Any, new: Any) -> Resize:
+    return Resize(Phase(phase), from_text(_text(old)), from_text(_text(new)))
+
+
+def _require_slots(topology: Topology) -> Topology:
+    """TopologyError when a slot map names a slot that its pool does not have."""
+    for pool in (Pool.MAIN, Pool.BACKUP):
+        resize = topology.resizes.get(pool)
+        slots = (resize.old, resize.new) if resize else (topology.slot_map(pool),)
+        most = max((one for each in slots for one in each if one != NOWHERE), default=-1)
+        if most >= len(topology.group(pool)):
+            raise TopologyError(f"{pool} has no slot {most}")
+    return topology
 
 
 def _number(value: Any) -> int:

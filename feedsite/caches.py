@@ -29,6 +29,7 @@ def configure_feedcache() -> None:
             redis_url=settings.REDIS_URL,
             graph_url=settings.REDIS_GRAPH_URL,
             graph_replica_urls=settings.REDIS_GRAPH_REPLICA_URLS,
+            timelines_replica_urls=settings.REDIS_TIMELINES_REPLICA_URLS,
             counters_url=settings.REDIS_COUNTERS_URL,
             existence_url=settings.REDIS_EXISTENCE_URL,
             limits_url=settings.REDIS_LIMITS_URL,

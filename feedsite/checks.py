@@ -32,6 +32,10 @@ ONE_SERVER = {
     "REDIS_COUNTERS_URL": "Ranges of the counters go to further servers by `manage counters move`.",
     "CELERY_BROKER_URL": "One Redis, one behind Sentinels (sentinel://), or RabbitMQ (amqp://).",
 }
+REPLICAS = {
+    "REDIS_GRAPH_REPLICA_URLS": "REDIS_GRAPH_URL",
+    "REDIS_TIMELINES_REPLICA_URLS": "REDIS_URL",
+}
 REDIS_ROLES = (
     "REDIS_URL",
     "REDIS_GRAPH_URL",
@@ -242,9 +246,10 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
         if getattr(settings, name).startswith(CLUSTERS):
             text = f"{name} has to be one server, not a cluster."
             yield Error(text, hint=hint, id="feedsite.E009")
-    if any(url.startswith(CLUSTERS) for url in settings.REDIS_GRAPH_REPLICA_URLS):
-        hint = "With REDIS_GRAPH_URL on a cluster leave them empty: its replicas are not read from."
-        yield Error("REDIS_GRAPH_REPLICA_URLS names a cluster.", hint=hint, id="feedsite.E025")
+    for name, primary in REPLICAS.items():
+        if any(url.startswith(CLUSTERS) for url in getattr(settings, name)):
+            hint = f"With {primary} on a cluster leave them empty: its replicas are not read from."
+            yield Error(f"{name} names a cluster.", hint=hint, id="feedsite.E025")
     for name in REDIS_ROLES:
         if getattr(settings, name).startswith(SENTINELS):
             try:

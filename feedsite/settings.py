@@ -239,6 +239,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
+# Recent posts of authors are read from these; they carry a revision. Home caches are not.
+REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a server of its own, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
 # counters need one server; `manage counters move` splits them. All may have TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
@@ -564,6 +566,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.events.tasks.sweep": 1,
     "apps.timeline.tasks.publish_due": 1,
     "apps.timeline.tasks.sweep": 1,
+    "apps.operations.tasks.advance": 2,
     "apps.accounts.tasks.maintain_counts": 5,
     "apps.accounts.tasks.sweep_mail": 5,
     "apps.events.tasks.recall": 5,
@@ -579,6 +582,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.push.tasks.sweep": 5,
     "apps.timeline.tasks.maintain_policies": 5,
     "apps.audit.tasks.audit": 10,
+    "apps.operations.tasks.watch_bursts": 10,
     "apps.posts.tasks.write_back_reads": 10,
     "apps.search.tasks.index_newcomers": 10,
     "apps.search.tasks.index_older_posts": 10,

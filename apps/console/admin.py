@@ -12,12 +12,21 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.console.forms import FORMS, REDIS_FORMS, ChangeForm, MoveSlotForm
-from apps.console.queries import class_statuses, redis_calls, slot_maps
+from apps.console.forms import (
+    FORMS,
+    REDIS_FORMS,
+    WITHOUT_BUTTON,
+    BurstPolicyForm,
+    ChangeForm,
+    MoveSlotForm,
+)
+from apps.console.queries import class_statuses, described, redis_calls, slot_maps
+from apps.console.series import SPANS_AN_HOUR, charts_of, hours_of
 from apps.errors import DomainError, NotAllowed
 from apps.events.admin import StaffList
 from apps.operations import actions
 from apps.operations.actions import Author
+from apps.operations.bursts import BURST_SECONDS, burst_policy, heat
 from apps.operations.models import CacheNode, TopologyVersion
 from apps.operations.queries import (
     finding_texts,
@@ -27,9 +36,11 @@ from apps.operations.queries import (
     service_level,
     topology_in_force,
 )
+from apps.operations.resizing import progress
 from feedcache.connections import RedisError
 from feedcache.servers import totals
 from feedcache.servers.health import redis_statuses
+from feedcache.stats import Counts
 from feedcache.topology import problems, warnings
 
 CONSOLE = "admin:operations_cachenode_changelist"
@@ -44,11 +55,15 @@ class CacheNodeAdmin(StaffList):
         change = self.admin_site.admin_view(self.change_page)
         level = self.admin_site.admin_view(self.service_level_page)
         redis = self.admin_site.admin_view(self.redis_page)
+        hot = self.admin_site.admin_view(self.hot_keys_page)
+        rules = self.admin_site.admin_view(self.burst_rules_page)
         move_slot = self.admin_site.admin_view(self.move_slot_page)
         return [
             path("change/<slug:name>/", change, name="operations_change"),
             path("service-level/", level, name="operations_service_level"),
             path("redis/", redis, name="operations_redis"),
+            path("hot-keys/", hot, name="operations_hot_keys"),
+            path("hot-keys/rules/", rules, name="operations_bursts"),
             path("redis/move-slot/", move_slot, name="operations_move_slot"),
             *super().get_urls(),
         ]
@@ -70,6 +85,7 @@ class CacheNodeAdmin(StaffList):
             ),
             "node_statuses": node_statuses(topology),
             "fleet": fleet(topology),
+            "resizes": progress(),
             "classes": classes,
             "tiers": tiers,
             "changes": [(name, form.title) for name, form in FORMS.items()],
@@ -79,21 +95,56 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/console.html", context)
 
     def service_level_page(self, request: HttpRequest) -> TemplateResponse:
-        """Requests, calls to backends and hit rates of the last hour, over all processes."""
+        """Requests, calls of backends and hit rates over all processes: a day as charts, and the last hour."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may go here."))
         try:
-            level = service_level(totals.last_hour())
+            day = totals.last_day()
         except RedisError:
-            level = None
+            day = []
+        last_hour = sum((counts for _began, counts in day[-SPANS_AN_HOUR:]), Counts())
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Service level"),
-            "level": level,
+            "level": service_level(last_hour) if day else None,
+            "charts": charts_of(day, settings.SERVICE_TARGETS) if day else [],
+            "hours": hours_of(day),
             "targets": settings.SERVICE_TARGETS,
         }
         return TemplateResponse(request, "console/service_level.html", context)
+
+    def hot_keys_page(self, request: HttpRequest) -> TemplateResponse:
+        """The keys that are read most, and the L1 group that this calls for."""
+        if not self.has_view_permission(request):
+            raise NotAllowed(_("Only staff may go here."))
+        try:
+            found = heat()
+        except RedisError:
+            found = None
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Hot keys"),
+            "heat": found,
+            "keys": described(found.keys, topology_in_force()) if found else [],
+            "policy": burst_policy(),
+            "seconds": BURST_SECONDS,
+            "may_change": self.has_intervene_permission(request),
+        }
+        return TemplateResponse(request, "console/hot_keys.html", context)
+
+    def burst_rules_page(self, request: HttpRequest) -> HttpResponse:
+        """What the site may do itself in a burst."""
+        if not self.has_intervene_permission(request):
+            raise NotAllowed(_("You may look at the caches, but not change them."))
+        form = BurstPolicyForm(request.POST or None, instance=burst_policy())
+        if form.is_valid():
+            policy = form.save()
+            self.log_change(request, policy, form.summary())
+            self.message_user(request, _("The rules for bursts are saved."))
+            return HttpResponseRedirect(reverse("admin:operations_hot_keys"))
+        return self._form_page(request, form, back="admin:operations_hot_keys")
 
     def redis_page(self, request: HttpRequest) -> TemplateResponse:
         """Servers, classes of data, slots of clusters, and calls in the last hour. The page works without Redis."""
@@ -150,7 +201,7 @@ class CacheNodeAdmin(StaffList):
         """A form, then a confirmation, then the change."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
-        forms = FORMS | REDIS_FORMS
+        forms = FORMS | WITHOUT_BUTTON | REDIS_FORMS
         if name not in forms:
             raise Http404
         back = "admin:operations_redis" if name in REDIS_FORMS else CONSOLE

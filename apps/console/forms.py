@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from apps.console.actions import move_slot
 from apps.console.queries import place_code, slot_maps
-from apps.operations import actions
+from apps.operations import actions, resizing
 from apps.operations.actions import Author
-from apps.operations.models import TopologyVersion
-from apps.operations.queries import SETTINGS, place_name
+from apps.operations.models import BurstPolicy, TopologyVersion
+from apps.operations.queries import SETTINGS, place_name, topology_in_force
 from feedcache.servers.slots import SLOTS
 from feedcache.topology import (
     CLASSES,
@@ -25,6 +25,7 @@ from feedcache.topology import (
     Place,
     Pool,
     Topology,
+    is_address,
     megabytes,
 )
 
@@ -40,6 +41,10 @@ def place_choices(topology: Topology) -> Choices:
     return [
         (place_code(place), f"{place_name(place)}: {node.url}") for place, node in topology.places()
     ]
+
+
+def urls_in(text: str) -> list[str]:
+    return re.findall(r"[^\s,]+", text)
 
 
 class ChangeForm(forms.Form):
@@ -103,7 +108,7 @@ class AddL1Form(ChangeForm):
         return actions.add_l1_group(self._urls(), self.cleaned_data["megabytes"], by=by)
 
     def _urls(self) -> list[str]:
-        return re.findall(r"[^\s,]+", self.cleaned_data["addresses"])
+        return urls_in(self.cleaned_data["addresses"])
 
 
 class ReplaceForm(ChangeForm):
@@ -169,6 +174,88 @@ class DrainForm(ChangeForm):
     def _target(self) -> tuple[int, Place | None]:
         kind, _dash, rest = self.cleaned_data["target"].partition("-")
         return (int(rest), None) if kind == "group" else (0, place_of(self.cleaned_data["target"]))
+
+
+POOLS = [(Pool.MAIN.value, "Main"), (Pool.BACKUP.value, "Backup")]
+
+
+class GrowForm(ChangeForm):
+    title = gettext_lazy("Add slots to Main or Backup")
+    pool = forms.ChoiceField(label=gettext_lazy("Pool"), choices=POOLS)
+    addresses = forms.CharField(
+        label=gettext_lazy("Addresses"),
+        help_text=gettext_lazy(
+            "host:port or unix:/path, one for each new slot, divided by blanks or commas. The site takes the steps "
+            "itself, in half a minute or more; pages stay right meanwhile."
+        ),
+        max_length=MAX_URL_CHARACTERS * 8,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
+    )
+    megabytes = forms.IntegerField(
+        label=gettext_lazy("Megabytes of each node"),
+        help_text=gettext_lazy("As its -m says."),
+        min_value=1,
+        max_value=MAX_MEGABYTES,
+    )
+
+    def initial_values(self, topology: Topology) -> dict[str, Any]:
+        return {"megabytes": resizing.usual_megabytes(topology, Pool.MAIN)}
+
+    def question(self) -> str:
+        return _("Add slots for %(urls)s to %(pool)s, %(megabytes)d MB each?") % {
+            "urls": ", ".join(self._urls()),
+            "pool": dict(POOLS)[self.cleaned_data["pool"]],
+            "megabytes": self.cleaned_data["megabytes"],
+        }
+
+    def act(self, by: Author) -> TopologyVersion:
+        data = self.cleaned_data
+        return resizing.grow(Pool(data["pool"]), self._urls(), data["megabytes"], by=by)
+
+    def _urls(self) -> list[str]:
+        return urls_in(self.cleaned_data["addresses"])
+
+
+class ShrinkForm(ChangeForm):
+    title = gettext_lazy("Take a slot out of Main or Backup")
+    place = forms.ChoiceField(
+        label=gettext_lazy("Slot"),
+        help_text=gettext_lazy(
+            "Its keys go to the other slots of the pool, step by step. Then the node can be stopped."
+        ),
+    )
+
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
+        places = [
+            (place_code(place), f"{place_name(place)}: {node.url}")
+            for place, node in topology.places()
+            if place.pool is not Pool.L1
+        ]
+        return {"place": places}
+
+    def question(self) -> str:
+        place = place_name(place_of(self.cleaned_data["place"]))
+        return _("Take %(place)s out, and give its keys to the other slots?") % {"place": place}
+
+    def act(self, by: Author) -> TopologyVersion:
+        place = place_of(self.cleaned_data["place"])
+        return resizing.shrink(place.pool, {place.slot}, by=by)
+
+
+class AbortForm(ChangeForm):
+    title = gettext_lazy("Give up a change of slots")
+    pool = forms.ChoiceField(label=gettext_lazy("Pool"))
+
+    def field_choices(self, topology: Topology) -> dict[str, Choices]:
+        return {"pool": [(pool, name) for pool, name in POOLS if pool in topology.resizes]}
+
+    def question(self) -> str:
+        return _("Leave the slots of %(pool)s as they were?") % {
+            "pool": dict(POOLS)[self.cleaned_data["pool"]]
+        }
+
+    def act(self, by: Author) -> TopologyVersion:
+        return resizing.abort(Pool(self.cleaned_data["pool"]), by=by)
 
 
 class FlushForm(ChangeForm):
@@ -270,12 +357,66 @@ class MoveSlotForm(forms.Form):
         return text % {**self.cleaned_data, "moved": moved}
 
 
+class BurstPolicyForm(forms.ModelForm):
+    """Saved at once: it changes no node."""
+
+    title = gettext_lazy("Rules for bursts")
+
+    class Meta:
+        model = BurstPolicy
+        fields = (
+            "is_automatic",
+            "spares",
+            "megabytes",
+            "most_reads",
+            "most_groups",
+            "calm_minutes",
+        )
+        widgets: ClassVar = {"spares": forms.Textarea(attrs={"rows": 4, "cols": 60})}
+
+    def clean_spares(self) -> str:
+        """One address a line, each once, and none that is used otherwise."""
+        urls = list(dict.fromkeys(urls_in(self.cleaned_data["spares"])))
+        if wrong := [url for url in urls if not is_address(url)]:
+            message = _("“%(url)s” is not an address: give host:port or unix:/path.")
+            raise forms.ValidationError(message % {"url": wrong[0]})
+        topology = topology_in_force()
+        base = {node.url for node in (*topology.main, *topology.backup)}
+        if used := [url for url in urls if url in base]:
+            raise forms.ValidationError(_("%(url)s is in use already.") % {"url": used[0]})
+        return "\n".join(urls)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if (
+            data.get("is_automatic")
+            and not data.get("spares", "").strip()
+            and "spares" not in self.errors
+        ):
+            self.add_error("spares", _("Without a spare node there is nothing to add."))
+        return data
+
+    def question(self) -> str:
+        return ""
+
+    def summary(self) -> str:
+        """For the log."""
+        state = "automatic" if self.instance.is_automatic else "by hand"
+        bounds = (
+            f"from {self.instance.most_reads} reads a second, to {self.instance.most_groups} groups"
+        )
+        return f"bursts {state}: {bounds}"
+
+
 FORMS: dict[str, type[ChangeForm]] = {
     "add-l1": AddL1Form,
     "replace": ReplaceForm,
     "drain": DrainForm,
+    "grow": GrowForm,
+    "shrink": ShrinkForm,
     "flush": FlushForm,
 }
+WITHOUT_BUTTON: dict[str, type[ChangeForm]] = {"abort": AbortForm}  # linked where it makes sense
 REDIS_FORMS: dict[str, type[ChangeForm]] = {
     "move": MoveForm,
     "switch": SwitchForm,

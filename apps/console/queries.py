@@ -10,8 +10,10 @@ from feedcache.connections import RedisError
 from feedcache.redis_clients import Cluster, cluster_of
 from feedcache.servers import totals
 from feedcache.servers.health import SERVERS, RedisStatus, database_of
+from feedcache.servers.hot_keys import HotKey
+from feedcache.servers.slot_map import bucket_of
 from feedcache.servers.slots import Master, Move, SlotError, masters, moves
-from feedcache.topology import TENANTS, Place, Tenant, Topology
+from feedcache.topology import TENANTS, Place, Pool, Tenant, Topology
 
 REDIS = "redis "  # the names of backends that are classes of data in Redis begin with this
 
@@ -19,6 +21,26 @@ REDIS = "redis "  # the names of backends that are classes of data in Redis begi
 def place_code(place: Place) -> str:
     """A place in a URL, as in `main-0-1`: pool, group, slot."""
     return f"{place.pool}-{place.group}-{place.slot}"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedKey:
+    """A hot key: what it is of, and the node of Main that has it."""
+
+    name: str
+    reads: float
+    kind: str
+    node: str
+
+
+def described(keys: Sequence[HotKey], topology: Topology) -> list[DescribedKey]:
+    slots = topology.slot_map(Pool.MAIN)
+    found = []
+    for key in keys:
+        slot = slots[bucket_of(key.name.encode())]
+        node = topology.main[slot].url if slot < len(topology.main) else ""
+        found.append(DescribedKey(key.name, key.reads, key.name.partition(":")[0], node))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

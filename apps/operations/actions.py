@@ -9,7 +9,6 @@ from functools import partial
 from math import ceil
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -28,6 +27,7 @@ from apps.operations.queries import (
     topology_in_force,
     topology_of,
 )
+from apps.sql import database_time
 from feedcache.connections import RedisError, client_at
 from feedcache.servers import topology_listener
 from feedcache.servers.flush import delete_keys, delete_outdated, outdated_keys
@@ -39,6 +39,7 @@ from feedcache.topology import (
     Group,
     Node,
     Place,
+    Pool,
     Range,
     State,
     Tenant,
@@ -69,9 +70,9 @@ class Author:
 
 def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> TopologyVersion:
     """Add a group of nodes to L1, over which a burst of reads spreads. Invalid, Conflict."""
-    _require_answer(urls)
+    require_answer(urls)
     detail = f"L1 group of {', '.join(urls)}, {megabytes} MB each"
-    return _commit(
+    return commit(
         Action.ADD_L1,
         detail,
         lambda now, version: with_l1_group(now, urls, megabytes, version=version),
@@ -80,9 +81,9 @@ def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> Topology
 
 
 def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Author) -> TopologyVersion:  # fmt: skip
-    """Put a node into a slot. The same URL again empties the node and puts it back into use."""
-    _require_answer([url])
-    return _commit(
+    """Put a node into a slot. The same URL again empties the node and ends its draining."""
+    require_answer([url])
+    return commit(
         Action.REPLACE,
         f"{place} is now {url}",
         lambda now, version: replaced(now, place, url, megabytes, version=version),
@@ -91,8 +92,8 @@ def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Au
 
 
 def drain_node(place: Place, *, by: Author) -> TopologyVersion:
-    """Stop reading a slot; the next tier answers until its node is replaced."""
-    return _commit(
+    """Stop reading a slot; the next layer answers until its node is replaced."""
+    return commit(
         Action.DRAIN,
         f"{place} drained",
         lambda now, version: drained(now, place, version=version),
@@ -101,7 +102,7 @@ def drain_node(place: Place, *, by: Author) -> TopologyVersion:
 
 
 def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
-    return _commit(
+    return commit(
         Action.DRAIN,
         f"L1 group {group} taken out",
         lambda now, version: without_l1_group(now, group, version=version),
@@ -114,7 +115,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
 
     Without Redis only Memcached is flushed, and the log says so.
     """
-    row = _commit(
+    row = commit(
         Action.FLUSH,
         f"{name} flushed",
         lambda now, version: flushed(now, name, version=version),
@@ -132,7 +133,12 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
-    return _commit(
+    if earlier.resizes:
+        message = _("In version %(version)s a pool was changing its slots. Choose another version.")
+        raise Conflict(message % {"version": version})
+    if topology_in_force().resizes:
+        raise Conflict(_("A pool is changing its slots. Give that up first, or wait until it is done."))  # fmt: skip
+    return commit(
         Action.ROLLBACK,
         f"as in version {version}",
         lambda now, new: rolled_back(now, earlier, version=new),
@@ -154,7 +160,7 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
     if tenant.is_moving or tenant.url == url:
         raise Conflict(_("“%(name)s” is there already, or on its way elsewhere.") % {"name": name})
     _require_no_outdated_keys(name, url)
-    return _commit(
+    return commit(
         Action.MOVE,
         f"{name}: also written to {url or 'the address of the settings'}",
         lambda now, version: joined(now, name, url, version=version),
@@ -165,7 +171,7 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
 def switch_server(name: str, *, by: Author) -> TopologyVersion:
     """The second step of a move: read from the other server. A second call switches back. Conflict, Invalid."""
     _require_settled()
-    return _commit(
+    return commit(
         Action.MOVE,
         f"{name}: read from the other server",
         lambda now, version: switched(now, name, version=version),
@@ -179,7 +185,7 @@ def leave_server(name: str, *, by: Author) -> TopologyVersion:
     """
     _require_settled()
     former = topology_in_force().tenant(name).also
-    row = _commit(
+    row = commit(
         Action.MOVE,
         f"{name}: the other server is left",
         lambda now, version: left(now, name, version=version),
@@ -204,7 +210,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 
     `feedcache.structures.counters.moves` prepares the server before this and builds it afterwards.
     """
-    return _commit(
+    return commit(
         Action.MOVE,
         f"counters of {kind} from {low} on: also written to {url or 'the address of the settings'}",
         lambda now, version: counters_joined(now, kind, low, url, version=version),
@@ -215,7 +221,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
     """Like `switch_server`, once the other server is built and kept up to date. Conflict, NotFound."""
     _require_settled()
-    return _commit(
+    return commit(
         Action.MOVE,
         f"counters of {kind} from {low} on: read from the other server",
         lambda now, version: counters_switched(now, kind, low, version=version),
@@ -226,7 +232,7 @@ def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
     """Like `leave_server`. Conflict, NotFound."""
     _require_settled()
-    return _commit(
+    return commit(
         Action.MOVE,
         f"counters of {kind} from {low} on: the other server is left",
         lambda now, version: counters_left(now, kind, low, version=version),
@@ -234,8 +240,11 @@ def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
     )
 
 
-def reason_to_wait() -> str:
-    """Why the next step of a move has to wait; "" once every process has taken the last step."""
+def reason_to_wait(settle_seconds: float | None = None) -> str:
+    """Why the next step of a move has to wait; "" when every process has taken the last one.
+
+    `settle_seconds` is the shortest time between two steps, by default `SETTLE_SECONDS`.
+    """
     change = latest()
     if change is None:
         return ""
@@ -249,9 +258,11 @@ def reason_to_wait() -> str:
             number,
         )
         return text % {"number": number}
-    seconds = SETTLE_SECONDS - (timezone.now() - change.made_at).total_seconds()
-    if 0 < seconds <= SETTLE_SECONDS:  # if more, the clocks differ
-        # a process that hangs may be missing in the reports already
+    if settle_seconds is None:
+        settle_seconds = SETTLE_SECONDS
+    seconds = settle_seconds - (database_time() - change.made_at).total_seconds()
+    if 0 < seconds <= settle_seconds:  # more is of a clock that was ahead
+        # a process that hangs is not in the reports any more
         return _("The last step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)
         }
@@ -283,7 +294,7 @@ def republish() -> bool:
     return change is not None and topology_listener.publish(change.topology())
 
 
-def _commit(action: Action, detail: str, change: Change, *, by: Author) -> TopologyVersion:
+def commit(action: Action, detail: str, change: Change, *, by: Author) -> TopologyVersion:
     """Write the next version. Conflict, NotFound, Invalid."""
     try:
         with transaction.atomic():
@@ -296,6 +307,7 @@ def _commit(action: Action, detail: str, change: Change, *, by: Author) -> Topol
                 action=action,
                 detail=detail[:DETAIL_MAX_CHARACTERS],
                 made_by=by.name[:ACTOR_MAX_CHARACTERS],
+                made_at=database_time(),
                 before=before.to_json(),
                 after=after.to_json(),
             )
@@ -338,8 +350,8 @@ def _publish(topology: Topology) -> None:
         )
 
 
-def _require_answer(urls: Sequence[str]) -> None:
-    """Raise Invalid if a node does not answer. Malformed URLs are skipped here: a later check refuses them."""
+def require_answer(urls: Sequence[str]) -> None:
+    """Invalid when a node does not answer now. A malformed URL is refused later, as such."""
     for url in filter(is_address, urls):
         if error := probe(url):
             message = _("The node %(url)s does not work: %(error)s.") % {"url": url, "error": error}
@@ -459,8 +471,8 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
     """
     return Topology(
         version=version,
-        main=_as_of(earlier.main, current.main, version),
-        backup=_as_of(earlier.backup, current.backup, version),
+        main=_pool_as_of(Pool.MAIN, earlier, current, version),
+        backup=_pool_as_of(Pool.BACKUP, earlier, current, version),
         l1=tuple(
             _as_of(group, current.l1[number] if number < len(current.l1) else (), version)
             for number, group in enumerate(earlier.l1)
@@ -468,7 +480,14 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
         epochs=current.epochs,
         tenants=current.tenants,  # Redis servers only change by moves
         counters=current.counters,
+        maps=earlier.maps,
     )
+
+
+def _pool_as_of(pool: Pool, earlier: Topology, current: Topology, version: int) -> Group:
+    # by another slot map a key may have had another slot meanwhile, and was changed there
+    is_same = pool not in current.resizes and earlier.slot_map(pool) == current.slot_map(pool)
+    return _as_of(earlier.group(pool), current.group(pool) if is_same else (), version)
 
 
 def _as_of(earlier: Group, current: Group, version: int) -> Group:

@@ -22,6 +22,7 @@ from apps.operations.models import CacheEpoch, Reason
 from apps.sql import rows_of
 from feedcache.connections import RedisError, configuration, configured_topology
 from feedcache.servers.flush import delete_everything
+from feedcache.servers.slot_map import BUCKETS
 from feedcache.servers.topology_listener import publish_epoch, published_epoch
 
 logger = logging.getLogger(__name__)
@@ -127,8 +128,12 @@ def _forget_everything(epoch: CacheEpoch) -> None:
 
 
 def _nodes() -> str:
-    """A hash of the Memcached nodes in the settings and their places; empty in a process without Memcached."""
-    places = [f"{place} {node.url}" for place, node in configured_topology().places()]
+    """A hash of the Memcached nodes of the settings and their places; empty for a process without Memcached."""
+    topology = configured_topology()
+    places = [f"{place} {node.url}" for place, node in topology.places()]
+    widths = {len(topology.main), len(topology.backup), *map(len, topology.l1)}
+    if any(width and BUCKETS % width for width in widths):
+        places.append("by slot maps")  # before these, such pools had other places for their keys
     return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
 
 

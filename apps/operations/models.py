@@ -4,12 +4,16 @@ The truth is `after` of the newest version. CacheNode repeats it, so that staff 
 refuse duplicates; one function writes both in one transaction.
 """
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from feedcache.topology import (
+    L1_GROUPS,
+    MAX_MEGABYTES,
     MAX_NAME_CHARACTERS,
+    MAX_NODES,
     MAX_URL_CHARACTERS,
     Node,
     Place,
@@ -29,6 +33,7 @@ class Action(models.TextChoices):
     FLUSH = "flush", _("class flushed")
     ROLLBACK = "rollback", _("rolled back")
     MOVE = "move", _("moved")
+    RESIZE = "resize", _("slots changed")
 
 
 class Reason(models.TextChoices):
@@ -86,6 +91,46 @@ class TopologyVersion(models.Model):
 
     def topology(self) -> Topology:
         return Topology.from_json(self.after)
+
+
+class BurstPolicy(models.Model):
+    """What the site may do itself while one post is read by everybody (source 000). One row, or none: the defaults."""
+
+    is_automatic = models.BooleanField(_("add and remove L1 groups automatically"), default=False)
+    spares = models.TextField(
+        _("spare nodes"),
+        blank=True,
+        help_text=_("Addresses of Memcached nodes that run and are not used, one a line. Each may become an L1 group."),
+    )  # fmt: skip
+    megabytes = models.PositiveIntegerField(
+        _("megabytes of each"),
+        default=16,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_MEGABYTES)],
+    )
+    most_reads = models.PositiveIntegerField(
+        _("most reads a second"),
+        default=5000,
+        validators=[MinValueValidator(1)],
+        help_text=_("Of one key at one node. Above it, one more L1 group is needed."),
+    )
+    most_groups = models.PositiveSmallIntegerField(
+        _("most L1 groups"),
+        default=L1_GROUPS[1],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_NODES)],
+        help_text=_("With those of the settings. More are never added automatically."),
+    )
+    calm_minutes = models.PositiveSmallIntegerField(
+        _("minutes of calm"),
+        default=10,
+        validators=[MinValueValidator(1), MaxValueValidator(10)],
+        help_text=_("For so long a group must not have been needed before it is removed again: up to 10."),
+    )  # fmt: skip
+
+    class Meta:
+        verbose_name = verbose_name_plural = _("rules for bursts")
+
+    def __str__(self) -> str:
+        return str(_("rules for bursts"))
 
 
 class CacheNode(models.Model):

@@ -4,10 +4,26 @@ import logging
 
 from celery import shared_task
 
-from apps.operations import actions, epoch
+from apps.errors import DomainError
+from apps.operations import actions, bursts, epoch, resizing
 from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
+
+
+@shared_task
+def advance() -> None:
+    """Take the next step of a pool that changes its slots."""
+    resizing.advance()
+
+
+@shared_task
+def watch_bursts() -> None:
+    """Add or remove an L1 group, within the bounds that staff have set."""
+    try:
+        bursts.act()
+    except (RedisError, DomainError) as error:
+        logger.warning("nothing was done about a burst: %s", error)
 
 
 @shared_task

@@ -192,11 +192,7 @@ def _both_weeks(author: User, weeks: tuple[Week, Week]) -> _Weeks | None:
 
 def _fresh(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
     """The buckets of Redis that are not behind the author's revision."""
-    revision = author.counts.outbox_revision
-    return [
-        bucket if bucket and (bucket.revision >= revision or not bucket.is_cached) else None
-        for bucket in RECENT.read(author.pk, weeks)
-    ]
+    return RECENT.read(author.pk, weeks, revision=author.counts.outbox_revision)
 
 
 def _joined(weeks: tuple[Week, Week], buckets: Sequence[Bucket | None]) -> _Weeks | None:

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from feedcache import stats
 from feedcache.memcached_node import Item, Kind
-from feedcache.memcached_tiers import ABSENT, Items, Read, TieredCache, make, tiers
+from feedcache.memcached_tiers import ABSENT, Items, Read, TieredCache, make, tiers, write_in_force
 from feedcache.single_flight import load_once
 
 K = TypeVar("K", bound=Hashable)
@@ -65,14 +65,17 @@ class ReadThrough(Generic[K, V]):
 
     def set_many(self, values: dict[K, V]) -> bool:
         """Store committed values; returns whether all are in Main or Backup."""
-        cache = tiers()
-        named = {name: self.encode(values[key]) for name, key in self.names(values, cache).items()}
-        return cache.set_many(named, ttl_seconds=self.jittered_ttl())
+
+        def write(cache: TieredCache) -> bool:
+            names = self.names(values, cache)
+            named = {name: self.encode(values[key]) for name, key in names.items()}
+            return cache.set_many(named, ttl_seconds=self.jittered_ttl())
+
+        return write_in_force(write)
 
     def delete_many(self, keys: Collection[K]) -> bool:
         """Delete values after a committed change, so that nothing older is read."""
-        cache = tiers()
-        return cache.delete_many(self.names(keys, cache))
+        return write_in_force(lambda cache: cache.delete_many(self.names(keys, cache)))
 
     def peek_many(self, keys: Collection[K]) -> dict[K, V]:
         """The cached values of any revision, without loading; garbage is left out. At most 1,000 keys."""
@@ -115,21 +118,28 @@ class ReadThrough(Generic[K, V]):
         If that fails, the value is deleted, and the next reader loads it. Returns whether all processes will read this
         value or a newer one.
         """
-        cache, data = tiers(), self.encode(value)
+        data, ttl_seconds = self.encode(value), self.jittered_ttl()
 
         def step(cached: bytes) -> bytes:
             with suppress(ValueError):
                 return data if is_older(self.decode(cached)) else cached
             return data
 
-        name, ttl_seconds = self._name(key, cache), self.jittered_ttl()
-        cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
-        return cache.announce_missed()
+        def write(cache: TieredCache) -> bool:
+            name = self._name(key, cache)
+            cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
+            return cache.announce_missed()
+
+        return write_in_force(write)
 
     def forget(self, keys: Collection[K]) -> bool:
         """After a commit: delete at most 1,000 values; returns whether all processes will miss them."""
-        self.delete_many(keys)
-        return tiers().announce_missed()
+
+        def write(cache: TieredCache) -> bool:
+            cache.delete_many(self.names(keys, cache))
+            return cache.announce_missed()
+
+        return write_in_force(write)
 
     def append(self, key: K, data: bytes, *, start: bytes) -> bool:
         """After a commit: append bytes to the cached value, or to `start` where there is none; it may be repeated.
@@ -137,15 +147,21 @@ class ReadThrough(Generic[K, V]):
         Returns whether all processes will read them. Readers must refuse a value that lies in a lower layer and is
         behind one that they have met above.
         """
-        cache = tiers()
-        name, ttl_seconds = self._name(key, cache), self.jittered_ttl()
-        cache.append_everywhere({name: data}, start, ttl_seconds=ttl_seconds)
-        return cache.announce_missed()
+
+        def write(cache: TieredCache) -> bool:
+            values, ttl_seconds = {self._name(key, cache): data}, self.jittered_ttl()
+            cache.append_everywhere(values, start, ttl_seconds=ttl_seconds)
+            return cache.announce_missed()
+
+        return write_in_force(write)
 
     def append_if_cached(self, key: K, data: bytes) -> None:
         """Append bytes to the cached value without waiting. For values that notice repeated and lost appends."""
-        cache = tiers()
-        cache.append_many({self._name(key, cache): data})
+
+        def write(cache: TieredCache) -> None:
+            cache.append_many({self._name(key, cache): data})
+
+        write_in_force(write)
 
     def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
         """Keys by their names in Memcached."""

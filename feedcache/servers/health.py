@@ -11,6 +11,7 @@ from typing import Any
 from feedcache.connections import (
     MEMCACHED_ERRORS,
     PROBE_TIMEOUT_SECONDS,
+    REPLICATED,
     Redis,
     RedisError,
     broadcasts,
@@ -18,9 +19,9 @@ from feedcache.connections import (
     counters,
     existence,
     graph,
-    graph_replicas,
     limits,
     memcached_at,
+    replicas,
     sessions,
     timelines,
 )
@@ -175,7 +176,8 @@ def redis_statuses() -> list[RedisStatus]:
         clients.setdefault(address_of(client), (client, []))[1].append(name)
     for client in counter_servers()[1:]:
         clients.setdefault(address_of(client), (client, []))[1].append("counters")
-    clients |= {address_of(replica): (replica, [REPLICA]) for replica in graph_replicas()}
+    copies = [replica for name in REPLICATED for replica in replicas(name)]
+    clients |= {address_of(replica): (replica, [REPLICA]) for replica in copies}
     with ThreadPoolExecutor(min(MAX_PARALLEL, len(clients))) as pool:
         found = list(pool.map(_redis_statuses, clients.values()))
     return [status for statuses in found for status in statuses]

@@ -5,13 +5,18 @@ started again in a forked child. It subscribes to a channel in the Redis of REDI
 second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. If the key is
 missing or older than the topology of this process, Redis has lost the newest one, and the process writes it again. A
 process that has just started also reads the copy stored behind Redis (`read_stored_with`), because that Redis may have
-lost the newest versions. Until it knows a topology, it uses no Memcached and no class of data that may have moved away
-from the address in the settings. The epoch of all cached values is announced in the same way, under a separate key.
+lost the newest versions. Until it knows a topology, it uses no Memcached and no class of data that may have moved: the
+data may have left the address of the settings.
+
+A topology is *confirmed* by each look that finds it in force, and for some seconds after it. A process that was stopped
+for longer, or is cut off from Redis, asks the copy behind Redis, which is the truth. The epoch of all cached values is
+announced in the same way, under a key of its own.
 """
 
 import atexit
 import json
 import logging
+import math
 import os
 import socket
 import threading
@@ -42,6 +47,9 @@ PROCESSES = "topology:processes"  # the names of the reports below; readers remo
 REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
+LEASE_SECONDS = (
+    5.0  # for so long a topology is in force after it was confirmed; below the life of a report
+)
 FIRST_SECONDS = 2.0  # how long the first use of Redis waits for the topology
 SLICE_SECONDS = 0.2  # the longest that a wait may delay the end of the process
 
@@ -139,6 +147,8 @@ class Listener:
     role: str = "process"
     _subscribers: list[Callable[[Topology], None]] = field(default_factory=list)
     _each_second: list[Callable[[], None]] = field(default_factory=list)
+    _each_confirmation: list[Callable[[], None]] = field(default_factory=list)
+    _confirmed: threading.Event = field(default_factory=threading.Event)
     _channels: dict[str, Callable[[bytes | None], None]] = field(default_factory=dict)
     _thread: threading.Thread | None = None
     _stopping: threading.Event = field(default_factory=threading.Event)
@@ -146,7 +156,11 @@ class Listener:
     _redis_is_down: bool = False
     _refused_version: int = -1
     is_known: bool = False  # whether one of the two stores has answered
-    _known_event: threading.Event = field(default_factory=threading.Event)
+    confirmed_at: float = (
+        -math.inf
+    )  # before the last look that found the topology in force; monotonic
+    _store_is_down: bool = False
+    _told: threading.Event = field(default_factory=threading.Event)
     _has_waited: bool = False
 
     @property
@@ -185,11 +199,30 @@ class Listener:
             self.start()
         if not self._has_waited and threading.current_thread() is not self._thread:
             self._has_waited = True
-            self._known_event.wait(FIRST_SECONDS)
+            self._told.wait(FIRST_SECONDS)
 
     def _learn(self) -> None:
         self.is_known = True
-        self._known_event.set()
+        self._told.set()
+
+    @property
+    def until(self) -> float:
+        """When the topology is no longer confirmed, by the monotonic clock; never, for one that cannot change."""
+        return self.confirmed_at + LEASE_SECONDS if listens() else math.inf
+
+    def wait_until_confirmed(self) -> None:
+        """Wait for the next looks of the thread, for a few seconds, unless the topology is confirmed."""
+        deadline = time.monotonic() + FIRST_SECONDS
+        while time.monotonic() > self.until and time.monotonic() < deadline:
+            self._confirmed.wait(SLICE_SECONDS)
+
+    def _confirm(self, asked_at: float) -> None:
+        """The topology was in force at a moment."""
+        self.confirmed_at = asked_at
+        for callback in self._each_confirmation:
+            callback()
+        self._confirmed.set()
+        self._confirmed.clear()
 
     def _call_back(self) -> None:
         for callback in self._subscribers:
@@ -203,6 +236,10 @@ class Listener:
     def every_second(self, callback: Callable[[], None]) -> None:
         """Call back about once a second while the thread runs and Redis answers."""
         self._each_second.append(callback)
+
+    def each_confirmation(self, callback: Callable[[], None]) -> None:
+        """Call back from the thread whenever the topology has been confirmed."""
+        self._each_confirmation.append(callback)
 
     def subscribe_channel(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
         """Call back from the thread with every message of a channel, and with None if messages may have been missed."""
@@ -232,42 +269,53 @@ class Listener:
 
     def look(self, by: Redis) -> None:
         """Adopt the topology in Redis, restore it if it was lost, and report. Raises RedisError."""
+        asked_at = time.monotonic()
         topology, epoch = published(by=by), published_epoch(by=by)
-        self._use_stored()
+        if not self.is_known or asked_at > self.until:
+            self._use_stored()  # Redis may have lost the newest version
         self.use_epoch(epoch)
         if topology is not None:
             self.use(topology)
             self._learn()
         if self.topology.epoch and not epoch:
             publish_epoch(self.topology.epoch, by=by, replaces=False)
-        if self.topology.version > (topology.version if topology else 0):
+        found = topology.version if topology else 0
+        if self.topology.version > found:
             publish(self.topology, by=by)
         self._report(by)
+        # last, because the next step of a resize waits for the reports
+        if self.topology.version == found and asked_at <= self.until:
+            self._confirm(asked_at)
         totals.add(stats.drain(), by=by)
         for callback in self._each_second:
             callback()
 
     def _use_stored(self) -> None:
-        """Adopt the stored topology and epoch, in a process that has just started."""
-        if self.is_known or not listens():
+        """Adopt the topology and the epoch behind Redis."""
+        if not listens():
             return
+        asked_at = time.monotonic()
         try:
             stored = _store.read()
         except Exception:
-            logger.exception("could not read the stored topology; trying again")
+            if not self._store_is_down:
+                logger.exception("the stored topology was not read; it is tried again")
+            self._store_is_down = True
             return
+        self._store_is_down = False
         self.use_epoch(stored.epoch)
         if stored.topology is not None:
             self.use(stored.topology)
         self._learn()
+        self._confirm(asked_at)
 
     def after_fork(self) -> None:
         """Start again in a child process: the thread is in the parent, which may hold the lock."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
-        self._known_event = threading.Event()
+        self._told, self._confirmed = threading.Event(), threading.Event()
         if self.is_known:
-            self._known_event.set()
+            self._told.set()
         if was_running:
             self.start()
 

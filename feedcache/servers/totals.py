@@ -1,19 +1,21 @@
-"""The counts of all processes in Redis: those of the last hour, and those since Redis was last empty.
+"""The counts of all processes, in Redis: by ten minutes for a day, by five seconds for a minute, and in all.
 
-The topology listener adds the counts of its process about once a second to two hashes: one for the current ten minutes,
-which expires, and one that does not expire.
+The topology listener adds the counts of its process about once a second.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from feedcache.connections import Redis, configuration
 from feedcache.stats import Counts
 
 SPAN_SECONDS = 600
-SPANS = 6
+DAY_SPANS = 144
+MOMENT_SECONDS = 5
+MOMENTS = 12
 KEY = "cachestats:{}"
+MOMENT_KEY = "cachestats:moment:{}"
 EVER = KEY.format("ever")
 
 
@@ -21,38 +23,62 @@ def add(counts: Mapping[tuple[str, str], int], *, by: Redis | None = None) -> No
     """Add counts to those of all processes. Raises RedisError; then the counts are lost."""
     if not counts:
         return
-    key = KEY.format(_span())
+    now = int(time.time())
+    span, moment = KEY.format(now // SPAN_SECONDS), MOMENT_KEY.format(now // MOMENT_SECONDS)
     with (by or configuration()).pipeline(transaction=False) as pipeline:
         for (subject, outcome), number in counts.items():
-            pipeline.hincrby(key, f"{subject}|{outcome}", number)
-            pipeline.hincrby(EVER, f"{subject}|{outcome}", number)
-        pipeline.expire(key, SPAN_SECONDS * (SPANS + 1))
+            for key in (span, moment, EVER):
+                pipeline.hincrby(key, f"{subject}|{outcome}", number)
+        pipeline.expire(span, SPAN_SECONDS * (DAY_SPANS + 1))
+        pipeline.expire(moment, MOMENT_SECONDS * (MOMENTS + 1))
         pipeline.execute()
 
 
 def last_hour() -> Counts:
     """The counts of the last hour. Raises RedisError."""
-    newest = _span()
-    return _sums([KEY.format(span) for span in range(newest - SPANS + 1, newest + 1)])
+    return sum((counts for _began, counts in last_day(hours=1)), Counts())
+
+
+def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
+    """The counts of each ten minutes, oldest first, with the Unix second in which they began. Raises RedisError."""
+    newest = int(time.time()) // SPAN_SECONDS
+    spans = range(newest - hours * 3600 // SPAN_SECONDS + 1, newest + 1)
+    return [
+        (span * SPAN_SECONDS, counts)
+        for span, counts in zip(spans, _read(map(KEY.format, spans)), strict=True)
+    ]
+
+
+def since(second: float) -> Counts | None:
+    """The counts of the whole five seconds that began after a Unix second, at most of the last minute.
+
+    None when there are none yet. Raises RedisError.
+    """
+    # without the present five seconds, and a second more, in which the last counts of the others arrive
+    end = int(time.time() - 1) // MOMENT_SECONDS
+    first = max(-int(-second // MOMENT_SECONDS), end - MOMENTS + 1)
+    if first >= end:
+        return None
+    return sum(_read(MOMENT_KEY.format(one) for one in range(first, end)), Counts())
 
 
 def ever() -> Counts:
-    """The counts since Redis was empty. They grow, or restart at 0, as Prometheus expects. Raises RedisError."""
-    return _sums([EVER])
+    """The counts since Redis was empty. They grow, or begin again at 0, as Prometheus expects. Raises RedisError."""
+    (counts,) = _read([EVER])
+    return counts
 
 
-def _sums(keys: list[str]) -> Counts:
+def _read(keys: Iterable[str]) -> list[Counts]:
     with configuration().pipeline(transaction=False) as pipeline:
         for key in keys:
             pipeline.hgetall(key)
         hashes: list[dict[bytes, Any]] = pipeline.execute()
-    sums: Counts = Counts()
-    for counts in hashes:
-        for name, number in counts.items():
-            subject, _bar, outcome = name.decode(errors="replace").rpartition("|")
-            sums[subject, outcome] += int(number)
-    return sums
+    return [_counts(one) for one in hashes]
 
 
-def _span() -> int:
-    return int(time.time()) // SPAN_SECONDS
+def _counts(fields: Mapping[bytes, Any]) -> Counts:
+    counts: Counts = Counts()
+    for name, number in fields.items():
+        subject, _bar, outcome = name.decode(errors="replace").rpartition("|")
+        counts[subject, outcome] += int(number)
+    return counts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from feedcache.connections import Redis, graph, read_graph
+from feedcache.connections import Redis, graph, read_replicated
 from feedcache.redis_clients import is_cluster, run_script
 from feedcache.structures.restore import replace
 
@@ -88,7 +88,7 @@ class ListPrefixes:
             except ValueError:  # garbage, which the next `store` overwrites
                 return None
 
-        return read_graph(read, keys=[key], ttl_seconds=self.ttl_seconds)
+        return read_replicated("graph", read, keys=[key], ttl_seconds=self.ttl_seconds)
 
     def store(self, owner_id: int, revision: int, head: ListPrefix) -> None:
         """Replace a prefix.

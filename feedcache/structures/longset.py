@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 
 from feedcache import stats
-from feedcache.connections import Redis, ResponseError, graph, graph_replicas, read_graph
+from feedcache.connections import Redis, ResponseError, graph, read_replicated, replicas
 from feedcache.read_through import Batch, Future, QueuedCommands
 from feedcache.redis_clients import ScriptCall, execute, raise_first_error, run_script
 from feedcache.structures.restore import INTSET, dump, replace
@@ -119,7 +119,8 @@ class LongSets:
         None when a set is missing or has another revision. In the result, None stands for a set too large to be cached.
         """
         ids = list(ids)
-        return read_graph(
+        return read_replicated(
+            "graph",
             lambda client: self._contained(client, owner_id, revision, ids),
             keys=[self.key(owner_id, name) for name in self.names],
             ttl_seconds=self.ttl_seconds,
@@ -128,8 +129,11 @@ class LongSets:
     def members(self, owner_id: int, name: str) -> Members | None:
         """A whole set in one round trip; extends its life. None, counted as a miss, when it is missing or garbage."""
         key = self.key(owner_id, name)
-        found = read_graph(
-            lambda client: self._members_of(client, key), keys=[key], ttl_seconds=self.ttl_seconds
+        found = read_replicated(
+            "graph",
+            lambda client: self._members_of(client, key),
+            keys=[key],
+            ttl_seconds=self.ttl_seconds,
         )
         if found is None:
             stats.count(name, {stats.MISS: 1})
@@ -153,7 +157,7 @@ class LongSets:
     ) -> Future[Contained | None]:
         """Queue `contained` in a batch; if there are replicas, it runs after the batch."""
         ids = list(ids)
-        if graph_replicas():
+        if replicas("graph"):
             return partial(self.contained, owner_id, revision, ids)
         call = self._lookup(owner_id, revision, ids, extends_life=True)
         return partial(self._result, batch.commands(graph(), [call], stages=[stage]), ids)
@@ -264,7 +268,7 @@ def intersect(
 def _intersections(
     own: SetAtRevision, others: Sequence[SetAtRevision], *, limit: int = 0
 ) -> list[Any] | None:
-    return read_graph(lambda client: _intersect(client, own, others, limit=limit))
+    return read_replicated("graph", lambda client: _intersect(client, own, others, limit=limit))
 
 
 def _intersect(

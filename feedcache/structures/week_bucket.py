@@ -17,7 +17,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from feedcache.connections import RedisError, configuration, timelines
+from feedcache.connections import (
+    Redis,
+    RedisError,
+    configuration,
+    read_replicated,
+    replicas,
+    timelines,
+)
 from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import Batch, QueuedCommands
 from feedcache.redis_clients import ScriptCall, run_script
@@ -145,13 +152,31 @@ class WeekBuckets:
     max_values: int = 500
     max_bytes: int = 1_000_000
 
-    def read(self, owner_id: int, weeks: Sequence[Week]) -> list[Bucket | None]:
-        """The buckets of some weeks; None for a bucket that is missing or garbage."""
+    def read(
+        self, owner_id: int, weeks: Sequence[Week], *, revision: int = 0
+    ) -> list[Bucket | None]:
+        """The buckets of some weeks; None for a bucket that is missing, garbage, or older than `revision`.
+
+        A replica is asked only if it has them all; who knows a revision does not notice that it lags.
+        """
         keys = [self._key(owner_id, week) for week in weeks]
+        if not revision or not replicas("timelines"):
+            return self._read(timelines(), keys, revision)
+
+        def read(client: Redis) -> list[Bucket | None] | None:
+            buckets = self._read(client, keys, revision)
+            return buckets if all(buckets) or client is timelines() else None
+
+        return read_replicated("timelines", read) or []
+
+    def _read(self, client: Redis, keys: list[str], revision: int) -> list[Bucket | None]:
         for _ in range(MAX_TRIES):
-            buckets = self._scan(keys)
+            buckets = self._scan(client, keys)
             if buckets is not None:
-                return buckets
+                return [
+                    one if one and (one.revision >= revision or not one.is_cached) else None
+                    for one in buckets
+                ]
         return [None for _key in keys]
 
     def begin(self, owner_id: int) -> str | None:
@@ -201,9 +226,9 @@ class WeekBuckets:
     def drop(self, owner_id: int, weeks: Sequence[Week]) -> None:
         timelines().unlink(self._lock(owner_id), *[self._key(owner_id, week) for week in weeks])
 
-    def _scan(self, keys: list[str]) -> list[Bucket | None] | None:
+    def _scan(self, client: Any, keys: list[str]) -> list[Bucket | None] | None:
         """All buckets, page by page; None when one changed between two of its pages."""
-        with timelines().pipeline(transaction=True) as pipeline:
+        with client.pipeline(transaction=True) as pipeline:
             for key in keys:
                 pipeline.hget(key, "~")
                 pipeline.hscan(key, 0, count=PAGE_FIELDS)
@@ -214,16 +239,15 @@ class WeekBuckets:
                 buckets.append(None)
                 continue
             cursor, fields = page
-            if cursor and not self._rest(key, cursor, fields, revision):
+            if cursor and not self._rest(client, key, cursor, fields, revision):
                 return None
             buckets.append(self._bucket(fields))
         return buckets
 
     def _rest(
-        self, key: str, cursor: int, fields: dict[bytes, bytes], revision: bytes | None
+        self, client: Any, key: str, cursor: int, fields: dict[bytes, bytes], revision: bytes | None
     ) -> bool:
-        """Read the remaining pages of a bucket; returns whether its revision has stayed the same."""
-        client: Any = timelines()
+        """Read the remaining pages of a bucket; returns whether its revision has stayed the same meanwhile."""
         while cursor and len(fields) <= self.max_values + len((REVISION, SIZE)):
             cursor, page = client.hscan(key, cursor, count=PAGE_FIELDS)
             fields |= page

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
@@ -138,7 +139,9 @@ def _check_all() -> Status:
 def _all_checks() -> dict[str, Callable[[], bool | str]]:
     checks = dict(_CHECKS)
     if settings.REDIS_GRAPH_REPLICA_URLS:
-        checks["relations replicas"] = _replicas
+        checks["relations replicas"] = partial(_replicas, "graph")
+    if settings.REDIS_TIMELINES_REPLICA_URLS:
+        checks["timelines replicas"] = partial(_replicas, "timelines")
     if tiers().is_configured:  # running without Memcached is a choice
         checks["memcached"] = tiers().ping
     if connections.listens():  # without it no process reports
@@ -182,8 +185,8 @@ def _writes(server: Callable[[], connections.Redis]) -> Callable[[], bool]:
     return check
 
 
-def _replicas() -> bool:
-    return all(replica.ping() for replica in connections.graph_replicas())
+def _replicas(name: str) -> bool:
+    return all(replica.ping() for replica in connections.replicas(name))
 
 
 def _broker() -> bool:

@@ -1,16 +1,21 @@
 """The console of the caches in the admin: what staff see, may do, and are refused."""
 
+from urllib.parse import quote
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.utils.html import escape
 
 from apps.operations import actions
 from apps.operations.actions import Author
-from apps.operations.models import TopologyVersion
+from apps.operations.models import BurstPolicy, TopologyVersion
 from apps.operations.queries import topology_in_force
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from feedcache.servers import topology_listener, totals
+from feedcache.servers.hot_keys import HotKey
+from feedcache.servers.slot_map import bucket_of
+from feedcache.topology import Pool
 from tests.support.faults import dead_redis, frozen, stopped
 from tests.support.services import running
 from tests.support.staff import browser_of, choose, confirm, make_staff
@@ -222,3 +227,95 @@ def test_the_console_in_chinese(chief, settled):
     text = text_of(chief.get(CONSOLE))
     for words in ("节点", "命中率", "进程", "历史", "替换"):
         assert words in text
+
+
+def test_main_grows_with_its_progress_and_is_given_up(chief, settled, spare):
+    node = spare(64)
+    fields = {"pool": "main", "addresses": node.address, "megabytes": "64"}
+    page = text_of(change(chief, "grow", confirmed=False, **fields))
+    assert "Add slots for" in page
+    assert not TopologyVersion.objects.exists()
+    page = text_of(change(chief, "grow", **fields))
+    assert "Main is changing its slots: step 1 of 3" in page
+    assert "33.3 % of its keys move." in page
+    assert f"{CONSOLE}change/abort/?pool=main" in page
+    assert "A pool is changing its slots." in text_of(change(chief, "shrink", place="backup-0-0"))
+    page = text_of(change(chief, "abort", pool="main"))
+    assert "is changing its slots" not in page
+    assert topology_in_force().main == settled.main
+    assert {row.made_by for row in TopologyVersion.objects.all()} == {"chief"}
+
+
+def test_a_slot_of_main_is_taken_out(chief, settled):
+    page = text_of(chief.get(f"{CONSOLE}change/shrink/"))
+    assert page.count("<option") == 3, "not of L1"
+    assert "give its keys to the other slots?" in text_of(
+        change(chief, "shrink", confirmed=False, place="main-0-1")
+    )
+    change(chief, "shrink", place="main-0-1")
+    assert set(topology_in_force().resizes[Pool.MAIN].new) == {0}
+
+
+HOT = f"{CONSOLE}hot-keys/"
+RULES = {"megabytes": 16, "most_reads": 1000, "most_groups": 8, "calm_minutes": 10}
+
+
+@pytest.fixture
+def burst(monkeypatch):
+    key = HotKey("post:3.0:77", 5000.0)
+    monkeypatch.setattr("feedcache.servers.hot_keys.hottest", lambda _number, seconds: [key])
+    monkeypatch.setattr("feedcache.servers.hot_keys.peak", lambda seconds: key.reads)
+
+
+def test_hot_keys_and_the_group_that_they_need(chief, settled, spare, burst):
+    node = spare()
+    page = text_of(chief.get(HOT))
+    assert "post:3.0:77" in page
+    assert settled.main[settled.slot_map(Pool.MAIN)[bucket_of(b"post:3.0:77")]].url in page
+    chief.post(f"{HOT}rules/", {**RULES, "spares": node.address})
+    page = text_of(chief.get(HOT))
+    assert "another L1 group is needed" in page
+    assert f"addresses={quote(node.address, safe='')}" in page
+    chief.post(f"{HOT}rules/", {**RULES, "spares": node.address, "is_automatic": "on"})
+    assert "is added in a moment" in text_of(chief.get(HOT))
+    assert [entry.change_message for entry in LogEntry.objects.all()] == [
+        "bursts automatic: from 1000 reads a second, to 8 groups",
+        "bursts by hand: from 1000 reads a second, to 8 groups",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"spares": "nowhere"}, "is not an address"),
+        ({"spares": "", "is_automatic": "on"}, "nothing to add"),
+        ({"spares": "", "most_groups": 0}, "greater than or equal to 1"),
+        ({"spares": "", "calm_minutes": 11}, "less than or equal to 10"),
+    ],
+)
+def test_rules_for_bursts_that_make_no_sense(chief, fields, words):
+    page = text_of(chief.post(f"{HOT}rules/", {**RULES, **fields}))
+    assert words in page
+    assert not BurstPolicy.objects.exists()
+
+
+def test_a_node_in_use_is_no_spare_node(chief, settled):
+    page = text_of(chief.post(f"{HOT}rules/", {**RULES, "spares": settled.main[0].url}))
+    assert "is in use already" in page
+
+
+def test_hot_keys_without_any_and_without_redis(chief):
+    page = text_of(chief.get(HOT))
+    assert "No key needs more L1 groups." in page
+    assert "No key is read often enough" in page
+    with dead_redis():
+        assert "Redis does not answer" in text_of(chief.get(HOT))
+
+
+def test_who_may_only_look_changes_no_rules():
+    browser = browser_of(make_staff(*VIEW, handle="looker"))
+    assert browser.get(HOT).status_code == 200
+    assert "Rules for bursts</a>" not in text_of(browser.get(HOT))
+    assert browser.post(f"{HOT}rules/", RULES).status_code == 403
+    nobody = browser_of(make_staff("operations.view_topologyversion", handle="nobody"))
+    assert nobody.get(HOT).status_code == 403

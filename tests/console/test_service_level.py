@@ -1,9 +1,16 @@
 """What staff see of what the running site counts of itself."""
 
-import pytest
+import time
 
+import pytest
+from django.conf import settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.console.series import HEIGHT, MEASURES, WIDTH, Chart, charts_of, hours_of
 from feedcache import stats
 from feedcache.servers import totals
+from feedcache.stats import Counts
 from tests.support.faults import dead_redis
 from tests.support.staff import browser_of, make_staff
 
@@ -70,3 +77,52 @@ def test_only_staff_with_the_right_see_the_page(client, alice, page_of):
 
 def test_the_console_leads_to_the_page(chief):
     assert PAGE in text_of(chief.get("/admin/operations/cachenode/"))
+
+
+def counted(monkeypatch, ago, counts):
+    """What was counted so many seconds ago."""
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now - ago)
+    totals.add(counts)
+    monkeypatch.undo()
+
+
+def requests(calls, milliseconds, failed=0):
+    return {
+        ("requests:core", "calls"): calls,
+        ("requests:core", "microseconds"): calls * milliseconds * 1000,
+        ("requests:core", "failed"): failed,
+    }
+
+
+def test_a_day_is_drawn_with_its_targets(chief, monkeypatch):
+    counted(monkeypatch, 20 * 3600, requests(600, 5) | {("post", "hit"): 80, ("post", "miss"): 20})
+    counted(monkeypatch, 5 * 3600, requests(1200, 900, failed=12))
+    counted(monkeypatch, 25 * 3600, requests(99, 1))
+    text = " ".join(text_of(chief.get(PAGE)).split())
+    assert text.count('viewBox="0 0 432') == 6
+    assert text.count("<polyline") == 11, "two spans with figures, and one hit rate"
+    assert '<span class="name">1.0 to 2.0</span>' in text, "requests a second"
+    assert '<span class="name">99.000 % to 100.000 %</span>' in text
+    assert "1 time of ten minutes missed the target" in text
+    assert '<td class="number">5.0 ms</td> <td class="number">80.0 %</td>' in text.replace(
+        "</td><td", "</td> <td"
+    )
+    assert "There were no requests." in text, "within the last hour"
+
+
+def test_charts_without_figures():
+    charts = charts_of([(0, Counts())] * 3, settings.SERVICE_TARGETS)
+    assert [chart.lines for chart in charts] == [[]] * 6
+    assert hours_of([(0, Counts())] * 144) == []
+
+
+@given(st.lists(st.none() | st.floats(0, 1e9), min_size=1, max_size=144), st.floats(0, 1e6))
+def test_no_line_leaves_its_chart(values, target):
+    for measure in MEASURES:
+        chart = Chart(measure, values, target)
+        points = [point for line in chart.lines for point in line.split()]
+        for x, y in (map(float, point.split(",")) for point in points):
+            assert 0 <= x <= WIDTH + 1
+            assert 0 <= y <= HEIGHT
+        assert chart.misses <= len(chart.known)

@@ -130,15 +130,38 @@ def test_sums_of_all_processes():
     assert totals.last_hour() == {("post", "hit"): 5, ("post", "miss"): 1}
 
 
-def test_sums_end_with_their_hour(monkeypatch):
+def test_sums_end_with_their_hour_and_are_known_for_a_day(monkeypatch):
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now - 7200)
     totals.add({("post", "hit"): 2})
-    monkeypatch.undo()
+    monkeypatch.setattr(time, "time", lambda: now)
     assert totals.last_hour() == {}
     assert totals.ever() == {("post", "hit"): 2}
+    day = totals.last_day()
+    assert len(day) == 144
+    assert [began for began, _counts in day] == [day[0][0] + 600 * n for n in range(144)]
+    assert [(began, counts) for began, counts in day if counts] == [
+        (int(now - 7200) // 600 * 600, {("post", "hit"): 2})
+    ]
     (key,) = timelines().scan_iter("cachestats:[0-9]*")
-    assert 0 < timelines().ttl(key) <= 4200
+    assert 86_400 < timelines().ttl(key) <= 87_000
+
+
+def test_counts_since_a_moment_are_of_whole_five_seconds(monkeypatch):
+    clock = [1_000_002.0]
+    monkeypatch.setattr(time, "time", lambda: clock[0])
+    totals.add({("post", "hit"): 1})
+    clock[0] = 1_000_007.0
+    totals.add({("post", "hit"): 10})
+    assert totals.since(1_000_001) is None, "those from 5 to 10 are not over"
+    clock[0] = 1_000_010.5
+    assert totals.since(1_000_001) is None, "what was counted at their end may arrive late"
+    clock[0] = 1_000_011.0
+    assert totals.since(1_000_001) == {("post", "hit"): 10}
+    assert totals.since(1_000_000) == {("post", "hit"): 11}
+    assert totals.since(1_000_006) is None
+    clock[0] = 1_000_100.0
+    assert totals.since(1_000_001) == {}
 
 
 def test_shares():

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 from dataclasses import replace
 
 import pytest
@@ -102,6 +103,7 @@ def test_without_an_epoch_no_memcached_is_used(start, monkeypatch):
     assert not tiers().is_configured
     own.use_epoch(5)
     own._learn()
+    own._confirm(time.monotonic())
     assert tiers().topology == replace(version(3), epoch=5)
 
 

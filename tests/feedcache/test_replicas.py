@@ -1,10 +1,19 @@
-"""Relations are read from a replica that may lag, hang or be gone; nobody notices but the clock."""
+"""Relations and recent posts are read from a replica that may lag, hang or be gone; nobody notices but the clock."""
 
 import pytest
 
 from feedcache import breaker, connections
-from feedcache.connections import RedisError, graph, graph_reader, graph_replicas, read_graph
-from tests.support.clusters import addresses
+from feedcache.connections import (
+    RedisError,
+    graph,
+    read_replicated,
+    reader_of,
+    replicas,
+    timelines,
+)
+from feedcache.structures.week_bucket import Bucket, Week, WeekBuckets
+from feedcache.topology import Tenant
+from tests.support.clusters import addresses, link
 from tests.support.waiting import wait_until
 
 
@@ -22,7 +31,7 @@ def followed(revision):
         fence = f"fence:{revision}".encode()
         return members - {fence} if fence in members else None
 
-    return read_graph(read)
+    return read_replicated("graph", read)
 
 
 def commands(one):
@@ -72,9 +81,10 @@ def test_a_replica_that_hangs_costs_one_wait(replicated, monkeypatch):
             assert followed(1) == {b"alice"}
     assert len(asked) == 1
     copy.thaw()
-    connections._breaker(graph_replicas()[0])._open_until = 0.0  # the pause is over
+    connections._breaker(replicas("graph")[0])._open_until = 0.0  # the pause is over
     wait_until(
-        lambda: (followed(1), graph_reader())[1] is graph_replicas()[0], "the replica is read again"
+        lambda: (followed(1), reader_of("graph"))[1] is replicas("graph")[0],
+        "the replica is read again",
     )
 
 
@@ -92,7 +102,7 @@ def test_without_replicas_the_primary_is_asked_once(replicated, cache_settings):
     with addresses(cache_settings, graph_url=primary.url, graph_replica_urls=[]):
         follow(1, "alice")
         before = commands(primary)
-        assert (graph_reader(), followed(1), followed(2)) == (graph(), {b"alice"}, None)
+        assert (reader_of("graph"), followed(1), followed(2)) == (graph(), {b"alice"}, None)
         assert commands(primary) - before == 2
 
 
@@ -106,4 +116,79 @@ def test_when_the_primary_is_gone_that_is_the_callers(replicated, cache_settings
 
 def test_a_replica_takes_no_writes(replicated):
     with pytest.raises(RedisError):
-        graph_replicas()[0].set("x", 1)
+        replicas("graph")[0].set("x", 1)
+
+
+# -- recent posts -----------------------------------------------------------------------------------
+
+WEEK = Week.of_second(1_795_000_000)
+WEEKS = [WEEK, WEEK.before()]
+RECENT = WeekBuckets(prefix="week:test", channel="test")
+
+
+@pytest.fixture
+def weeks_replicated(pair, cache_settings):
+    """Timelines are on a primary; recent posts are read from its replica."""
+    primary, copy = pair
+    places = {"redis_url": primary.url, "timelines_replica_urls": [copy.url]}
+    with addresses(cache_settings, **places):
+        timelines().flushdb()
+        yield primary, copy
+        link(primary, copy)
+
+
+def store(revision, *post_ids):
+    token = RECENT.begin(7) or ""
+    for week in WEEKS:
+        values = {post_id: b"x" for post_id in post_ids if Week.of_id(post_id) == week}
+        assert RECENT.store(7, token, week, Bucket(revision, values))
+    RECENT.end(7, token)
+
+
+def ids_of(revision=0):
+    """What a reader finds of both weeks who knows a revision; None for a week that is missing."""
+    found = RECENT.read(7, WEEKS, revision=revision)
+    return [bucket and list(bucket.values) for bucket in found]
+
+
+def scans(one):
+    with one.client() as client:
+        return client.info("commandstats").get("cmdstat_hscan", {"calls": 0})["calls"]
+
+
+def test_recent_posts_are_read_from_the_replica(weeks_replicated):
+    primary, copy = weeks_replicated
+    store(3, WEEK.first_id + 1)
+    wait_until(lambda: copy.ask("DBSIZE") == primary.ask("DBSIZE"), "the replica has them")
+    before = scans(primary), scans(copy)
+    assert ids_of(3) == [[WEEK.first_id + 1], []]
+    assert (scans(primary), scans(copy)) == (before[0], before[1] + 2)
+
+
+def test_who_knows_of_a_newer_post_finds_it_however_far_behind_the_replica_is(weeks_replicated):
+    primary, copy = weeks_replicated
+    store(3, WEEK.first_id + 1)
+    wait_until(lambda: copy.ask("DBSIZE") == primary.ask("DBSIZE"), "the replica has them")
+    copy.ask("REPLICAOF", "NO", "ONE")  # from here on it hears nothing
+    timelines().flushdb()
+    store(4, WEEK.first_id + 1, WEEK.first_id + 2)
+    both = [[WEEK.first_id + 1, WEEK.first_id + 2], []]
+    assert ids_of(3) == [[WEEK.first_id + 1], []]
+    assert ids_of(4) == both
+    assert ids_of(5) == [None, None]
+    assert ids_of() == both, "who names none is told by the primary"
+
+
+def test_a_replica_of_recent_posts_that_hangs_or_moved_away_is_not_asked(
+    weeks_replicated, monkeypatch
+):
+    primary, copy = weeks_replicated
+    store(3, WEEK.first_id + 1)
+    monkeypatch.setattr(connections, "tenant_of", lambda _name: Tenant(primary.url))
+    assert replicas("timelines") == []
+    monkeypatch.undo()
+    copy.freeze()
+    try:
+        assert ids_of(3) == [[WEEK.first_id + 1], []]
+    finally:
+        copy.thaw()

@@ -11,8 +11,8 @@ from feedcache.connections import (
     client_at,
     configuration,
     graph,
-    graph_replicas,
     limits,
+    replicas,
     timelines,
 )
 from feedcache.rate_limit import Limit, count_each
@@ -156,9 +156,9 @@ def test_relations_need_no_second_copy(steps):
 
 
 def test_replicas_follow_the_server_of_the_settings_only(replicated, steps):
-    assert graph_replicas()
+    assert replicas("graph")
     with knowing(steps[2], "graph"):
-        assert graph_replicas() == []
+        assert replicas("graph") == []
         assert graph() is client_at("graph", steps[2].url)
 
 

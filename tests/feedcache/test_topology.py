@@ -1,13 +1,18 @@
 """The topology as a value: sizes, refusals, text and back."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feedcache.servers.slot_map import even_map
 from feedcache.topology import (
     Node,
+    Phase,
     Place,
     Pool,
+    Resize,
     Sizes,
     State,
     Tenant,
@@ -149,6 +154,7 @@ nodes = st.builds(
     st.sampled_from(State),
 )
 groups = st.lists(nodes, max_size=3).map(tuple)
+slot_maps = st.integers(0, 1).map(even_map)
 topologies = st.builds(
     Topology,
     st.integers(0, 2**60),
@@ -159,7 +165,22 @@ topologies = st.builds(
 )
 
 
-@given(topologies)
+@st.composite
+def resized(draw):
+    """A pool by a map of its own, or on the way from one to another."""
+    topology = draw(topologies)
+    pools = [pool for pool in (Pool.MAIN, Pool.BACKUP) if topology.group(pool)]
+    if not pools:
+        return topology
+    resize = st.builds(Resize, st.sampled_from(Phase), slot_maps, slot_maps)
+    return replace(
+        topology,
+        maps=draw(st.dictionaries(st.sampled_from(pools), slot_maps)),
+        resizes=draw(st.dictionaries(st.sampled_from(pools), resize)),
+    )
+
+
+@given(topologies | resized())
 def test_text_and_back(topology):
     assert Topology.from_json(topology.to_json()) == topology
     problems(topology)
@@ -186,6 +207,14 @@ def test_garbage_is_refused_as_such(text):
         '{"version":1,"main":[["a","a:1","1",1,"active"]],"backup":[],"l1":[],"epochs":{}}',
         '{"version":1,"main":"abc","backup":[],"l1":[],"epochs":{}}',
         '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{"content":"x"}}',
+        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"l1":"' + "A" * 840 + '"}}',
+        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"main":"'
+        + "A" * 840
+        + '"}}',
+        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"maps":{"main":"'
+        + "." * 839
+        + '"}}',
+        '{"version":1,"main":[],"backup":[],"l1":[],"epochs":{},"resizes":{"main":["joining"]}}',
         "[" * 100_000,
     ],
 )

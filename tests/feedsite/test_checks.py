@@ -77,6 +77,7 @@ def example_key():
         ("REDIS_COUNTERS_URL", "redis+cluster://a:1,b:2", "E009"),
         ("CELERY_BROKER_URL", "redis+cluster://a:1,b:2", "E009"),
         ("REDIS_GRAPH_REPLICA_URLS", ["redis+cluster://a:1,b:2"], "E025"),
+        ("REDIS_TIMELINES_REPLICA_URLS", ["redis+cluster://a:1,b:2"], "E025"),
         ("DATABASE_POOLER", "statement", "E010"),
         ("TIMELINE_SHARDS", ["default", "shard1"], "E015"),
         ("TIMELINE_SHARDS", ["default"], "W008"),

@@ -7,7 +7,7 @@ from apps.graph.familiar_followers import common_followers
 from apps.graph.queries import followers_page, relations
 from apps.pagination import Cursor
 from apps.posts.queries import visible_posts
-from feedcache.connections import graph, graph_replicas
+from feedcache.connections import graph, replicas
 from tests.graph.warm import cached, from_truth, revision_of
 from tests.support.factories import make_user, publish
 from tests.support.waiting import wait_until
@@ -84,7 +84,7 @@ def test_reads_of_a_replica_keep_what_they_read_alive(alice, others, replicated,
     cached(alice, others)
     assert graph().ttl(key) > 1000
     assert caught_up(replicated)
-    assert graph_replicas()[0].ttl(key) > 1000
+    assert replicas("graph")[0].ttl(key) > 1000
 
 
 def test_long_lists_and_common_followees_come_from_the_replica(

@@ -18,7 +18,8 @@ examples:
   ./run drill --json drill.json           the figures and every violation as JSON
   ./run drill --with-postgres             PostgreSQL is killed and cut off as well
   ./run drill --minutes 4 --with-clocks   clocks go an hour and a day ahead and back; needs libfaketime
-  ./run drill --with-widths               Main is narrowed and widened again by restarts
+  ./run drill --with-widths               Main and Backup get a slot and give it up again, in two minutes or more
+  ./run drill --with-widths --without-faults   nothing else happens: the hit rate is judged, too
   ./run drill --minutes 3 --with-replica  a streaming replica of PostgreSQL is paused and frozen; people follow
   ./run drill --pairs 10000               explains so many random pairs of reader and post at the end
   ./run drill --redis sentinel            the primary of the timelines is killed; its replica is promoted
@@ -45,6 +46,7 @@ def main(command_line: list[str]) -> int:
             with_postgres=options.with_postgres,
             with_clocks=options.with_clocks,
             with_widths=options.with_widths,
+            without_faults=options.without_faults,
             broken=options.broken,
             per_second=options.rate,
             keep=options.keep,
@@ -97,7 +99,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--with-widths",
         action="store_true",
-        help="Main is narrowed to one node after a third of the load and widened after two, by a restart of everything",
+        help="Main and Backup get one slot more and give it up again, while a post is deleted in every step; the load"
+        " goes on until that is done",
+    )
+    parser.add_argument(
+        "--without-faults",
+        action="store_true",
+        help="only what the other options ask for happens; with --with-widths the hit rate is judged",
     )
     parser.add_argument(
         "--redis",

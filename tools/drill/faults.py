@@ -25,8 +25,6 @@ class Kind(StrEnum):
     HOUR_BACK = "clock -1 h"
     DAY_AHEAD = "clock +1 d"
     DAY_BACK = "clock -1 d"
-    NARROW = "Main narrower"  # all processes restarted with one node of Main
-    WIDEN = "Main wider"  # and with all of them again
     PAUSE = "pause replay"  # of the streaming replica: it answers, and learns nothing new (tools/drill/replica.py)
 
 
@@ -45,7 +43,6 @@ STEPS = {Kind.HOUR_AHEAD: HOUR, Kind.HOUR_BACK: -HOUR, Kind.DAY_AHEAD: DAY, Kind
 LINK_FAULTS = (Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.RESET)
 # (kinds, weight of each) per target; the names of Memcached nodes and web servers are added by `possible`.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
-MAIN = "main"  # the layer of Memcached
 COUNTERS = "counters"  # a Redis for what cannot be on a cluster, sessions and broadcasts too
 SINGLE, SENTINEL, CLUSTER, REDIS, RABBITMQ = "single", "sentinel", "cluster", "redis", "rabbitmq"
 # Clients go to the primary itself, not through a link; a killed or frozen one is the failover.
@@ -107,14 +104,6 @@ def in_the_middle(*, seconds: float, redis: str, broker: str) -> list[Fault]:
         Fault(round((number + 0.5) * seconds / times, 2), kind, target, RESTART_SECONDS)
         for number in range(times)
         for kind, target in (FAILOVERS[one] for one in (redis, broker) if one in FAILOVERS)
-    ]
-
-
-def widths(*, seconds: float) -> list[Fault]:
-    """Main is narrowed after a third of the load, and widened again after two thirds."""
-    return [
-        Fault(round(seconds / 3, 2), Kind.NARROW, MAIN, 0.0),
-        Fault(round(seconds * 2 / 3, 2), Kind.WIDEN, MAIN, 0.0),
     ]
 
 

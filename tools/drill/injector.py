@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -156,20 +156,7 @@ class Injector:
             return self._replica.begin(fault)
         if fault.kind in STEPS and self._servers.clocks is not None:
             return self._on_clock(self._servers.clocks, fault)
-        if fault.kind in (Kind.NARROW, Kind.WIDEN):
-            self._restart_all(self._servers.width_settings(is_narrow=fault.kind is Kind.NARROW))
-            return None
         return self._do(fault)
-
-    def _restart_all(self, settings: Mapping[str, str]) -> None:
-        """All at once: what one changes under the old settings another would not see under the new ones."""
-        processes = [one for name, one in self._processes.by_name.items() if name not in self._down]
-        for process in processes:
-            process.kill()
-        for process in self._processes.by_name.values():
-            process.set(**settings)
-        for process in processes:
-            process.start()
 
     def _begin_outage(self, fault: Fault) -> None:
         self._down.add(fault.target)  # no other fault of this server until it is over

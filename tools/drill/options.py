@@ -14,6 +14,7 @@ class Options:
     with_postgres: bool = False
     with_clocks: bool = False
     with_widths: bool = False
+    without_faults: bool = False
     broken: str | None = None
     per_second: float = 45.0
     keep: Path | None = None

@@ -37,10 +37,6 @@ class Process:
         """Start it; returns at once."""
         self.child = spawn(self.name, self._command, log=self._log, environment=self._environment)
 
-    def set(self, **settings: str) -> None:
-        """Other settings from its next start on."""
-        self._environment = {**self._environment, **settings}
-
     def running(self) -> bool:
         """Whether it has not ended."""
         return self.child is not None and self.child.running()

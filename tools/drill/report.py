@@ -30,7 +30,7 @@ class Run:
     deaths: tuple[str, ...]
     given_up: tuple[str, ...]  # ended over a fault and started again by their supervisor
     outages: tuple[Outage, ...] = ()
-    replica: str = ""  # what it went through
+    told: tuple[str, ...] = ()  # of the replica, and of changes of slots
 
 
 def figures(  # noqa: PLR0913 -- the columns of one row
@@ -73,8 +73,8 @@ def show(
         targets = ", ".join(f"{target} {number}" for target, number in of_kind.items())
         table.add_row(kind, str(sum(of_kind.values())), targets)
     console.print(table)
-    if run.replica:
-        console.print(run.replica, highlight=False, soft_wrap=True)
+    for told in run.told:
+        console.print(told, highlight=False, soft_wrap=True)
     console.print(
         f"posts={run.posts} operations={run.operations} ok={run.ok} refused={run.failed} unknown={run.unknown}"
         f" faults={run.faults} deaths={len(run.deaths)}"

@@ -23,6 +23,7 @@ from tools.drill.processes import Processes
 from tools.drill.reader import Reader
 from tools.drill.servers import Servers
 from tools.drill.verdict import Verdicts
+from tools.drill.widths import Widths
 from tools.drill.wire import NoAnswerError, Wire
 from tools.drill.world import World, make_world
 
@@ -50,11 +51,16 @@ class Drill:
         self._processes = processes
         self._history = history
         self._replica = replica.ReplicaFaults(servers.replica) if servers.replica else None
-        self._told = ""  # of the replica
+        self._told: list[str] = []  # of the replica, and of changes of slots
         self._injector = Injector(servers, processes, history, self._replica)
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
         self._clocks = servers.clocks
+        self._widths = None
+        if options.with_widths and servers.memcached:
+            self._widths = Widths(
+                servers.spare_addresses(), processes.environment, self._addresses, history
+            )
         self._watch: clocks.Watch | None = None
 
     def run(self) -> bool:
@@ -83,9 +89,7 @@ class Drill:
     def _play(self, world: World, progress: Progress) -> None:
         options, seconds = self._options, self._options.minutes * 60
         plan = self._plan()
-        if self._clocks is not None:
-            self._watch = clocks.Watch(self._addresses, self._clocks, self._history)
-            self._watch.start()
+        self._watch_clocks()
         bar = progress.add_task(f"Load and {len(plan)} faults", total=seconds)
         load = Load(
             world,
@@ -97,9 +101,9 @@ class Drill:
         )
         start = time.monotonic()
         self._injector.load(plan, start=start)
-        load.start()
+        self._start(load, world)
         look_at = start
-        while time.monotonic() - start < seconds:
+        while time.monotonic() - start < seconds or self._is_changing_slots():
             self._injector.step()
             if time.monotonic() > look_at:
                 look_at = time.monotonic() + LOOK_SECONDS
@@ -112,22 +116,37 @@ class Drill:
         if load.errors:
             raise LaunchError("; ".join(load.errors))
 
+    def _watch_clocks(self) -> None:
+        if self._clocks is not None:
+            self._watch = clocks.Watch(self._addresses, self._clocks, self._history)
+            self._watch.start()
+
+    def _start(self, load: Load, world: World) -> None:
+        load.start()
+        if self._widths is not None:
+            self._widths.start(world)
+
+    def _is_changing_slots(self) -> bool:
+        return self._widths is not None and self._widths.is_running
+
     def _plan(self) -> list[faults.Fault]:
         options, seconds = self._options, self._options.minutes * 60
-        plan = faults.plan(
-            options.seed,
-            seconds=seconds,
-            choices=faults.possible(
-                memcached=self._servers.memcached,
-                web=self._processes.web,
-                with_postgres=options.with_postgres,
-                redis=options.redis,
-                broker=options.broker,
-            ),
+        plan = (
+            []
+            if options.without_faults
+            else faults.plan(
+                options.seed,
+                seconds=seconds,
+                choices=faults.possible(
+                    memcached=self._servers.memcached,
+                    web=self._processes.web,
+                    with_postgres=options.with_postgres,
+                    redis=options.redis,
+                    broker=options.broker,
+                ),
+            )
         )
         plan += faults.in_the_middle(seconds=seconds, redis=options.redis, broker=options.broker)
-        if options.with_widths and self._servers.memcached:
-            plan += faults.widths(seconds=seconds)
         if self._clocks is not None:
             plan += clocks.plan(self._processes.web[0], seconds=seconds)
         if self._replica is not None:
@@ -150,6 +169,7 @@ class Drill:
             ("Ledger", lambda: work.ledger(verdicts, facts, delivered)),
             ("Times", lambda: self._check_times(world, facts)),
             ("Published once", lambda: work.published_once(verdicts)),
+            ("Slots", self._check_widths),
             ("Follows", lambda: self._check_follows(world, facts, reader)),
             (
                 "Pages",
@@ -180,13 +200,18 @@ class Drill:
         self._watch.receipts(people, authors)
         self._watch.tell(self._verdicts)
 
+    def _check_widths(self) -> None:
+        if self._widths is not None:
+            self._widths.judge(self._verdicts, is_calm=self._options.without_faults)
+            self._told += self._widths.told()
+
     def _check_follows(self, world: World, facts: Facts, reader: Reader) -> None:
         verdicts, history = self._verdicts, self._history
         follows.follows(verdicts, facts, world, time.time())
         follows.lists_read(verdicts, facts, world.follows, history.operations)
         follows.lists_shown(verdicts, world, reader)
         if self._replica is not None:
-            self._told = self._replica.told(follows.replica(verdicts, self._replica))
+            self._told.append(self._replica.told(follows.replica(verdicts, self._replica)))
 
     def _drain(self) -> None:
         work.drain(self._verdicts, self._injector.last_heal, self._history)
@@ -207,7 +232,7 @@ class Drill:
             given_up=self._injector.given_up,
             outages=self._injector.outages,
         )
-        run = replace(run, replica=self._told)
+        run = replace(run, told=tuple(self._told))
         report.show(self._console, run, self._verdicts, counts)
         if self._options.json:
             report.write(self._options.json, run, self._verdicts, counts)

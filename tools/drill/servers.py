@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from feedcache.topology import Pool
 from runner.datadir import DataDir
 from runner.environment import site_environment
 from runner.services import postgres, redis
@@ -35,6 +36,7 @@ from tools.scale.servers import RabbitMQ, Standby
 # disk.
 SURVIVES_KILL = {"fsync": "off", "full_page_writes": "off"}
 LAYERS = (MAIN, BACKUP, replace(L1, nodes=2))
+SPARE = (Pool.MAIN, Pool.BACKUP)
 UNLIMITED = "1000000000"
 SILENT_MS = 1000  # of a primary, until the others look for a new one
 CLUSTER_SILENT_MS = 2000
@@ -60,6 +62,11 @@ SETTINGS = {
 }
 
 
+def _clocks(directory: Path) -> Clocks | None:
+    library = find_library()
+    return Clocks(directory, library) if library else None
+
+
 class PostgresWithClock(Postgres):
     """Its clock can be set."""
 
@@ -78,8 +85,7 @@ class Servers:
     """
 
     def __init__(self, directory: Path, proxy: Proxy, options: Options) -> None:
-        library = find_library() if options.with_clocks else None
-        self.clocks = Clocks(directory / "clocks", library) if library else None
+        self.clocks = _clocks(directory / "clocks") if options.with_clocks else None
         self.data = DataDir(directory)
         self.data.prepare()
         self.proxy = proxy
@@ -99,6 +105,7 @@ class Servers:
         self.replica: Standby | None = None
         if options.with_replica:
             self.replica = Standby(self._place(REPLICA), self.postgres.settings()["DATABASE_URL"])
+        self._spare = self._spare_nodes() if options.with_widths else {}
         self.links: dict[str, Link] = {}
         self.by_name: dict[str, Service] = {POSTGRES: self.postgres, **self.redis, **self._nodes()}
         if self.group is not None:
@@ -149,10 +156,9 @@ class Servers:
             services["REPLICA_MAX_LAG_SECONDS"] = str(MAX_LAG_SECONDS)
         return self._settings(services)
 
-    def width_settings(self, *, is_narrow: bool) -> dict[str, str]:
-        """The site's settings for Main, with its first node only or with all."""
-        addresses = self.proxied_environment()[MAIN.setting].split(MAIN.divided_by)
-        return {MAIN.setting: MAIN.divided_by.join(addresses[:1] if is_narrow else addresses)}
+    def spare_addresses(self) -> dict[Pool, str]:
+        """For the site: the nodes that Main and Backup get beside those of the settings."""
+        return {pool: self.links[f"spare-{pool}"].address for pool in SPARE if self.tiers}
 
     def _settings(self, services: Mapping[str, str]) -> dict[str, str]:
         # the addresses last: this process has those of the servers themselves in its own environment
@@ -208,14 +214,22 @@ class Servers:
         program = find_memcached(self.data.memcached)
         return Tiers(program, LAYERS, self._place("mc"), self.data.log) if program else None
 
+    def _spare_nodes(self) -> dict[str, Memcached]:
+        program = find_memcached(self.data.memcached)
+        if program is None:
+            return {}
+        place, log = self._place("mc"), self.data.log
+        return {f"spare-{pool}": Memcached(program, f"spare-{pool}", place, log) for pool in SPARE}
+
     def _nodes(self) -> dict[str, Memcached]:
         if self.tiers is None:
             return {}
-        return {
+        nodes = {
             f"{layer.name}-{number}": node
             for layer, nodes in self.tiers.nodes.items()
             for number, node in enumerate(nodes)
         }
+        return nodes | self._spare
 
     def _target(self, name: str) -> str:
         if name == POSTGRES:

@@ -21,6 +21,7 @@ INVARIANTS = {
     "I22": "what is explained is what the tables say",
     "I23": "a token that was ended does not work once more",
     "I31": "who follows whom is what people did, in both lists",
+    "I33": "Main and Backup change their slots without anybody noticing",
     "I32": "what is said of times is true, whatever the clocks say",
 }
 

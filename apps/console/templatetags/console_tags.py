@@ -7,7 +7,8 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from apps.console.queries import place_code
-from feedcache.topology import State
+from apps.console.series import Chart, Measure
+from feedcache.topology import Phase, State
 
 register = template.Library()
 register.filter(place_code)
@@ -34,4 +35,38 @@ def interface_name(name: str) -> str:
 
 @register.filter
 def state_name(state: State) -> str:
-    return {State.JOINING: _("joining"), State.DRAINING: _("draining")}.get(state, _("active"))
+    return _("draining") if state is State.DRAINING else _("active")
+
+
+@register.filter
+def phase_text(phase: Phase) -> str:
+    """What happens in a step of a change of slots."""
+    texts = {
+        Phase.JOINING: _("What is changed is also removed from the new slots, which are empty and not read."),
+        Phase.MOVING: _("The new slots are read, then the old ones; both are written."),
+        Phase.LEAVING: _("Only the new slots are read. What is changed is also removed from the old ones."),
+    }  # fmt: skip
+    return texts[phase]
+
+
+@register.filter
+def measured(measure: Measure, value: float | None) -> str:
+    """A value of a measure with its unit; empty for None."""
+    if value is None:
+        return ""
+    return f"{number_format(value, measure.decimals)} {measure.unit}".rstrip()
+
+
+@register.filter
+def value(chart: Chart, number: float | None) -> str:
+    return measured(chart.measure, number)
+
+
+@register.filter
+def lowest(chart: Chart) -> str:
+    return measured(chart.measure, min(chart.known))
+
+
+@register.filter
+def highest(chart: Chart) -> str:
+    return measured(chart.measure, max(chart.known))

@@ -16,7 +16,6 @@ from tools.drill.faults import (
     in_the_middle,
     plan,
     possible,
-    widths,
 )
 
 NODES = ["main-0", "main-1", "backup-0", "l1-0", "l1-1"]
@@ -39,18 +38,11 @@ def test_a_seed_repeats_its_plan_and_another_has_another():
     assert plan(1, seconds=600, choices=choices()) != plan(2, seconds=600, choices=choices())
 
 
-def test_main_is_narrowed_and_widened_again_while_people_write():
-    assert [(fault.at, fault.kind) for fault in widths(seconds=90)] == [
-        (30, Kind.NARROW),
-        (60, Kind.WIDEN),
-    ]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_ten_minutes_have_two_hundred_faults_of_every_kind(seed):
     found = plan(seed, seconds=600, choices=choices())
     assert len(found) >= 200
-    by_option = {Kind.PAUSE, Kind.NARROW, Kind.WIDEN, *STEPS}
+    by_option = {Kind.PAUSE, *STEPS}
     assert {fault.kind for fault in found} == set(Kind) - PLANNED - by_option
     assert {fault.target for fault in found} >= {
         *NODES,

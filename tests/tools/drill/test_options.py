@@ -28,9 +28,9 @@ def test_options(monkeypatch, capsys):
         ("single", "redis"),
         ("cluster", "rabbitmq"),
     ]
-    assert program.main(["--with-clocks", "--with-widths"]) == 0
-    assert (given[-1].with_clocks, given[-1].with_widths) == (True, True)
-    assert (given[0].with_clocks, given[0].with_widths) == (False, False)
+    assert program.main(["--with-clocks", "--with-widths", "--without-faults"]) == 0
+    for one, expected in ((given[-1], True), (given[0], False)):
+        assert {one.with_clocks, one.with_widths, one.without_faults} == {expected}
     with pytest.raises(SystemExit):
         program.main(["--redis", "many"])
     assert "'single', 'sentinel', 'cluster'" in capsys.readouterr().err.replace('"', "'")

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from apps.errors import DomainError
-from apps.operations import actions
+from apps.operations import actions, resizing
 from apps.operations.actions import Author
 from apps.operations.epoch import begin_by_hand
 from apps.operations.models import TopologyVersion
@@ -26,6 +26,7 @@ from apps.operations.queries import (
     node_statuses,
     topology_in_force,
 )
+from apps.operations.resizing import Progress
 from feedcache.topology import (
     CLASSES,
     TENANTS,
@@ -50,11 +51,15 @@ examples:
   ./run manage cache replace main:1 10.0.0.9:11211 --megabytes 512
   ./run manage cache drain main:1                    stop reading it; Backup answers
   ./run manage cache drain l1:3                      take the group out
-  ./run manage cache flush outbox                    empty this class only
-  ./run manage cache restored                        after a restore of the database: ignore everything cached before
-  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; run again to continue
-  ./run manage cache move timelines settings         back to the address in the settings
-  ./run manage cache rollback 4                      restore the nodes of version 4; 0 means those in the settings
+  ./run manage cache grow main 10.0.0.9:11211        one slot more, in half a minute or more; shows its progress
+  ./run manage cache shrink backup:1                 take a slot out of Backup
+  ./run manage cache abort main                      keep the slots as they were
+  ./run manage cache resizes                         go on with a change of slots and watch it
+  ./run manage cache flush outbox                    empty only this class
+  ./run manage cache restored                        after a restore of the database: nothing cached before counts
+  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; again: goes on
+  ./run manage cache move timelines settings         back to where the settings say
+  ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
 """
 WITHOUT_NODES = (
     "There are no Memcached nodes: the tiers L1, Main and Backup are absent, and posts, profiles and outboxes are "
@@ -67,6 +72,7 @@ PIPED_WIDTH = 200  # so that no line is wrapped in a file or a pipe
 REDIS_ADDRESSES = (
     "redis://host:port/db, unix:///path?db=1, redis+cluster://host:port,host:port, or “settings”"
 )
+RESIZABLE = (Pool.MAIN.value, Pool.BACKUP.value)
 FORMS = "main:SLOT, backup:SLOT or l1:GROUP:SLOT"
 
 
@@ -88,6 +94,7 @@ class Command(BaseCommand):
         change.add_argument("--megabytes", type=int, help="(default: the same as before)")
         drain = verbs.add_parser("drain", help="stop reading a slot, or take out an L1 group")
         drain.add_argument("place", help=f"{FORMS}, or l1:GROUP")
+        _add_resizes(verbs)
         flush = verbs.add_parser("flush", help="empty one class of data")
         flush.add_argument("name", choices=CLASSES)
         verbs.add_parser(
@@ -118,10 +125,29 @@ class Command(BaseCommand):
                 if verb == "move":
                     self._move(options["name"], options["url"])
                     return
+                if verb == "resizes":
+                    self._finish()
+                    return
                 row = _VERBS[verb](options, Author(_own_name()))
             except DomainError as refusal:
                 raise CommandError(refusal.message) from None
         self._say(row)
+        if verb in {"grow", "shrink", "abort"} and not options["no_wait"]:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Take the steps of the changes of slots that are left, as the site does itself. May be interrupted."""
+        told = ""
+        while progress := resizing.progress():
+            if row := resizing.advance():
+                self._say(row)
+                continue
+            text = _progress_text(progress[0])
+            if text != told:
+                self.stdout.write(text)
+            told = text
+            time.sleep(SETTLE_POLL_SECONDS)
+        self.stdout.write("No pool is changing its slots.")
 
     def _move(self, name: str, url: str) -> None:
         """Take the remaining steps of a move; each waits until every process has taken the last one."""
@@ -168,6 +194,27 @@ class Command(BaseCommand):
         self.stdout.write("All is well.")
 
 
+def _progress_text(one: Progress) -> str:
+    text = f"{one.pool}: step {one.step} of 3, {one.buckets:.0%} of its keys move. {one.waits_for}"
+    if one.old_answers is not None:
+        text += f" {one.old_answers:.1%} of its answers came from the old slots."
+    return text.rstrip()
+
+
+def _add_resizes(verbs: Any) -> None:
+    grow = verbs.add_parser("grow", help="add slots to Main or Backup, without a restart")
+    grow.add_argument("pool", choices=RESIZABLE)
+    grow.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
+    grow.add_argument("--megabytes", type=int, help="of each node (default: as slot 0)")
+    shrink = verbs.add_parser("shrink", help="take slots out of Main or Backup")
+    shrink.add_argument("places", nargs="+", metavar="PLACE", help="main:SLOT or backup:SLOT")
+    abort = verbs.add_parser("abort", help="give up a change of slots")
+    abort.add_argument("pool", choices=RESIZABLE)
+    for verb in (grow, shrink, abort):
+        verb.add_argument("--no-wait", action="store_true", help="leave the other steps to the site")  # fmt: skip
+    verbs.add_parser("resizes", help="take the steps of a change of slots that are left")
+
+
 def _own_name() -> str:
     return f"command line ({getpass.getuser()})"
 
@@ -194,6 +241,7 @@ def _troubles(topology: Topology, nodes: Sequence[NodeStatus], processes: Fleet)
 def _node_table(topology: Topology, nodes: Sequence[NodeStatus]) -> Table:
     version = f"version {topology.version}" if topology.version else "the settings"
     remarks = finding_texts(warnings(topology)) if topology.main else []
+    remarks += [_progress_text(one) for one in resizing.progress()]
     table = Table(title=f"Cache topology: {version}", caption="\n".join(remarks) or None)
     for heading in ("place", "name", "address", "health", "hit rate", "memory", "evictions", "items"):  # fmt: skip
         table.add_column(heading)
@@ -265,6 +313,24 @@ def _drain(options: dict[str, Any], by: Author) -> TopologyVersion:
     return actions.drain_node(place_of(options["place"]), by=by)
 
 
+def _grow(options: dict[str, Any], by: Author) -> TopologyVersion:
+    pool = Pool(options["pool"])
+    size = resizing.usual_megabytes(topology_in_force(), pool)
+    return resizing.grow(pool, options["urls"], options["megabytes"] or size, by=by)
+
+
+def _shrink(options: dict[str, Any], by: Author) -> TopologyVersion:
+    places = [place_of(text) for text in options["places"]]
+    pools = {place.pool for place in places}
+    if len(pools) != 1 or Pool.L1 in pools:
+        raise CommandError("Give places of Main, or places of Backup.")
+    return resizing.shrink(pools.pop(), {place.slot for place in places}, by=by)
+
+
+def _abort(options: dict[str, Any], by: Author) -> TopologyVersion:
+    return resizing.abort(Pool(options["pool"]), by=by)
+
+
 def _flush(options: dict[str, Any], by: Author) -> TopologyVersion:
     return actions.flush_class(options["name"], by=by)
 
@@ -277,6 +343,9 @@ _VERBS: dict[str, Callable[[dict[str, Any], Author], TopologyVersion]] = {
     "add-l1": _add,
     "replace": _replace,
     "drain": _drain,
+    "grow": _grow,
+    "shrink": _shrink,
+    "abort": _abort,
     "flush": _flush,
     "rollback": _roll_back,
 }

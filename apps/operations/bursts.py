@@ -1,0 +1,94 @@
+"""Bursts (source 000): one key is read so often that more L1 groups are needed, until the burst is over.
+
+Every L1 group holds what is hottest, and each read asks one of them. So with `n` groups a node has an n-th of the reads
+of a key. A group is added from the spare nodes that staff name, by them or automatically, and removed when it has not
+been needed for some minutes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.operations.actions import Author, add_l1_group, drain_l1_group
+from apps.operations.models import BurstPolicy, TopologyVersion
+from apps.operations.queries import topology_in_force
+from feedcache.servers import hot_keys
+from feedcache.servers.hot_keys import HotKey
+from feedcache.topology import Topology
+
+BURST_SECONDS = 20  # a key is looked at over so long a time before a group is added
+SHOWN = 20
+SPARE_LOAD = 0.5  # of the most reads: with one group less a node must have less than this
+BY = "the site"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of L1: add a group of the node at `add`, or remove the group with this number."""
+
+    add: str = ""
+    remove: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """What is read most, and what should be done. `is_short`: a group is needed, and there is no spare node."""
+
+    keys: list[HotKey]
+    reads_per_node: float
+    proposal: Proposal | None
+    is_short: bool
+
+
+def burst_policy() -> BurstPolicy:
+    """The rules of staff, else the defaults (not saved)."""
+    return BurstPolicy.objects.first() or BurstPolicy()
+
+
+def spare_urls(policy: BurstPolicy) -> list[str]:
+    return policy.spares.split()
+
+
+def heat() -> Heat:
+    """The keys that were read most lately, and the change of L1 that follows from it. Raises RedisError."""
+    policy, topology = burst_policy(), topology_in_force()
+    keys = hot_keys.hottest(SHOWN, seconds=BURST_SECONDS)
+    peak = hot_keys.peak(seconds=policy.calm_minutes * 60)
+    return judge(policy, topology, keys, peak=peak)
+
+
+def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, peak: float) -> Heat:
+    """`peak`: the reads a second of the hottest key, in the worst moment of the minutes of calm."""
+    groups, spares = topology.l1, spare_urls(policy)
+    reads = keys[0].reads / max(len(groups), 1) if keys else 0.0
+    used = {node.url for _place, node in topology.places()}
+    free = [url for url in spares if url not in used]
+    proposal, is_short = None, False
+    if reads > policy.most_reads and topology.main:
+        is_short = not free or len(groups) >= policy.most_groups
+        proposal = None if is_short else Proposal(add=free[0])
+    else:
+        added = [
+            number for number, group in enumerate(groups) if {node.url for node in group} <= set(spares)
+        ]  # fmt: skip
+        rest = max(len(groups) - 1, 1)
+        if added and peak / rest < policy.most_reads * SPARE_LOAD:
+            proposal = Proposal(remove=added[-1])
+    return Heat(list(keys), reads, proposal, is_short)
+
+
+def act() -> TopologyVersion | None:
+    """Carry out what is proposed, if staff allow it. DomainError, RedisError."""
+    policy = burst_policy()
+    if not policy.is_automatic:
+        return None
+    found, seen = heat(), topology_in_force().version
+    if found.proposal is None:
+        return None
+    return carry_out(found.proposal, policy, by=Author(BY, seen=seen))
+
+
+def carry_out(proposal: Proposal, policy: BurstPolicy, *, by: Author) -> TopologyVersion:
+    """Invalid, Conflict, NotFound."""
+    if proposal.remove is not None:
+        return drain_l1_group(proposal.remove, by=by)
+    return add_l1_group([proposal.add], policy.megabytes, by=by)

@@ -1,0 +1,98 @@
+"""The keys of Memcached that are read most often, over all processes.
+
+Every process looks at one of its reads in a hundred, and adds the keys in it, a hundredfold, to a list in Redis of each
+ten seconds. So the figures are estimates, and keys that are seldom read are not in them.
+"""
+
+import os
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from feedcache.connections import Redis, configuration
+
+ONE_IN = 100
+SPAN_SECONDS = 10
+SPANS = 60  # ten minutes
+KEPT = 100  # of a process and second, and of a span
+MOST_SAMPLED = 20_000  # distinct keys of a process, between two drains
+FEWEST_SAMPLES = 5  # of a key in a span; fewer say nothing
+KEY = "hotkeys:{}"
+
+_lock = threading.Lock()
+_sampled: Counter[bytes] = Counter()
+
+
+def _after_fork() -> None:
+    global _lock, _sampled
+    _lock, _sampled = threading.Lock(), Counter()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """`reads`: a second, on average over the time that was asked for."""
+
+    name: str
+    reads: float
+
+
+def sample(keys: Collection[bytes]) -> None:
+    """Look at a read, once in a hundred times."""
+    if random.random() * ONE_IN < 1:  # noqa: S311 -- not a secret
+        with _lock:
+            if len(_sampled) < MOST_SAMPLED:
+                _sampled.update(list(keys))  # of a mapping, Counter would add the values
+
+
+def send(*, by: Redis | None = None) -> None:
+    """Add what this process has sampled to the list of all. RedisError: then it is lost."""
+    global _sampled
+    with _lock:
+        sampled, _sampled = _sampled, Counter()
+    if not sampled:
+        return
+    span = KEY.format(int(time.time()) // SPAN_SECONDS)
+    with (by or configuration()).pipeline(transaction=False) as pipeline:
+        for key, number in sampled.most_common(KEPT):
+            pipeline.zincrby(span, number * ONE_IN, key)
+        pipeline.expire(span, SPAN_SECONDS * (SPANS + 2))
+        pipeline.execute()
+
+
+def hottest(number: int, *, seconds: int) -> list[HotKey]:
+    """The keys that were read most in the last seconds, as far as they are complete. Raises RedisError."""
+    spans = _spans(seconds)
+    reads: Counter[str] = Counter()
+    for found in _read(spans, KEPT):
+        for name, count in found:
+            reads[name.decode(errors="replace")] += int(count)
+    top = reads.most_common(number)
+    return [HotKey(name, count / len(spans) / SPAN_SECONDS) for name, count in top]
+
+
+def peak(*, seconds: int) -> float:
+    """The reads a second of the hottest key in the ten seconds in which there were most. Raises RedisError."""
+    counts = (count for found in _read(_spans(seconds), 1) for _name, count in found)
+    return max(counts, default=0.0) / SPAN_SECONDS
+
+
+def _spans(seconds: int) -> range:
+    """Without the present ten seconds, and one more, in which the last samples of the others arrive."""
+    end = int(time.time() - 1) // SPAN_SECONDS
+    return range(end - max(seconds // SPAN_SECONDS, 1), end)
+
+
+def _read(spans: range, number: int) -> list[list[tuple[bytes, float]]]:
+    with configuration().pipeline(transaction=False) as pipeline:
+        for span in spans:
+            pipeline.zrange(KEY.format(span), 0, number - 1, desc=True, withscores=True)
+        lists: list[Any] = pipeline.execute()
+    fewest = FEWEST_SAMPLES * ONE_IN
+    return [[(name, count) for name, count in found if count >= fewest] for found in lists]
