@@ -1,19 +1,16 @@
 // Short videos without sound play while they are on the screen, where reader, browser and device do not mind.
 
-const minds =
+const still =
   "still" in document.documentElement.dataset ||
   matchMedia("(prefers-reduced-motion: reduce)").matches ||
   navigator.connection?.saveData;
 
-const onScreen = new IntersectionObserver(
-  (changes) => {
-    for (const { target, isIntersecting } of changes) {
-      if (!isIntersecting) target.pause();
-      else if (!target.held) play(target);
-    }
-  },
-  { threshold: 0.5 },
-);
+const onScreen = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes) {
+    if (!isIntersecting) target.pause();
+    else if (!target.held) play(target);
+  }
+});
 
 function play(video) {
   // refused by the browser: its own controls are back; off the screen by then: nothing to do
@@ -22,9 +19,9 @@ function play(video) {
 
 export function watch(box) {
   const [video, watched] = box.children;
-  if (minds || watched) return;
+  if (still || watched) return;
   const button = document.createElement("button");
-  const { dataset } = box;
+  const { pause, play: start } = box.dataset;
   video.controls = false;
   button.className = "alt";
   box.addEventListener("click", () => {
@@ -32,7 +29,7 @@ export function watch(box) {
     if (video.held) video.pause();
     else play(video);
   });
-  const tell = () => (button.textContent = video.paused ? dataset.play : dataset.pause);
+  const tell = () => (button.textContent = video.paused ? start : pause);
   video.onplay = video.onpause = tell;
   tell();
   box.append(button);
