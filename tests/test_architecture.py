@@ -216,8 +216,8 @@ TABLES_OF_OTHERS = {
     "notifications": (
         "one statement decides whom of many a notification reaches",
         """
-        accounts_user engagement_vote graph_block graph_followee graph_follower graph_mute posts_mention posts_post
-        posts_threadmute
+        accounts_user accounts_usercounts engagement_vote graph_block graph_followee graph_follower graph_mute
+        posts_mention posts_post posts_threadmute
         """,
     ),
     "oauth": (
@@ -248,7 +248,7 @@ TABLES_OF_OTHERS = {
         "matches and suggestions are ranked in the statement that finds them",
         """
         accounts_user accounts_usercounts graph_block graph_followee graph_follower graph_followrequest
-        graph_mute posts_attachment posts_post posts_postcounts tags_tagfollow tags_taguse
+        graph_mute posts_attachment posts_post posts_postcounts tags_taguse
         """,
     ),
     "second_level": (
@@ -266,8 +266,7 @@ TABLES_OF_OTHERS = {
     "timeline": (
         "candidates are one range over posts, actions and relations: the deepest source, below all caches",
         """
-        accounts_user accounts_usercounts graph_followee graph_listmember posts_post
-        tags_tagfollow tags_taguse
+        accounts_user accounts_usercounts graph_followee graph_listmember posts_post tags_taguse
         """,
     ),
 }

@@ -78,7 +78,7 @@ _columns_of = attrgetter(*_COLUMNS)
 _USER = Columns(User, _COLUMNS)
 _LOAD_CARDS = f"""
 SELECT {_USER.of("u")}, coalesce(c.last_open_post_id, 0)
-FROM accounts_user u LEFT JOIN accounts_usercounts c ON c.user_id = u.id WHERE u.id = ANY(%(ids)s)
+FROM accounts_user u JOIN accounts_usercounts c ON c.user_id = u.id WHERE c.user_id = ANY(%(ids)s)
 """  # noqa: S608 -- constants
 
 

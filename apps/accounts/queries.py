@@ -16,7 +16,8 @@ from feedcache.structures.counters.service import queue_in_batch
 _USER, _COUNTS = Columns(User), Columns(UserCounts)
 # For hand-written SQL: the columns of an account and its counts, which `account_of` reads.
 ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
-WITH_COUNTS = "LEFT JOIN accounts_usercounts c ON c.user_id = u.id"
+# Every account has counts. An outer join would bring all counts to the coordinator of a distributed site.
+WITH_COUNTS = "JOIN accounts_usercounts c ON c.user_id = u.id"
 IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
 
 _BY_HANDLE = f"""
@@ -54,8 +55,9 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
     """Accounts that are not suspended, with their counts, in one query."""
     if not user_ids:
         return {}
-    users = User.objects.filter(pk__in=set(user_ids), suspended_at=None).select_related("counts")
-    return {user.pk: user for user in users}
+    # by the ids of the counts, which may lie on several servers
+    users = User.objects.filter(counts__in=set(user_ids), suspended_at=None)
+    return {user.pk: user for user in users.select_related("counts")}
 
 
 def user_by_handle(handle: str) -> User:

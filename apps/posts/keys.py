@@ -5,7 +5,7 @@ distributed site (`manage distribute`), and the primary key of any other. `=`, `
 of the ORM do so by themselves, wherever the field is one of these; hand-written SQL names the author itself.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -16,13 +16,15 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from feedcache.ids import author_of
 
-if TYPE_CHECKING:  # Django's own classes take no parameters
+if TYPE_CHECKING:  # Django's own class takes no parameters
     Number = models.BigIntegerField[int, int]
-    ForeignKey = models.ForeignKey[Any, Any]
-    OneToOneField = models.OneToOneField[Any, Any]
 else:
-    Number, ForeignKey = models.BigIntegerField, models.ForeignKey
-    OneToOneField = models.OneToOneField
+    Number = models.BigIntegerField
+
+_ST, _GT = (
+    TypeVar("_ST"),
+    TypeVar("_GT"),
+)  # what fields take and give; the types' plugin names them so
 
 
 class _ByAuthor:
@@ -77,7 +79,7 @@ class PostId(Number):
     author_column = "author_id"
 
 
-class _OfPost(ForeignKey):
+class _OfPost(models.ForeignKey[_ST, _GT]):
     author_column = "author_id"
 
     def get_extra_restriction(self, alias: str, related_alias: str) -> Any:
@@ -92,11 +94,11 @@ def _column(model: type[models.Model], attname: str, alias: str) -> Col:
     return Col(alias, field, models.BigIntegerField())
 
 
-class PostKey(_OfPost):
+class PostKey(_OfPost[_ST, _GT]):
     """A foreign key to a post, of rows that lie beside it: their model has the author too (`AuthorOfPost`)."""
 
 
-class OnePostKey(_OfPost, OneToOneField):
+class OnePostKey(_OfPost[_ST, _GT], models.OneToOneField[_ST, _GT]):
     """The same for one row of each post."""
 
 

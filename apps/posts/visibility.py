@@ -56,7 +56,8 @@ class Fact:
     """
 
     holds: Callable[[Judged, Standing], bool]
-    sql: Callable[[str], str]  # for the posts of a table or alias; `%(reader)s` is the reader
+    # for the posts of a table or alias, and their author; `%(reader)s` is the reader
+    sql: Callable[[str, str], str]
 
 
 # The ids of the circles that a reader owns or belongs to.
@@ -68,26 +69,26 @@ CIRCLES = """
 
 FOLLOWS = Fact(
     lambda post, reader: post.author_id in reader.relations.following,
-    lambda post: (
-        f"EXISTS (SELECT FROM graph_follower WHERE owner_id = {post}.author_id AND follower_id = %(reader)s)"
+    lambda _post, author: (
+        f"EXISTS (SELECT FROM graph_follower WHERE owner_id = {author} AND follower_id = %(reader)s)"
     ),
 )
 FOLLOWED_BACK = Fact(
     lambda post, reader: post.author_id in reader.relations.followed_by,
-    lambda post: (
-        f"EXISTS (SELECT FROM graph_followee WHERE owner_id = {post}.author_id AND followee_id = %(reader)s)"
+    lambda _post, author: (
+        f"EXISTS (SELECT FROM graph_followee WHERE owner_id = {author} AND followee_id = %(reader)s)"
     ),
 )
 MENTIONED = Fact(
     lambda post, reader: post.id in reader.mentioned_in,
-    lambda post: (
-        f"EXISTS (SELECT FROM posts_mention m WHERE m.author_id = {post}.author_id AND m.post_id = {post}.id"
+    lambda post, author: (
+        f"EXISTS (SELECT FROM posts_mention m WHERE m.author_id = {author} AND m.post_id = {post}.id"
         " AND m.user_id = %(reader)s)"
     ),
 )
 IN_CIRCLE = Fact(
     lambda post, reader: post.circle_id in reader.circles,
-    lambda post: f"{post}.circle_id IN ({CIRCLES})",
+    lambda post, _author: f"{post}.circle_id IN ({CIRCLES})",
 )
 
 
@@ -186,16 +187,21 @@ def is_open(post: str = "posts_post") -> str:
 
 
 def where_visible(
-    post: str = "posts_post", *, among: Iterable[str] = RULES, follows: str | None = None
+    post: str = "posts_post",
+    *,
+    among: Iterable[str] = RULES,
+    follows: str | None = None,
+    author: str | None = None,
 ) -> str:
     """The condition for posts of these visibilities that `%(reader)s` may see, and for all of the reader's own.
 
     `post` is the table of posts or its alias. `follows` is SQL for whether the reader follows the author, if the query
-    knows it: `true` in a scan of the reader's followees.
+    knows it: `true` in a scan of the reader's followees. `author` is SQL for the author, if all posts have the same.
     """
+    by = author or f"{post}.author_id"
 
     def sql(fact: Fact) -> str:
-        return follows if fact is FOLLOWS and follows is not None else fact.sql(post)
+        return follows if fact is FOLLOWS and follows is not None else fact.sql(post, by)
 
     clauses = [f"{post}.author_id = %(reader)s"]
     for lines, names in groupby(among, key=lambda name: RULES[name].admits):
@@ -210,11 +216,11 @@ def where_visible(
 VISIBLE_TO_READER = where_visible()
 
 
-def visible_to(reader_id: int | None, *, follows: bool) -> Q | RawSQL:
+def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | RawSQL:
     """`where_visible` as a filter of posts by an author whom the reader follows, or does not."""
     if reader_id is None:
         return Q(visibility__in=OPEN)
-    condition = where_visible(follows="true" if follows else "false")
+    condition = where_visible(follows="true" if follows else "false", author=str(author_id))
     values = [reader_id] * condition.count("%(reader)s")
     by_position = condition.replace("%(reader)s", "%s")  # as Django's compiler takes values
     return RawSQL(by_position, values, output_field=BooleanField())  # noqa: S611 -- constants

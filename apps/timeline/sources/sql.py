@@ -24,7 +24,6 @@ from apps.posts.visibility import (
     FOLLOWS,
     IN_CIRCLE,
     RESTRICTED_BY_FOLLOW,
-    VISIBLE_TO_READER,
     has_visibility,
     is_open,
     visible_to,
@@ -181,9 +180,9 @@ def home_nearby(page: Slice) -> str:
     nearby = page._replace(limit=NEARBY).posts("true")
     virtual = f"SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s"
     belongs = f"""(
-    (author_id = %(reader)s OR {FOLLOWS.sql("posts_post")}) AND {_OF_FOLLOWEE}
+    (author_id = %(reader)s OR {FOLLOWS.sql("posts_post", "author_id")}) AND {_OF_FOLLOWEE}
     OR {is_open()} AND author_id IN ({virtual})
-    OR author_id <> %(reader)s AND {IN_CIRCLE.sql("posts_post")})"""
+    OR author_id <> %(reader)s AND {IN_CIRCLE.sql("posts_post", "author_id")})"""
     end = f"id {until} (SELECT {last}(id) FROM ({nearby}) nearby)"
     return page.posts(f"{end} AND deleted_at IS NULL AND {belongs}")
 
@@ -266,7 +265,7 @@ def open_ids(
 def restricted_of_author(page: Slice) -> str:
     return page.posts(
         "author_id = %(author)s AND deleted_at IS NULL"
-        f" AND {_IS_RESTRICTED} AND {VISIBLE_TO_READER} AND {_WITH_REPLIES}"
+        f" AND {_IS_RESTRICTED} AND {where_visible(author='%(author)s')} AND {_WITH_REPLIES}"
     )
 
 
@@ -305,7 +304,7 @@ def author_ids(
     """Up to `count` ids of an author's posts that a reader may see and that match `only`."""
     rows = Post.objects.filter(author=author_id, deleted_at=None)
     if author_id != reader_id:
-        rows = rows.filter(visible_to(reader_id, follows=follows))
+        rows = rows.filter(visible_to(reader_id, follows=follows, author_id=author_id))
     return _ids(rows.filter(only) if only else rows, cursor, count)
 
 
@@ -314,7 +313,9 @@ def newest_of_author(
 ) -> list[int]:
     """The newest ids of an author's posts with these visibilities that a follower may see."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=visibilities)
-    return _ids(rows.filter(visible_to(reader_id, follows=True)), Cursor(), count)
+    return _ids(
+        rows.filter(visible_to(reader_id, follows=True, author_id=author_id)), Cursor(), count
+    )
 
 
 def open_between(author_id: int, oldest: int, newest: int, count: int) -> list[int]:
