@@ -16,15 +16,18 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from feedcache.ids import author_of
 
-if TYPE_CHECKING:  # Django's own class takes no parameters
-    Number = models.BigIntegerField[int, int]
-else:
+# what a field takes and what it gives, under the names that the plugin for the types expects
+_ST = TypeVar("_ST")
+_GT = TypeVar("_GT")
+if TYPE_CHECKING:
     Number = models.BigIntegerField
+else:
 
-_ST, _GT = (
-    TypeVar("_ST"),
-    TypeVar("_GT"),
-)  # what fields take and give; the types' plugin names them so
+    class Number(models.BigIntegerField):
+        """Django's own class, which takes parameters only in the eyes of the types."""
+
+        def __class_getitem__(cls, _types: Any) -> type["Number"]:
+            return cls
 
 
 class _ByAuthor:
@@ -57,23 +60,23 @@ def _author_column(column: Any, compiler: SQLCompiler) -> str:
     return f"{compiler.quote_name_unless_alias(column.alias)}.{quote(name)}"
 
 
-class _Exact(_ByAuthor, Exact):  # type: ignore[misc]  # Django's stubs differ among themselves
+class _Exact(_ByAuthor, Exact):
     pass
 
 
-class _In(_ByAuthor, In):  # type: ignore[misc]  # Django's stubs differ among themselves
+class _In(_ByAuthor, In):
     pass
 
 
-class _RelatedExact(_ByAuthor, RelatedExact):  # type: ignore[misc]  # Django's stubs differ among themselves
+class _RelatedExact(_ByAuthor, RelatedExact):
     pass
 
 
-class _RelatedIn(_ByAuthor, RelatedIn):  # type: ignore[misc]  # Django's stubs differ among themselves
+class _RelatedIn(_ByAuthor, RelatedIn):
     pass
 
 
-class PostId(Number):
+class PostId(Number[_ST, _GT]):
     """The primary key of posts."""
 
     author_column = "author_id"
@@ -108,7 +111,7 @@ _OfPost.register_lookup(_RelatedExact)
 _OfPost.register_lookup(_RelatedIn)
 
 
-class AuthorOfPost(Number):
+class AuthorOfPost(Number[int, int]):
     """The author of the post that a row hangs on, set by itself when a row is written.
 
     A row that has an owner is the owner's: an upload waits for a post of theirs.

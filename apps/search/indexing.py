@@ -1,6 +1,7 @@
 """Keeps the search index up to date. Everything here may run twice, late, or in any order."""
 
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Max, Q
@@ -46,7 +47,7 @@ def index_posts(post_ids: Collection[int]) -> None:
         PostEntry.objects.filter(pk__in=deleted, author_id__in=authors_of(deleted)).delete()
     if not found:
         return
-    columns = {
+    columns: dict[str, Any] = {
         "ids": [post.pk for post in found],
         "authors": [post.author_id for post in found],
         "are_public": [post.visibility == Visibility.PUBLIC for post in found],
