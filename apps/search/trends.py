@@ -9,6 +9,7 @@ from apps.engagement.actions import mark_recommended
 from apps.engagement.queries import recommended_earlier
 from apps.filters.models import FilterContext
 from apps.search.models import TrendingPost
+from apps.sql import database_time
 from apps.timeline.pipeline.facts import facts_now
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
@@ -22,16 +23,15 @@ MAX_TRENDING = 200
 _RANK = """
 INSERT INTO search_trendingpost (post_id, score)
 SELECT id, score FROM (
-    SELECT p.id, weight.score,
-           row_number() OVER (PARTITION BY p.author_id ORDER BY weight.score DESC, p.id DESC) AS place
-    FROM posts_post p
-    JOIN posts_postcounts c ON c.post_id = p.id AND c.author_id = p.author_id AND c.post_id >= %(first)s
-    CROSS JOIN LATERAL (
-        SELECT (c.likes + 2 * c.reposts + c.replies)
-               / power(2 + extract(epoch FROM now() - p.created_at) / 3600, 1.2) AS score
-    ) weight
-    WHERE p.id >= %(first)s AND p.deleted_at IS NULL AND p.visibility = 'public' AND p.kind <> 'repost'
-      AND p.reply_to_id IS NULL AND c.likes + c.reposts > 0
+    SELECT id, score, row_number() OVER (PARTITION BY author_id ORDER BY score DESC, id DESC) AS place
+    FROM (
+        SELECT p.id, p.author_id, (c.likes + 2 * c.reposts + c.replies)
+               / power(2 + extract(epoch FROM %(now)s - p.created_at) / 3600, 1.2) AS score
+        FROM posts_post p
+        JOIN posts_postcounts c ON c.post_id = p.id AND c.author_id = p.author_id AND c.post_id >= %(first)s
+        WHERE p.id >= %(first)s AND p.deleted_at IS NULL AND p.visibility = 'public' AND p.kind <> 'repost'
+          AND p.reply_to_id IS NULL AND c.likes + c.reposts > 0
+    ) liked
 ) ranked
 WHERE place = 1
 ORDER BY score DESC LIMIT %(limit)s
@@ -43,7 +43,8 @@ def rank_posts() -> None:
     first = first_id_at(int(time.time()) - HOURS * 3600)
     with transaction.atomic(), connection.cursor() as sql:
         sql.execute("DELETE FROM search_trendingpost")
-        sql.execute(_RANK, {"first": first, "limit": MAX_TRENDING})
+        values = {"first": first, "limit": MAX_TRENDING, "now": database_time()}
+        sql.execute(_RANK, values)
 
 
 def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[FeedItem]:

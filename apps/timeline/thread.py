@@ -276,9 +276,9 @@ def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
     )
     if viewer_id is not None:  # the cursor would name a repost that the viewer may not see
-        blocked = Block.objects.filter(owner=viewer_id, blocked=OuterRef("author"))
+        blocked = Block.objects.filter(owner=viewer_id).values("blocked")
         blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)
-        reposts = reposts.exclude(Exists(blocked) | Exists(blocking))
+        reposts = reposts.exclude(author__in=blocked).exclude(Exists(blocking))
     page: Page[Post] = page_of_rows(reposts, cursor)
     return page.with_items(_people(viewer_id, [post.author_id for post in page.items]))
 
