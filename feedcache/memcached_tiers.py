@@ -121,10 +121,10 @@ class Layer:
             return [(self._only, list(keys))] if keys else []
         if not self.slots:
             return []
-        slot_map = self._slot_map
+        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # of every key of every page
         parts: list[list[bytes]] = [[] for _ in range(len(self.slots) + 1)]
         for key in keys:
-            parts[slot_map[zlib.crc32(key) % BUCKETS]].append(key)
+            parts[slot_map[crc32(key) % buckets]].append(key)
         return [(slot, part) for slot, part in zip(self.slots, parts, strict=False) if part]
 
     def copies(self, items: Items, ttl_seconds: int) -> list[tuple["Layer", Items, int]]:
