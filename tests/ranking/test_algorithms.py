@@ -121,7 +121,7 @@ def test_staff_change_a_weight_and_the_next_order_has_it(alice, bob, client):
 
 @pytest.mark.parametrize(
     ("paths", "message"),
-    [([], "names no algorithm"), (["no.such.path"], "no.such.path"),
+    [([], "the list is empty"), (["no.such.path"], "no.such.path"),
      (["apps.ranking.scoring.HALF_LIFE_HOURS"], "is not an algorithm"),
      (["apps.ranking.scoring.light"] * 2, "twice")],
 )  # fmt: skip

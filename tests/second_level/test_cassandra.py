@@ -188,7 +188,7 @@ def test_a_keyspace_without_the_table_is_refused_until_the_command_has_made_it(
     assert check_timeline_store() == []
     settings.TIMELINE_STORE = "postgresql"
     assert check_timeline_store() == []
-    with pytest.raises(CommandError, match="names no Cassandra"):
+    with pytest.raises(CommandError, match="is not a Cassandra address"):
         call_command("cassandra")
 
 
