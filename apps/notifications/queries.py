@@ -138,7 +138,7 @@ def notification_items(viewer: User, rows: list[Notification]) -> list[Notificat
         for row in rows
         if row.actor_id in actors
         and row.actor_id not in hidden
-        and (row.post_id is None or row.post_id in posts)
+        and (not row.post_id or row.post_id in posts)
     ]
 
 

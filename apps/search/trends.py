@@ -43,8 +43,7 @@ def rank_posts() -> None:
     first = first_id_at(int(time.time()) - HOURS * 3600)
     with transaction.atomic(), connection.cursor() as sql:
         sql.execute("DELETE FROM search_trendingpost")
-        values = {"first": first, "limit": MAX_TRENDING, "now": database_time()}
-        sql.execute(_RANK, values)
+        sql.execute(_RANK, {"first": first, "limit": MAX_TRENDING, "now": database_time()})
 
 
 def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
