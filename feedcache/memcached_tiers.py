@@ -633,7 +633,7 @@ class TieredCache:
         return {node: now for node in nodes if (now := node.current()) is not None}
 
     def _layers(self, group: Layer | None) -> list[Layer]:
-        layers = [group]
+        layers: list[Layer | None] = [group]
         for pool in (self.main, self.backup):
             layers += [pool, pool.other] if pool.reads_other else [pool]
         return [layer for layer in layers if layer and layer.slots]

@@ -150,6 +150,7 @@ class Servers:
             "DATABASE_URL": f"postgres://{postgres.NAME}@{database}/{postgres.NAME}",
             **self._redis_and_broker(is_proxied=True),
             **(self._proxied_tiers(self.tiers) if self.tiers else {}),
+            "CACHE_TOPOLOGY_LISTENS": "1",  # the drill itself does not listen
         }
         if self.replica is not None:  # the drill itself reads none
             services["REPLICA_DATABASE_URLS"] = self.replica.settings()["DATABASE_URL"]

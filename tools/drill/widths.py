@@ -136,6 +136,8 @@ class Widths:
             shrink = ("shrink", f"{pool.value}:{width}", "--no-wait")
             self._change(pool, width, shrink, people)
         self._note(Step("all", 0, AFTER), people, seconds=BEGIN_SECONDS)
+        if not sum(step.reads for step in self.steps):
+            raise LaunchError("the site counts nothing: its processes do not follow the topology")
 
     def _change(self, pool: Pool, slots: int, command: Sequence[str], people: "Clients") -> None:
         self._manage(*command)
