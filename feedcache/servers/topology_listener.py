@@ -160,7 +160,7 @@ class Listener:
         -math.inf
     )  # before the last look that found the topology in force; monotonic
     _store_is_down: bool = False
-    _told: threading.Event = field(default_factory=threading.Event)
+    _known_event: threading.Event = field(default_factory=threading.Event)
     _has_waited: bool = False
 
     @property
@@ -199,11 +199,11 @@ class Listener:
             self.start()
         if not self._has_waited and threading.current_thread() is not self._thread:
             self._has_waited = True
-            self._told.wait(FIRST_SECONDS)
+            self._known_event.wait(FIRST_SECONDS)
 
     def _learn(self) -> None:
         self.is_known = True
-        self._told.set()
+        self._known_event.set()
 
     @property
     def until(self) -> float:
@@ -313,9 +313,9 @@ class Listener:
         """Start again in a child process: the thread is in the parent, which may hold the lock."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
-        self._told, self._confirmed = threading.Event(), threading.Event()
+        self._known_event, self._confirmed = threading.Event(), threading.Event()
         if self.is_known:
-            self._told.set()
+            self._known_event.set()
         if was_running:
             self.start()
 
