@@ -1,6 +1,6 @@
 """Throttling: the limits of `settings.RATE_LIMITS`, checked in the actions, so that pages and the API share one count.
 
-`feedcache.rate_limit` counts; `apps.api.throttling` limits the requests of the API.
+`feedcache.structures.rate_limit` counts; `apps.api.throttling` limits the requests of the API.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from apps.errors import TooMany
-from feedcache.rate_limit import Limit, RateLimitResult, count_each
+from feedcache.structures.rate_limit import Limit, RateLimitResult, count_each
 
 SITE = "site"
 

@@ -46,9 +46,9 @@ from feedcache.memcached_node import (
     sync_generations,
 )
 from feedcache.servers import hot_keys
-from feedcache.servers.slot_map import BUCKETS, NOWHERE, SlotMap, bucket_of, even_map, only_moved
 from feedcache.servers.topology_listener import LEASE_SECONDS as MAP_LEASE_SECONDS
 from feedcache.servers.topology_listener import current, listener
+from feedcache.slot_map import BUCKETS, NOWHERE, SlotMap, bucket_of, even_map, only_moved
 from feedcache.topology import Group, Pool, Topology
 
 logger = logging.getLogger(__name__)

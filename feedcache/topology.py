@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from feedcache.servers.slot_map import NOWHERE, SlotMap, even_map, from_text, to_text
+from feedcache.slot_map import NOWHERE, SlotMap, even_map, from_text, to_text
 
 MAX_NODES = 64  # of all pools together: every write goes to all L1 groups
 MAX_MEGABYTES = 1024 * 1024

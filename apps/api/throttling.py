@@ -15,8 +15,8 @@ from apps.http.interfaces import InterfaceClass, class_of
 from apps.http.requests import client_address
 from apps.oauth.queries import Bearer
 from apps.throttling import rate_limit, require_allowed
-from feedcache.rate_limit import RateLimitResult, count_each, queue_count
 from feedcache.read_through import Batch, Future
+from feedcache.structures.rate_limit import RateLimitResult, count_each, queue_count
 
 # keys in the request's environment: name and result of the limit of requests; result of the limit of the action
 RATE_LIMIT, ACTION_LIMIT = "feedsite.rate_limit", "feedsite.action_limit"

@@ -11,8 +11,8 @@ from feedcache.redis_clients import Cluster, cluster_of
 from feedcache.servers import totals
 from feedcache.servers.health import SERVERS, RedisStatus, database_of
 from feedcache.servers.hot_keys import HotKey
-from feedcache.servers.slot_map import bucket_of
 from feedcache.servers.slots import Master, Move, SlotError, masters, moves
+from feedcache.slot_map import bucket_of
 from feedcache.topology import TENANTS, Place, Pool, Tenant, Topology
 
 REDIS = "redis "  # the names of backends that are classes of data in Redis begin with this

@@ -22,8 +22,8 @@ from apps.operations.models import CacheEpoch, Reason
 from apps.sql import rows_of
 from feedcache.connections import RedisError, configuration, configured_topology
 from feedcache.servers.flush import delete_everything
-from feedcache.servers.slot_map import BUCKETS
 from feedcache.servers.topology_listener import publish_epoch, published_epoch
+from feedcache.slot_map import BUCKETS
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,8 @@ from apps.sql import database_time
 from feedcache import stats
 from feedcache.connections import RedisError
 from feedcache.servers import totals
-from feedcache.servers.slot_map import (
+from feedcache.servers.topology_listener import LEASE_SECONDS
+from feedcache.slot_map import (
     BUCKETS,
     NOWHERE,
     SlotMap,
@@ -29,7 +30,6 @@ from feedcache.servers.slot_map import (
     rebalanced,
     without_slots,
 )
-from feedcache.servers.topology_listener import LEASE_SECONDS
 from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
 STEP_SECONDS = LEASE_SECONDS + 2  # between two steps: no process is two steps behind

@@ -23,8 +23,8 @@ from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.store import Changed
 from apps.timeline.fanout import dispatch, lag
 from apps.timeline.sources import outbox
-from feedcache.rate_limit import RateLimitResult
 from feedcache.read_through import write_together
+from feedcache.structures.rate_limit import RateLimitResult
 
 
 def publish(

@@ -14,7 +14,7 @@ from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from feedcache.servers import topology_listener, totals
 from feedcache.servers.hot_keys import HotKey
-from feedcache.servers.slot_map import bucket_of
+from feedcache.slot_map import bucket_of
 from feedcache.topology import Pool
 from tests.support.faults import dead_redis, frozen, stopped
 from tests.support.services import running

@@ -10,7 +10,6 @@ import pytest
 from feedcache import connections
 from feedcache import redis_clients as redisclients
 from feedcache.connections import RedisError, existence, timelines
-from feedcache.rate_limit import Limit, count_each
 from feedcache.redis_clients import parse
 from feedcache.servers import broadcast, totals
 from feedcache.servers.slots import SlotError, migrate
@@ -20,6 +19,7 @@ from feedcache.structures import bloom as filters
 from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.list_prefix import Entry, ListPrefix, ListPrefixes
 from feedcache.structures.longset import Change, LongSets, intersect
+from feedcache.structures.rate_limit import Limit, count_each
 from feedcache.topology import Node, Topology
 from tests.feedcache.structures import test_existence as existence_tests
 from tests.feedcache.structures import test_window as window_tests

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.servers.slot_map import (
+from feedcache.slot_map import (
     BUCKETS,
     NOWHERE,
     bucket_of,

@@ -15,13 +15,13 @@ from feedcache.connections import (
     replicas,
     timelines,
 )
-from feedcache.rate_limit import Limit, count_each
 from feedcache.read_through import Batch
 from feedcache.servers import broadcast, topology_listener
 from feedcache.servers.flush import delete_keys, delete_outdated, outdated_keys
 from feedcache.servers.topology_listener import Listener, Stored, listener, publish
 from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.longset import Change, LongSets
+from feedcache.structures.rate_limit import Limit, count_each
 from feedcache.structures.week_bucket import Change as WeekChange
 from feedcache.structures.week_bucket import Week, WeekBuckets
 from feedcache.topology import Tenant, Topology

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedcache.servers.slot_map import even_map
+from feedcache.slot_map import even_map
 from feedcache.topology import (
     Node,
     Phase,

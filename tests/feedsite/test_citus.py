@@ -151,7 +151,9 @@ def test_hot_paths_ask_one_shard_in_each_statement(people):
     ann, ben, *_others = people
     post = publish(ann, "Hello.")
     deliver()
-    visible_posts(ben.pk, [post.pk])  # who blocks a reader is asked of all, when Redis does not have it
+    visible_posts(
+        ben.pk, [post.pk]
+    )  # who blocks a reader is asked of all, when Redis does not have it
     asked = {
         "a post by its id": tasks_of(lambda: visible_posts(None, [post.pk])),
         "a profile": tasks_of(

@@ -15,8 +15,8 @@ from apps.operations.models import TopologyVersion
 from apps.operations.queries import topology_in_force
 from feedcache.connections import timelines
 from feedcache.servers import totals
-from feedcache.servers.slot_map import even_map, moved
 from feedcache.servers.topology_listener import Listener
+from feedcache.slot_map import even_map, moved
 from feedcache.topology import Node, Phase, Pool, Topology, problems
 from tests.support.faults import dead_redis
 

@@ -84,7 +84,7 @@ from apps.timeline.thread import (
     visible_item,
     visible_poll,
 )
-from feedcache.rate_limit import count_each
+from feedcache.structures.rate_limit import count_each
 
 MAX_STATUSES = 100  # per request
 # Shared by all requests: a new instance copies its fields, which takes longer than the validation.

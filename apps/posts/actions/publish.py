@@ -37,8 +37,8 @@ from apps.posts.store import Changed
 from apps.tags.actions import delete_tags, write_tags
 from apps.texts import normalise
 from apps.throttling import check_rate_limit
-from feedcache.rate_limit import RateLimitResult
 from feedcache.read_through import QueueWrites
+from feedcache.structures.rate_limit import RateLimitResult
 
 DELETE_POSTS = "posts.delete_post"  # the admin's permission
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200

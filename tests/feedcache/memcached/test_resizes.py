@@ -9,8 +9,8 @@ from feedcache.connections import timelines
 from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import TieredCache, tiers, use_topology, write_in_force
 from feedcache.servers import topology_listener
-from feedcache.servers.slot_map import even_map, rebalanced
 from feedcache.servers.topology_listener import LEASE_SECONDS, Listener, Stored
+from feedcache.slot_map import even_map, rebalanced
 from feedcache.topology import Node, Phase, Pool, Resize, Topology
 from tests.feedcache.pools import started
 from tests.support.memory import told

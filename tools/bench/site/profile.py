@@ -50,7 +50,7 @@ PURPOSES = {
     "feedcache/redis_clients.py": _REDIS,
     "feedcache/connections.py": _REDIS,
     "feedcache/breaker.py": _REDIS,
-    "feedcache/rate_limit.py": "rate limits",
+    "feedcache/structures/rate_limit.py": "rate limits",
     "apps/throttling.py": "rate limits",
     "feedcache/memcached_node.py": _MEMCACHED,
     "feedcache/memcached_tiers.py": _MEMCACHED,

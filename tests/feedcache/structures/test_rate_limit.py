@@ -5,7 +5,7 @@ import pytest
 
 from feedcache import connections, rate_limit
 from feedcache.connections import limits
-from feedcache.rate_limit import Limit, LocalWindows, count_each
+from feedcache.structures.rate_limit import Limit, LocalWindows, count_each
 from tests.support.clusters import addresses
 from tests.support.faults import dead_redis, frozen
 from tests.support.services import running
