@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from feedcache import connections, rate_limit
+from feedcache import connections
 from feedcache.connections import (
     RedisError,
     client_at,
@@ -19,6 +19,7 @@ from feedcache.read_through import Batch
 from feedcache.servers import broadcast, topology_listener
 from feedcache.servers.flush import delete_keys, delete_outdated, outdated_keys
 from feedcache.servers.topology_listener import Listener, Stored, listener, publish
+from feedcache.structures import rate_limit
 from feedcache.structures.home_window import HomeWindows, mark_deleted
 from feedcache.structures.longset import Change, LongSets
 from feedcache.structures.rate_limit import Limit, count_each

@@ -4,11 +4,11 @@ import socket
 from urllib.parse import unquote_to_bytes
 
 from feedcache import memcached_tiers as module
-from feedcache import rate_limit
 from feedcache.connections import counters, limits, timelines
 from feedcache.memcached_node import read_answer
 from feedcache.memcached_tiers import TieredCache, tiers, use_topology
 from feedcache.servers.topology_listener import listener
+from feedcache.structures import rate_limit
 
 
 def told(url, request, *, end=b"\r\n"):

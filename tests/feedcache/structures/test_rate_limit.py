@@ -3,8 +3,9 @@ import signal
 
 import pytest
 
-from feedcache import connections, rate_limit
+from feedcache import connections
 from feedcache.connections import limits
+from feedcache.structures import rate_limit
 from feedcache.structures.rate_limit import Limit, LocalWindows, count_each
 from tests.support.clusters import addresses
 from tests.support.faults import dead_redis, frozen
