@@ -16,7 +16,7 @@ from feedcache.structures.counters.service import queue_in_batch
 _USER, _COUNTS = Columns(User), Columns(UserCounts)
 # For hand-written SQL: the columns of an account and its counts, which `account_of` reads.
 ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
-# Every account has counts. An outer join would bring all counts to the coordinator of a distributed site.
+# An outer join would bring all counts to the coordinator of a distributed site, except for an account by its id.
 WITH_COUNTS = "JOIN accounts_usercounts c ON c.user_id = u.id"
 IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
 
@@ -24,7 +24,8 @@ _BY_HANDLE = f"""
 SELECT {ACCOUNT} FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
 """  # noqa: S608 -- constants
 _BY_SESSION = f"""
-SELECT {ACCOUNT} FROM accounts_user u {WITH_COUNTS} WHERE u.id = %(id)s AND {IS_ACTIVE}
+SELECT {ACCOUNT} FROM accounts_user u LEFT JOIN accounts_usercounts c ON c.user_id = u.id
+WHERE u.id = %(id)s AND {IS_ACTIVE}
 """  # noqa: S608 -- constants
 _BY_TOKEN = f"""
 SELECT t.id, t.name, t.scopes, {ACCOUNT}

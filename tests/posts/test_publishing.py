@@ -23,11 +23,11 @@ from tests.support.memory import forget
 from tests.support.services import running
 
 # The lock of the author; the post, its counts, mentions and events, and the author's counts.
-PLAIN = ["BEGIN", "SELECT", "WITH", "COMMIT"]
+PLAIN = ["BEGIN", "SELECT", "INSERT", "COMMIT"]
 # The key is looked for, taken, looked for again under its lock, and kept.
-KEYED = ["SELECT", "BEGIN", "SELECT", "SELECT", "SELECT", "INSERT", "WITH", "COMMIT"]
+KEYED = ["SELECT", "BEGIN", "SELECT", "SELECT", "SELECT", "INSERT", "INSERT", "COMMIT"]
 MENTIONING = ["SELECT", *PLAIN]  # the handles
-TAGGED = ["BEGIN", "SELECT", "SELECT", "INSERT", "WITH", "COMMIT"]  # the tags, and their uses
+TAGGED = ["BEGIN", "SELECT", "SELECT", "INSERT", "INSERT", "COMMIT"]  # the tags, and their uses
 
 
 @pytest.mark.parametrize(("key", "statements"), [("", PLAIN), ("k", KEYED)])
