@@ -24,7 +24,7 @@ def test_a_count_of_no_mark_is_named(monkeypatch):
     assert errors() == [
         "posts_postcounts.likes belongs to no mark.",
         "The field 'liked' of ViewerFlags belongs to no mark.",
-        "engagement.Like is of a user and a post, and in no mark.",
+        "engagement.Like refers to a user and a post, but belongs to no mark.",
     ]
     assert {error.hint for error in check_marks()} == {checks.HINT}
     assert "apps/engagement/marks.py" in checks.HINT
@@ -39,7 +39,7 @@ def test_counts_that_pages_get_are_the_columns_in_their_order(monkeypatch):
 def test_a_flag_that_no_page_has_is_named(monkeypatch):
     fields = [name for name in ViewerFlags._fields if name != "bookmarked"]
     monkeypatch.setattr(ViewerFlags, "_fields", tuple(fields))
-    assert errors() == ["The flag 'bookmarked' of a post's viewer is none."]
+    assert errors() == ["The field 'bookmarked' of ViewerFlags does not exist."]
 
 
 @isolate_apps("apps.engagement")
@@ -53,4 +53,4 @@ def test_a_new_table_of_a_user_and_a_post_is_noticed(monkeypatch):
 
     known = apps.get_models()
     monkeypatch.setattr(apps, "get_models", lambda: [*known, Wink])
-    assert errors() == ["engagement.Wink is of a user and a post, and in no mark."]
+    assert errors() == ["engagement.Wink refers to a user and a post, but belongs to no mark."]
