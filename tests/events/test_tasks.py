@@ -35,6 +35,7 @@ from apps.ranking import rank_timeline
 from apps.ranking.algorithms import weights_of
 from apps.ranking.ordering import choose_algorithm
 from apps.ranking.scoring import heavy
+from apps.search.models import TrendingPost
 from apps.timeline import tasks as fanout_tasks
 from apps.timeline.fanout import dispatch as fanout
 from apps.timeline.fanout.switch import set_author_policy
@@ -99,7 +100,7 @@ def digest():
     for model in apps.get_models():
         if model._meta.app_label in APPS:
             names = [field.attname for field in model._meta.concrete_fields]
-            if issubclass(model, LeasedRow | AuthorPolicy | CacheEpoch):
+            if issubclass(model, LeasedRow | AuthorPolicy | CacheEpoch | TrendingPost):
                 names = [name for name in names if name not in CLOCKS]
             rows[model._meta.label] = sorted(map(str, model._default_manager.values_list(*names)))
     client = timelines()

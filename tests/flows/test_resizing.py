@@ -79,12 +79,12 @@ def test_nothing_old_is_seen_while_a_pool_changes_its_slots(site, alice, bob, se
 
     def go_through_steps():
         for phase in Phase:
-            wait_until(lambda: reached(phase), f"the step {phase}", seconds=SECONDS)  # noqa: B023
+            wait_until(lambda: reached(phase), f"the step {phase}", seconds=SECONDS)  # noqa: B023 -- called before the next turn
             before = hits_and_reads()
             delete(site, mine, doomed[-1])
             gone.append(doomed.pop())
             readers.edit()
-            wait_until(lambda: hits_and_reads()[1] > before[1] + 200, "reads", seconds=SECONDS)  # noqa: B023
+            wait_until(lambda: hits_and_reads()[1] > before[1] + 200, "reads", seconds=SECONDS)  # noqa: B023 -- called before the next turn
             assert [one for one in gone if is_shown(site, token, one)] == []
             after = hits_and_reads()
             rates.append((after[0] - before[0]) / (after[1] - before[1]))
