@@ -82,13 +82,13 @@ def warm(transactional_db, memcached, monkeypatch):
     ("body", "statements"),
     [("Plain.", PLAIN), ("To @bob.", MENTIONING), ("A #tag.", TAGGED)],
 )
-def test_a_publication_asks_redis_twice_and_does_not_wait_for_memcached(warm, body, statements):
-    """Redis: the limit, and after the commit all that goes there. Memcached: what is appended to vectors."""
+def test_a_publication_asks_redis_twice_and_memcached_once(warm, body, statements):
+    """Redis: the limit, and after the commit all that goes there. Memcached: the change of the author's outbox."""
     alice, calls = warm
     with CaptureQueriesContext(connection) as queries:
         post, revision, _content = publish_and_show(alice, Draft(body=body))
     assert [one["sql"].split()[0] for one in queries.captured_queries] == statements
-    assert {store: calls[store] for store in ("redis", "memcached")} == {"redis": 2, "memcached": 0}
+    assert {store: calls[store] for store in ("redis", "memcached")} == {"redis": 2, "memcached": 1}
     assert HOME.ids(alice.pk)[0] == SQUARE.ids(EVERYBODY)[0] == post.pk
     vector = outbox.SHORT_OUTBOXES.peek_many([alice.pk])[alice.pk]
     assert (vector.revision, vector.ids[0]) == (revision, post.pk)
