@@ -176,7 +176,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     plays_loops = models.BooleanField(
         _("plays short videos without sound"), default=True, db_default=True
     )
-    # "notifications", "list-" and the id of a list, or nothing
+    # "notifications", "list-12" for the list with the id 12, or empty
     second_column = models.CharField(
         _("second column of home"), max_length=30, blank=True, default="", db_default=""
     )
@@ -195,11 +195,13 @@ class User(AbstractBaseUser, PermissionsMixin):
     created_at = models.DateTimeField(_("joined"), default=timezone.now)
 
     objects: ClassVar[UserManager] = UserManager()
-    derived: dict[Any, Any] | None = None  # values computed from a card, shared by all pages
+    derived: dict[Any, Any] | None = (
+        None  # computed from the cached account, and shared by all pages of the process
+    )
     has_new_password = False  # True from `set_password` until the account is saved
-    session_hash = ""  # set for an account from the cache, which has no password
-    # Set for a cached account behind a request. A change of the account gives it another epoch, which invalidates what
-    # was cached under this one.
+    session_hash = ""  # set for an account from the cache: its password is not cached
+    # Set for a cached account behind a request: a random mark of this copy. Each reload has another one, so that what
+    # was cached under the old one is not used any more.
     epoch = ""
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
@@ -287,9 +289,9 @@ class User(AbstractBaseUser, PermissionsMixin):
 class UserCounts(models.Model):
     """The counts of a user, changed in the transaction of the rows they count; every write locks them first.
 
-    `posts` and `last_open_post_id` are public, and count only open posts. `last_post_id` guards the order of the
-    author's ids against clocks that go back. The revisions version cache entries: an entry carries the revision it was
-    built from, and is a miss for readers who know a newer one.
+    Everybody may know `posts` and `last_open_post_id`: they are of open posts only. `last_post_id` keeps the author's ids
+    in order when a clock goes back. A cache entry carries the revision that it was built from; to readers who know a
+    newer revision it is a miss.
     """
 
     # PostgreSQL's Unix time when the row was locked (`posts.store`).
@@ -301,9 +303,8 @@ class UserCounts(models.Model):
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
     last_open_post_id = models.BigIntegerField(default=0, db_default=0)
-    wrote_restricted = models.BooleanField(
-        default=False, db_default=True
-    )  # also True in rows older than the column
+    # True, to be safe, for accounts older than this column
+    wrote_restricted = models.BooleanField(default=False, db_default=True)
     revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
     # of the accounts that the user follows, blocks or mutes
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)
@@ -311,17 +312,17 @@ class UserCounts(models.Model):
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
     # of the ids and contents of the user's open posts
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # Numbers of the user's own things, or flags. Reading them with the user saves queries for things that do not exist.
+    # How many of each the user has, or whether any. They are read with the user, so that 0 and False save a query.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
     filters_revision = models.PositiveIntegerField(default=0, db_default=0)
     pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
+    # whether the policy holds notifications back now
     holds_notifications = models.BooleanField(default=False, db_default=False)
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # with a language filter
-    knows_circles = models.BooleanField(
-        default=False, db_default=True
-    )  # also True in rows older than the column
+    # has owned or joined a circle; True, to be safe, for accounts older than this column
+    knows_circles = models.BooleanField(default=False, db_default=True)
 
     class Meta:
         verbose_name = verbose_name_plural = _("user counts")
@@ -413,7 +414,8 @@ class MailKind(models.TextChoices):
 class Mail(SlowRow):
     """A mail to be sent. It contains no link and no token: the worker makes them when it sends the mail.
 
-    `address` is the recipient of mails that do not go to the address of `user`; the worker looks up that account.
+    `address` is the recipient of mails that do not go to the address of `user`. Mails for a new password have only this,
+    and the worker finds the account by it.
     """
 
     kind = models.CharField(_("kind"), max_length=20, choices=MailKind.choices)

@@ -13,17 +13,17 @@ PEOPLE_DEFAULT, MAX_PEOPLE = 40, 80
 ENDS_EARLY = "X-Feed-Ends-Early"
 CURSOR_PARAMETERS = [
     OpenApiParameter("max_id", str, description="Older than this, exclusive."),
-    OpenApiParameter("since_id", str, description="Newer than this, from the newest down."),
-    OpenApiParameter("min_id", str, description="The page just above this."),
-    OpenApiParameter("limit", int, description="How many at most; clamped."),
+    OpenApiParameter("since_id", str, description="Newer than this id, the newest first."),
+    OpenApiParameter("min_id", str, description="The items directly above this id."),
+    OpenApiParameter("limit", int, description="How many at most."),
 ]
 
-# For lists of posts, whose ids begin with the second.
+# For lists of posts: the id of a post begins with its time, so a moment can be a bound.
 POSTS_PARAMETERS = [
     *CURSOR_PARAMETERS,
     OpenApiParameter("date", str, description="Up to the end of this day (UTC), like 2026-11-20."),
     OpenApiParameter(
-        "until", str, description="Up to this second, in ISO 8601; UTC without a zone."
+        "until", str, description="Up to this second, in ISO 8601; in UTC unless it names a zone."
     ),
 ]
 

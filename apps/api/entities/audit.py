@@ -20,7 +20,7 @@ class FoundJson(TypedDict):
 class SpeedJson(TypedDict):
     """Seconds from publication to delivery, of the newest deliveries of the last 24 hours; null without any."""
 
-    delivered: Annotated[int, "To how many readers."]
+    delivered: Annotated[int, "The number of readers whom the measured deliveries reached."]
     p50_seconds: float | None
     p95_seconds: float | None
 
@@ -29,7 +29,7 @@ class BacklogJson(TypedDict):
     """The numbers of events and deliveries that are waiting now."""
 
     posts: Annotated[
-        int, "Their delivery has not begun, or their followers are not yet divided into chunks."
+        int, "Posts whose delivery has not begun, or is not yet divided into chunks of followers."
     ]
     readers: Annotated[int, "Deliveries still to be made, one for each reader."]
     oldest_seconds: Annotated[float | None, "For how long the oldest has waited; null without any."]

@@ -13,7 +13,7 @@ UNREAD = 3  # per account
 
 
 def make_notifications(world: World) -> None:
-    """Insert the notifications, oldest first. Those of each account are marked as read, except the newest few."""
+    """Insert the notifications, oldest first. On the first run all but the newest few of each account are read."""
     for entry in world.entries:
         if entry.is_new and entry.visibility in OPEN:
             for user, kind, post_pk in _recipients(world, entry):
@@ -37,7 +37,8 @@ def _recipients(world: World, entry: Entry) -> Iterator[tuple[Member, Notificati
     if entry.is_repost and entry.source:
         yield entry.source.author, NotificationKind.REPOST, entry.source.pk
         return
-    kinds: dict[str, NotificationKind] = {}  # one notification per post: the closest reason wins
+    # by handle: each is notified once, of a reply before a quote and of a quote before a mention
+    kinds: dict[str, NotificationKind] = {}
     if "@" in entry.text:
         kinds |= dict.fromkeys(mentioned_handles(entry.text), NotificationKind.MENTION)
     if entry.source:

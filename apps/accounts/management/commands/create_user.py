@@ -11,12 +11,12 @@ from apps.errors import DomainError
 EXAMPLES = """
 examples:
   ./run manage create_user mei --password 'a long passphrase'
-  ./run manage create_user op --password 'a long passphrase' --staff
+  ./run manage create_user olga --password 'a long passphrase' --staff
 """
 
 
 class Command(BaseCommand):
-    help = "Make an account. Any password is accepted; the rules of the sign-up page do not apply."
+    help = "Make an account. Unlike the sign-up page it accepts any password, and reserved handles."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
