@@ -289,8 +289,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 class UserCounts(models.Model):
     """The counts of a user, changed in the transaction of the rows they count; every write locks them first.
 
-    Everybody may know `posts` and `last_open_post_id`: they are of open posts only. `last_post_id` keeps the author's ids
-    in order when a clock goes back. A cache entry carries the revision that it was built from; to readers who know a
+    Everybody may know `posts` and `last_open_post_id`: they are of open posts only. `last_post_id` keeps the author's
+    ids in order when a clock goes back. A cache entry carries the revision that it was built from; to readers who know a
     newer revision it is a miss.
     """
 
@@ -318,7 +318,7 @@ class UserCounts(models.Model):
     filters = models.PositiveIntegerField(default=0, db_default=0)
     filters_revision = models.PositiveIntegerField(default=0, db_default=0)
     pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
-    # whether the policy holds notifications back now
+    # whether notifications are, or can be, held back by the policy
     holds_notifications = models.BooleanField(default=False, db_default=False)
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # with a language filter
     # has owned or joined a circle; True, to be safe, for accounts older than this column
@@ -414,7 +414,7 @@ class MailKind(models.TextChoices):
 class Mail(SlowRow):
     """A mail to be sent. It contains no link and no token: the worker makes them when it sends the mail.
 
-    `address` is the recipient of mails that do not go to the address of `user`. Mails for a new password have only this,
+    `address` is the recipient of mails that do not go to the address of `user`. Mails for a new password have only it,
     and the worker finds the account by it.
     """
 

@@ -26,8 +26,8 @@ class BearerAuthentication(BaseAuthentication):
         """The account and the token; None without the header.
 
         AuthenticationFailed for an invalid token, NotAllowed for missing scopes. Scopes are checked here because an
-        endpoint with permission classes of its own would lose the check. To save a round trip, the request is counted for
-        the account that this process last saw with the token, while the same trip checks that the token is still valid.
+        endpoint with permission classes of its own would lose the check. To save a round trip, the request is counted
+        for the account that this process last saw with the token, while the same trip checks that it is still valid.
         """
         scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
