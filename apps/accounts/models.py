@@ -290,8 +290,8 @@ class UserCounts(models.Model):
     """The counts of a user, changed in the transaction of the rows they count; every write locks them first.
 
     Everybody may know `posts` and `last_open_post_id`: they are of open posts only. `last_post_id` keeps the author's
-    ids in order when a clock goes back. A cache entry carries the revision that it was built from; to readers who know a
-    newer revision it is a miss.
+    ids in order when a clock goes back. A cache entry carries the revision that it was built from; to readers who know
+    a newer revision it is a miss.
     """
 
     # PostgreSQL's Unix time when the row was locked (`posts.store`).
