@@ -1,7 +1,7 @@
 """A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
 
-The statement that changes the counts of a row also raises its revision, so puts may come late, twice, or in any order.
-It is SQL with RETURNING, which the ORM lacks, so that the new values are those of the change itself.
+A change of counts raises the revision, except where Redis counts, so puts may come late, twice, or in any order.
+Changes are SQL with RETURNING, which the ORM lacks, so that the new values are those of the change itself.
 """
 
 import logging
@@ -99,7 +99,7 @@ class CountsTable:
         return self._update(field, "%s", f"c.{field} < %s", values)
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Add to a count of ids, not below zero. The revision stays."""
+        """Add to the count of each id, not below zero. The revision stays."""
         self._update(field, f"greatest(c.{field} + %s, 0)", "%s IS NOT NULL", deltas)
 
     def lost(self) -> None:
@@ -109,7 +109,7 @@ class CountsTable:
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        """Each row by its own statement, which one server can run; in one round trip.
+        """A statement per row, because rows may lie on several servers; one round trip.
 
         In the order of ids, like every write of several rows, to avoid deadlocks.
         """
@@ -138,7 +138,7 @@ class CountsTable:
 
     @cached_property
     def author(self) -> str:
-        """The column of authors beside ids of posts; "" beside others."""
+        """The author column in a table whose key is a post; "" in others."""
         return getattr(self.model._meta.pk, "author_column", "")
 
     @cached_property
@@ -219,7 +219,9 @@ def _invalidate(service: CounterService) -> None:
     try:
         invalidate(service.store)
     except RedisError as error:
-        logger.warning("counts of %s stay until the next reconciliation: %s", service.name, error)
+        logger.warning(
+            "counts of %s are old until the next reconciliation: %s", service.name, error
+        )
     else:
         service.source.lost()
 

@@ -1,4 +1,4 @@
-"""Authenticates API requests, checks the scopes of their tokens, and counts them, in one round trip when cached."""
+"""Authenticates API requests and checks their scopes; counts them in the same round trip if the token is known."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
@@ -68,7 +68,7 @@ def viewer_of(request: Request) -> User:
 
 
 def staff_of(request: Request, permission: str) -> User:
-    """The account of a request, if it is staff with a permission such as "timeline.change_sitepolicy"; NotAllowed."""
+    """The account, if it is staff with a permission such as "timeline.change_sitepolicy"; otherwise NotAllowed."""
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
         raise NotAllowed(_("You do not have the permission for this."))

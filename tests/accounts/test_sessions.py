@@ -80,8 +80,16 @@ def test_who_logged_out_is_on_no_list(alice):
 def test_old_logins_are_forgotten(alice):
     logged_in(PHONE)
     Login.objects.update(created_at=timezone.now() - timedelta(days=31))
+    Session.objects.update(expire_date=timezone.now())
     logged_in(FIREFOX)
     assert [login.device for login in Login.objects.all()] == ["Firefox, Linux"]
+
+
+def test_a_login_is_kept_as_long_as_its_session_lives(alice):
+    logged_in(PHONE)
+    Login.objects.update(created_at=timezone.now() - timedelta(days=31))
+    logged_in(FIREFOX)
+    assert len(sessions_of(alice, current_key=None)) == 2
 
 
 def test_a_list_of_any_length_costs_two_queries(alice, django_assert_num_queries):

@@ -1,4 +1,4 @@
-"""Password rules that differ from Django's, and the check of a logged-in user's own password."""
+"""Django's rule for the length of passwords with our message, and the check of a logged-in user's own password."""
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.password_validation import MinimumLengthValidator

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -51,9 +52,11 @@ class LivingSession:
 
 
 def remember_login(request: HttpRequest, user: User) -> None:
-    """Store a new login, and delete the user's expired ones."""
-    oldest = timezone.now() - timedelta(seconds=settings.SESSION_COOKIE_AGE)
-    Login.objects.filter(user=user, created_at__lt=oldest).delete()
+    """Store a new login, and delete those of the user whose sessions have expired."""
+    now = timezone.now()
+    oldest = now - timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    living = Session.objects.filter(session_key=OuterRef("session_key"), expire_date__gt=now)
+    Login.objects.filter(~Exists(living), user=user, created_at__lt=oldest).delete()
     Login.objects.update_or_create(
         session_key=request.session.session_key,
         defaults={"user": user, "device": device_of(request.headers.get("User-Agent", ""))},
@@ -80,7 +83,7 @@ def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
 
 
 def end_session(user: User, login_id: int) -> None:
-    """End one of a user's own sessions with its next request; ignores those of others."""
+    """End one of a user's own sessions at once; ignores those of others."""
     login = Login.objects.filter(pk=login_id, user=user).first()
     if login is not None:
         login.delete()
@@ -91,7 +94,7 @@ def end_session(user: User, login_id: int) -> None:
 def end_sessions(user_id: int) -> None:
     """End all sessions of a user, in the caller's transaction.
 
-    A session that continues must be recorded again, by `remember_login`.
+    One that is to go on needs a new key, and `remember_login` for it.
     """
     logins = Login.objects.filter(user=user_id)
     keys = list(logins.values_list("session_key", flat=True))

@@ -26,7 +26,7 @@ class SpeedJson(TypedDict):
 
 
 class BacklogJson(TypedDict):
-    """The numbers of events and deliveries that are waiting now."""
+    """The numbers of posts and deliveries that are waiting now."""
 
     posts: Annotated[
         int, "Posts whose delivery has not begun, or is not yet divided into chunks of followers."
@@ -44,7 +44,7 @@ class RoundJson(TypedDict):
     last_ended_at: Annotated[
         DateTime | None, "When the last whole round ended; null before the first."
     ]
-    last_seconds: Annotated[float | None, "How long the last whole round took."]
+    last_seconds: Annotated[float | None, "Seconds between the ends of the last two whole rounds."]
     last_compared: int | None
 
 

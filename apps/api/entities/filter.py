@@ -99,8 +99,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 class FilterResultJson(TypedDict):
     """A filter of the viewer that matches a status, with at most ten of its keywords.
 
-    At most two filters are named, and further ones only if they apply in a context or with an action that the first two
-    do not have.
+    The first two filters are named, and a further one only if it has its action in a context where no named one has it.
     """
 
     filter: FilterSummaryJson

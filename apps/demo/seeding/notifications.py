@@ -37,7 +37,7 @@ def _recipients(world: World, entry: Entry) -> Iterator[tuple[Member, Notificati
     if entry.is_repost and entry.source:
         yield entry.source.author, NotificationKind.REPOST, entry.source.pk
         return
-    # by handle: each is notified once, of a reply before a quote and of a quote before a mention
+    # by handle, one notification each: a reply outranks a quote, and a quote outranks a mention
     kinds: dict[str, NotificationKind] = {}
     if "@" in entry.text:
         kinds |= dict.fromkeys(mentioned_handles(entry.text), NotificationKind.MENTION)
