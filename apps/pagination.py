@@ -158,17 +158,22 @@ def id_after(moment: datetime) -> int:
     return max(0, min(first_id_at(int(moment.timestamp()) + 1), MAX_ID))
 
 
+def parse_day(text: str) -> datetime:
+    """The beginning (UTC) of a day that is written like 2026-11-20. BadRequest for anything else."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        raise not_a_day() from None
+
+
+def not_a_day() -> BadRequest:
+    return BadRequest(_("Write the day like this: 2026-11-20."), code="bad_moment")
+
+
 def _day_bound(query: Mapping[str, str]) -> int | None:
     """The exclusive upper bound for `date` (UTC): the first id after that day."""
     text = query.get("date")
-    if not text:
-        return None
-    try:
-        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
-    except ValueError:
-        message = _("Write the day like this: 2026-11-20.")
-        raise BadRequest(message, code="bad_moment") from None
-    return id_after(day.replace(hour=23, minute=59, second=59))
+    return id_after(parse_day(text).replace(hour=23, minute=59, second=59)) if text else None
 
 
 def _moment_bound(query: Mapping[str, str]) -> int | None:

@@ -222,9 +222,7 @@ class Layer:
 
     def append(self, items: Items) -> None:
         """Append to the items that are there, without waiting; may get lost."""
-        if self.other is not None and self.reads_other:
-            self.other.append(items)
-        for slot, part in self.by_slot(items):
+        for slot, part in (each for layer in self.both() for each in layer.by_slot(items)):
             generation = slot.node.current()
             if generation is not None:
                 slot.node.send_noreply(_append([(key, items[key]) for key in part]), generation)

@@ -3,7 +3,7 @@
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -28,6 +28,9 @@ from feedcache.topology import (
     is_address,
     megabytes,
 )
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 Choices = list[tuple[str, str]]
 
@@ -80,19 +83,33 @@ class ChangeForm(forms.Form):
         return Author(name, seen=self.cleaned_data["seen"])
 
 
-class AddL1Form(ChangeForm):
-    title = gettext_lazy("Add an L1 group")
-    addresses = forms.CharField(
+def _addresses(help_text: "StrPromise") -> forms.CharField:
+    return forms.CharField(
         label=gettext_lazy("Addresses"),
-        help_text=gettext_lazy("host:port or unix:/path, one for each slot of the group, divided by blanks or commas."),
+        help_text=help_text,
         max_length=MAX_URL_CHARACTERS * 8,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
-    )  # fmt: skip
-    megabytes = forms.IntegerField(
+    )
+
+
+def _megabytes(help_text: "StrPromise") -> forms.IntegerField:
+    return forms.IntegerField(
         label=gettext_lazy("Megabytes of each node"),
-        help_text=gettext_lazy("As its -m says. A group has a tenth to a sixth of Main."),
+        help_text=help_text,
         min_value=1,
         max_value=MAX_MEGABYTES,
+    )
+
+
+class AddL1Form(ChangeForm):
+    title = gettext_lazy("Add an L1 group")
+    addresses = _addresses(
+        gettext_lazy(
+            "host:port or unix:/path, one for each slot of the group, divided by blanks or commas."
+        )
+    )
+    megabytes = _megabytes(
+        gettext_lazy("As given to Memcached's option -m. A group has a tenth to a sixth of Main.")
     )
 
     def initial_values(self, topology: Topology) -> dict[str, Any]:
@@ -182,21 +199,13 @@ POOLS = [(Pool.MAIN.value, "Main"), (Pool.BACKUP.value, "Backup")]
 class GrowForm(ChangeForm):
     title = gettext_lazy("Add slots to Main or Backup")
     pool = forms.ChoiceField(label=gettext_lazy("Pool"), choices=POOLS)
-    addresses = forms.CharField(
-        label=gettext_lazy("Addresses"),
-        help_text=gettext_lazy(
+    addresses = _addresses(
+        gettext_lazy(
             "host:port or unix:/path, one for each new slot, divided by blanks or commas. The site takes the steps "
             "itself, in half a minute or more; pages stay right meanwhile."
-        ),
-        max_length=MAX_URL_CHARACTERS * 8,
-        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
+        )
     )
-    megabytes = forms.IntegerField(
-        label=gettext_lazy("Megabytes of each node"),
-        help_text=gettext_lazy("As its -m says."),
-        min_value=1,
-        max_value=MAX_MEGABYTES,
-    )
+    megabytes = _megabytes(gettext_lazy("As given to Memcached's option -m."))
 
     def initial_values(self, topology: Topology) -> dict[str, Any]:
         return {"megabytes": resizing.usual_megabytes(topology, Pool.MAIN)}
@@ -262,7 +271,7 @@ class FlushForm(ChangeForm):
     title = gettext_lazy("Flush one class")
     name = forms.ChoiceField(
         label=gettext_lazy("Class"),
-        help_text=gettext_lazy("Only this class is read from PostgreSQL again, and heals itself as it is asked for."),
+        help_text=gettext_lazy("Only this class is read from PostgreSQL again, and fills again as it is read."),
     )  # fmt: skip
 
     def field_choices(self, topology: Topology) -> dict[str, Choices]:
@@ -313,7 +322,7 @@ class SwitchForm(ChangeForm):
         return {"name": [(n, n) for n in TENANTS if topology.tenant(n).is_moving]}
 
     def question(self) -> str:
-        return _("Read “%(name)s” from the other server? It fills as it is asked.") % self.cleaned_data  # fmt: skip
+        return _("Read “%(name)s” from the other server? It fills as it is read.") % self.cleaned_data  # fmt: skip
 
     def act(self, by: Author) -> TopologyVersion:
         return actions.switch_server(self.cleaned_data["name"], by=by)
@@ -323,7 +332,7 @@ class LeaveForm(SwitchForm):
     title = gettext_lazy("Leave the server that is not read")
 
     def question(self) -> str:
-        return _("Write “%(name)s” no more to the server that is not read?") % self.cleaned_data
+        return _("Stop writing “%(name)s” to the server that is not read?") % self.cleaned_data
 
     def act(self, by: Author) -> TopologyVersion:
         return actions.leave_server(self.cleaned_data["name"], by=by)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -11,11 +11,12 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.earlier_posts.models import EarlierPicture, EarlierPost
-from apps.errors import BadRequest, NotFound
+from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.filters.queries import active_filters_of
 from apps.graph.queries import exact_relations
 from apps.media.addresses import address_of
+from apps.pagination import not_a_day, parse_day
 from apps.posts.content.post import Picture
 from apps.posts.content.text import html
 from apps.posts.models import OPEN, Visibility
@@ -169,10 +170,12 @@ def _picture(row: EarlierPicture) -> Picture:
 
 
 def _after(day: str) -> datetime:
+    """The beginning of the next day (UTC)."""
+    begins = parse_day(day)
     try:
-        return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=1)
-    except (ValueError, OverflowError):
-        raise BadRequest(_("Write the day like this: 2026-11-20."), code="bad_moment") from None
+        return begins + timedelta(days=1)
+    except OverflowError:
+        raise not_a_day() from None
 
 
 def _not_here() -> NotFound:

@@ -55,11 +55,8 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
 # These calls are allowed with some arguments only.
 CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25)
 CLONE_THREAD = 0x10000
-OWNER_COMMANDS = (
-    8,
-    10,
-    15,
-)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: with these the kernel would signal another process
+# F_SETOWN, F_SETSIG, F_SETOWN_EX: with these the kernel would signal another process
+OWNER_COMMANDS = 8, 10, 15
 LOAD, JUMP_IF_EQUAL, JUMP_IF_GREATER_OR_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = (
     0,

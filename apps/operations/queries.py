@@ -185,7 +185,7 @@ CLUSTERS: Mapping[str, Callable[[], Redis]] = {
 
 
 _TEXTS = {
-    "no_main": gettext_lazy("Main has no node. The other layers hang on it."),
+    "no_main": gettext_lazy("Main has no node. The other layers depend on it."),
     "empty_group": gettext_lazy("L1 group %(group)s has no node."),
     "too_many": gettext_lazy("%(count)s nodes are too many: at most %(most)s."),
     "bad_address": gettext_lazy(

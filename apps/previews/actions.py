@@ -38,10 +38,8 @@ logger = logging.getLogger(__name__)
 
 TASK = "apps.previews.tasks.fetch"
 COUNTED = f"{stats.OUTGOING}previews"
-FRESH, REFUSED_FOR = (
-    timedelta(days=7),
-    timedelta(days=1),
-)  # afterwards a new post fetches the page again
+# afterwards a new post fetches the page again
+FRESH, REFUSED_FOR = timedelta(days=7), timedelta(days=1)
 FETCH_LEASE = timedelta(minutes=2)  # for the row and its hosts; longer than the task may take
 HOST_PAUSE = timedelta(seconds=2)
 HOST_KEPT = timedelta(days=1)

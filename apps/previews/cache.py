@@ -22,10 +22,8 @@ logger = logging.getLogger(__name__)
 
 CHANNEL = "link-previews"
 NOTHING = LinkPreview("")  # for an address without a preview
-# By address.
-LOCAL: LocalCache[str, LinkPreview] = LocalCache(
-    maximum=2048, ttl_seconds=60.0
-)  # entries of about 1 KB
+# By address; entries of about 1 KB.
+LOCAL: LocalCache[str, LinkPreview] = LocalCache(maximum=2048, ttl_seconds=60.0)
 
 
 def _encode(preview: LinkPreview) -> bytes:

@@ -25,10 +25,8 @@ from apps.http.public_addresses import is_public
 
 SECONDS = 10.0  # for all hops together
 MAX_HOPS = 5  # after the first
-MAX_ADDRESSES, ATTEMPT_SECONDS = (
-    3,
-    2.0,
-)  # IP addresses tried per host, and the time for each except the last
+# IP addresses tried per host, and the time for each except the last
+MAX_ADDRESSES, ATTEMPT_SECONDS = 3, 2.0
 PORTS = {"http": 80, "https": 443}
 REDIRECTS = {301, 302, 303, 307, 308}
 GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # lets zlib detect the format

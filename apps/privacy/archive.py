@@ -282,8 +282,8 @@ README = """What {name} holds of @{handle}, made at their request.
 
 account.json              the profile and the settings
 posts.jsonl               every post, one line of JSON each; "pictures" names files in pictures/
-scheduled_posts.jsonl     posts that wait for their time
-drafts.jsonl              what is begun and not published
+scheduled_posts.jsonl     posts that are scheduled
+drafts.jsonl              drafts that are saved
 {marks}, votes.csv, muted_threads.csv
 following_accounts.csv    can be imported on other sites; so can blocked_accounts.csv and muted_accounts.csv
 followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv

@@ -14,12 +14,12 @@ class PreferencesForm(forms.Form):
     """Preferences for notifications on devices. The form is valid without a checked box: then none are sent."""
 
     kinds = forms.MultipleChoiceField(
-        label=_("Tell my devices when"),
+        label=_("Notify my devices when"),
         choices=[(str(kind), told.setting) for kind, told in TOLD.items()],
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    policy = forms.ChoiceField(label=_("Whose doings"), choices=Policy.choices)
+    policy = forms.ChoiceField(label=_("From whom"), choices=Policy.choices)
     texts = forms.ChoiceField(
         label=_("Words of posts on the screen"),
         choices=Texts.choices,

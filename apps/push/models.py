@@ -88,9 +88,8 @@ class Subscription(models.Model):
     kinds = _kinds()
     policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
     sealed_token = models.TextField(blank=True, default="")
-    language = models.CharField(
-        max_length=10, blank=True, default=""
-    )  # used if the member has chosen none
+    # used if the member has chosen none
+    language = models.CharField(max_length=10, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -194,9 +194,8 @@ def _write(
     if replaces:
         pipeline.delete(by_position, reasons)
         pipeline.hset(reasons, VERSION, _version(algorithm, weights))
-        pipeline.set(
-            SCORED, 1, ex=settings.RANK_TIMELINE_SECONDS
-        )  # the same lifetime as these keys
+        # the same lifetime as these keys
+        pipeline.set(SCORED, 1, ex=settings.RANK_TIMELINE_SECONDS)
     if removed:
         pipeline.zrem(by_position, *removed)
         pipeline.hdel(reasons, *removed)

@@ -33,11 +33,10 @@ logger = logging.getLogger(__name__)
 
 MAX_DISMISSED = 200  # per account; with more, the oldest are deleted
 MAX_PACKS = 6  # on a page
-MANY = 40  # `people_to_begin_with` chooses from so many of the most followed accounts,
-POSTS_OF_TAG, MAX_TAGS = (
-    50,
-    10,
-)  # and from the authors of so many newest posts per tag, for so many tags
+# `people_to_begin_with` chooses from so many of the most followed accounts,
+MANY = 40
+# and from the authors of so many newest posts per tag, for so many tags
+POSTS_OF_TAG, MAX_TAGS = 50, 10
 
 # With one list of all accounts that the viewer knows, PostgreSQL reads the index of the most followed up to the limit.
 # With several lists, it estimates that hardly anybody is left, and plans a parallel scan.

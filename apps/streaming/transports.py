@@ -19,10 +19,8 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 SEND_SECONDS = 10.0  # for a client that does not read
 HEARTBEAT = b":thump\n\n"  # a comment that shows proxies and clients that the connection is alive
-RETRY_MS = (
-    1000,
-    5000,
-)  # a random wait, so that clients disconnected together do not reconnect together
+# a random wait, so that clients disconnected together do not reconnect together
+RETRY_MS = 1000, 5000
 MESSAGE_MAX_CHARACTERS = 2000
 MAX_STREAMS = 50  # on one connection
 GOING_AWAY, POLICY = 1001, 1008

@@ -64,8 +64,7 @@ def _delete(client: Any, pattern: str) -> int:
     while batch := list(islice(keys, BATCH_SIZE)):
         pipeline = client.pipeline(transaction=False)
         for key in batch:
-            pipeline.unlink(
-                key
-            )  # a command for each key, because the keys of a cluster are in different slots
+            # a command for each key, because the keys of a cluster are in different slots
+            pipeline.unlink(key)
         deleted += sum(pipeline.execute())
     return deleted

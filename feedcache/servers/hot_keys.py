@@ -18,7 +18,7 @@ from feedcache.connections import Redis, configuration
 ONE_IN = 100
 SPAN_SECONDS = 10
 SPANS = 60  # ten minutes
-KEPT = 100  # of a process and second, and of a span
+MOST_KEYS = 100  # that a process sends a second, and that are read of a span
 MOST_SAMPLED = 20_000  # distinct keys of a process, between two drains
 FEWEST_SAMPLES = 5  # of a key in a span; fewer say nothing
 KEY = "hotkeys:{}"
@@ -60,7 +60,7 @@ def send(*, by: Redis | None = None) -> None:
         return
     span = KEY.format(int(time.time()) // SPAN_SECONDS)
     with (by or configuration()).pipeline(transaction=False) as pipeline:
-        for key, number in sampled.most_common(KEPT):
+        for key, number in sampled.most_common(MOST_KEYS):
             pipeline.zincrby(span, number * ONE_IN, key)
         pipeline.expire(span, SPAN_SECONDS * (SPANS + 2))
         pipeline.execute()
@@ -70,7 +70,7 @@ def hottest(number: int, *, seconds: int) -> list[HotKey]:
     """The keys that were read most in the last seconds, as far as they are complete. Raises RedisError."""
     spans = _spans(seconds)
     reads: Counter[str] = Counter()
-    for found in _read(spans, KEPT):
+    for found in _read(spans, MOST_KEYS):
         for name, count in found:
             reads[name.decode(errors="replace")] += int(count)
     top = reads.most_common(number)

@@ -156,9 +156,8 @@ class Listener:
     _redis_is_down: bool = False
     _refused_version: int = -1
     is_known: bool = False  # whether one of the two stores has answered
-    confirmed_at: float = (
-        -math.inf
-    )  # before the last look that found the topology in force; monotonic
+    # before the last look that found the topology in force; monotonic
+    confirmed_at: float = -math.inf
     _store_is_down: bool = False
     _known_event: threading.Event = field(default_factory=threading.Event)
     _has_waited: bool = False

@@ -17,8 +17,9 @@ from apps.posts.models import Post
 from apps.privacy.models import Import
 from apps.privacy.moving.imports import discard_imports, refused_lines, undo_import
 from apps.tags.models import Tag
-from tests.earlier_posts.conftest import asked, run
+from tests.earlier_posts.conftest import asked
 from tests.support.archives import ACTOR, archive, attached, boost, note
+from tests.support.imports import run
 from tests.support.pictures import picture
 from tests.support.staff import make_staff
 

@@ -26,10 +26,11 @@ FOLLOWS = FilePayload(
 FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
           "keywords_attributes[0][keyword]": "spoiler"}  # fmt: skip
 NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD = "newcomer", "a long enough passphrase"
+# the year, the text and the warning of each
 EARLIER = (
     (2017, "The garden in its first spring. #garden", None),
     (2019, "Bread with too much salt in it, eaten all the same.", "Food"),
-)  # the year, the text and the warning of each
+)
 IMPORT_MILLISECONDS = 60_000
 LATER = timedelta(days=30)
 FEED = {"name": "Near by", "pinned": "true"}

@@ -128,9 +128,8 @@ class Journey:
 
 def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
     """The journey of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
-    layers = CACHED_POSTS.layers_with(
-        post_id
-    )  # before anything here reads the post, which would cache it
+    # before anything here reads the post, which would cache it
+    layers = CACHED_POSTS.layers_with(post_id)
     found = delivery_of(viewer, post_id, as_staff=as_staff)
     post, job = found.post, found.job
     committed_at, taken_at = _event_of(post_id, job)

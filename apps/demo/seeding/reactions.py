@@ -71,9 +71,8 @@ def _plan(world: World) -> tuple[list[Marking], list[Marking]]:
 
 
 def _when(world: World, rng: Random, entry: Entry) -> float:
-    return (
-        entry.second + (world.now - entry.second) * rng.random() ** 4
-    )  # mostly soon after the post
+    # mostly soon after the post
+    return entry.second + (world.now - entry.second) * rng.random() ** 4
 
 
 def _is_scripted(member: Member) -> bool:

@@ -25,9 +25,8 @@ from apps.web.audit.picture import REPLAY_SECONDS, picture_of
 from apps.web.plots import bars
 
 MAX_BARS = 40
-LOOKED_AT = timedelta(
-    minutes=10
-)  # so old a post may be for a page that asks whether somebody has read it
+# so old a post may be for a page that asks whether somebody has read it
+LOOKED_AT = timedelta(minutes=10)
 
 Row = tuple[str, str, str]  # what happened, in the words of the articles, and when or how many
 

@@ -12,8 +12,9 @@ from apps.graph.models import Block, Followee, ListMember, Mute, UserList
 from apps.privacy.models import ImportKind
 from apps.privacy.moving.exports import FILES, file_lines
 from apps.privacy.moving.imports import request_import
-from tests.privacy.moving.test_imports import outcomes, run
+from tests.privacy.moving.test_imports import outcomes
 from tests.support.factories import make_user, publish
+from tests.support.imports import run
 
 pytestmark = pytest.mark.django_db
 HOST = settings.SITE_URL.partition("://")[2]

@@ -19,6 +19,7 @@ from apps.privacy.moving import imports
 from apps.privacy.moving.imports import request_import, undo_import
 from apps.privacy.moving.lines import do_line
 from tests.support.factories import deliver, make_user
+from tests.support.imports import run
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/import"
@@ -26,15 +27,6 @@ PAGE = "/settings/import"
 
 def asked(user, kind, text):
     return request_import(user, ImportKind(kind), "file.csv", io.BytesIO(text.encode()))
-
-
-def run(row):
-    """As the sweeper has it run until it is done."""
-    past = timezone.now() - timedelta(minutes=5)
-    while Import.objects.filter(pk=row.pk, state=State.PENDING).update(due_at=past):
-        imports.run_due(limit=1, only=[row.pk])
-    row.refresh_from_db()
-    return row
 
 
 def outcomes(row):
