@@ -21,7 +21,6 @@ from apps.posts.models import OPEN, RESTRICTED, Attachment, Post, Visibility
 from apps.posts.visibility import (
     ADDRESSED,
     CIRCLES,
-    FOLLOWS,
     IN_CIRCLE,
     RESTRICTED_BY_FOLLOW,
     has_visibility,
@@ -49,6 +48,8 @@ _WITH_REPLIES = f"(%(replies)s OR NOT COALESCE({ANSWERS_ANOTHER}, FALSE))"
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)
 _OF_FOLLOWEE = where_visible(follows="true", among=(*OPEN, *RESTRICTED_BY_FOLLOW))
 _IS_RESTRICTED = has_visibility(RESTRICTED)  # as the index `post_restricted`
+# One list of ids for all posts of a statement; `FOLLOWS` would look up a row for each of them.
+_FOLLOWEE_IDS = "SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s"
 
 
 class Slice(NamedTuple):
@@ -98,15 +99,15 @@ def _run(query: Query, cursor: Cursor, count: int, **values: Any) -> list[int]:
     return [row[0] for row in rows_of(statement(query, cursor, count), values)]
 
 
-# The authors whose posts are on a reader's home, as arrays.
-_FOLLOWEES = "%(reader)s::bigint || ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
+# The authors whose posts are on a reader's home, as an array.
+_FOLLOWEES = f"%(reader)s::bigint || ARRAY({_FOLLOWEE_IDS})"
 
 
 def _virtual_followees() -> str:
     """Without those whom the reader follows as well: each author counts once."""
     return f"""ARRAY(
-    SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s AND account_id NOT IN (
-        SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s))"""
+    SELECT account_id FROM {virtual_follows.table()} v
+    WHERE user_id = %(reader)s AND account_id NOT IN ({_FOLLOWEE_IDS}))"""
 
 
 def home(page: Slice) -> str:
@@ -180,7 +181,7 @@ def home_nearby(page: Slice) -> str:
     nearby = page._replace(limit=NEARBY).posts("true")
     virtual = f"SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s"
     belongs = f"""(
-    (author_id = %(reader)s OR {FOLLOWS.sql("posts_post", "author_id")}) AND {_OF_FOLLOWEE}
+    (author_id = %(reader)s OR author_id IN ({_FOLLOWEE_IDS})) AND {_OF_FOLLOWEE}
     OR {is_open()} AND author_id IN ({virtual})
     OR author_id <> %(reader)s AND {IN_CIRCLE.sql("posts_post", "author_id")})"""
     end = f"id {until} (SELECT {last}(id) FROM ({nearby}) nearby)"
@@ -199,7 +200,7 @@ def of_list(policy: RepliesPolicy, page: Slice) -> str:
     if policy == RepliesPolicy.LIST:
         answered.append("SELECT member_id FROM graph_listmember WHERE group_id = %(list)s")
     if policy == RepliesPolicy.FOLLOWED:
-        answered.append("SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s")
+        answered.append(_FOLLOWEE_IDS)
     replies = " OR ".join(f"{_ANSWERED} IN ({ids})" for ids in answered)
     visible = where_visible(follows="true")
     members = """ARRAY(
