@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from tools.bench.measure import Spread
 from tools.vitals.look import Look
@@ -71,10 +72,11 @@ def _heights(looks: Sequence[Look]) -> list[Line]:
 def lines_of_times(times: Mapping[str, Times]) -> list[Line]:
     """The budgets of speed: the slowest page's median, and the 95th percentile of all first bytes."""
     bytes_ = sorted(one for page in times.values() for one in page.first_bytes)
+    slowest = max(times, key=lambda name: median(times[name].first_bytes))
     return [
         _slowest("largest paint (LCP), cold", {name: one.cold for name, one in times.items()}, COLD_MS),
         _slowest("largest paint (LCP), warm", {name: one.warm for name, one in times.items()}, WARM_MS),
-        Line("first byte, 95th percentile", "ms", round(bytes_[int(len(bytes_) * 0.95)]), FIRST_BYTE_MS),
+        Line("first byte, 95th percentile", "ms", round(bytes_[int(len(bytes_) * 0.95)]), FIRST_BYTE_MS, slowest),
     ]  # fmt: skip
 
 

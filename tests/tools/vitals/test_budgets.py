@@ -66,7 +66,7 @@ def test_the_slowest_page_counts():
         {"home": Times(fast, fast, bytes_), "local": Times(slow, fast, (150.0,))}
     )
     assert [(line.found, line.worst, line.kept) for line in lines] == [
-        (1200, "local", False), (90, "home", True), (150, "", False),
+        (1200, "local", False), (90, "home", True), (150, "local", False),
     ]  # fmt: skip
 
 
