@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 import time
 import traceback
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.console import Console
 
 from runner.checkout import ROOT
 from runner.services.memcached import TESTS
+from tools import run_tool
 from tools.bench import caches, policies, report, site, timeline
 from tools.bench.progress import OvertimeError, bar, within
 from tools.bench.report import Line
@@ -149,4 +149,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_tool(main)

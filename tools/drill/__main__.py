@@ -1,11 +1,11 @@
 """Entry point of `./run drill`."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from rich.console import Console
 
+from tools import run_tool
 from tools.drill.conductor import conduct
 from tools.drill.faults import CLUSTER, RABBITMQ, REDIS, SENTINEL, SINGLE
 from tools.drill.options import Options
@@ -156,4 +156,4 @@ def _minutes(text: str) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_tool(main)

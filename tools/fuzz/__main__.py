@@ -1,11 +1,11 @@
 """Entry point of `./run fuzz`."""
 
 import argparse
-import sys
 
 from rich.console import Console
 
 from runner.terminal import LaunchError
+from tools import run_tool
 
 EXAMPLES = """\
 examples:
@@ -70,4 +70,4 @@ def _positive(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_tool(main)

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from rich.table import Table
 
 from runner.checkout import ROOT
+from tools import run_tool
 from tools.figures import made
 from tools.mutate.mutants import Mutant, load
 from tools.mutate.run import Result, Verdict, copies, run, useless_tests
@@ -144,4 +144,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_tool(main)

@@ -1,12 +1,12 @@
 """Entry point of `./run scale`."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from rich.console import Console
 
 from runner.terminal import LaunchError
+from tools import run_tool
 
 EXAMPLES = """\
 examples:
@@ -87,4 +87,4 @@ def _engine(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_tool(main)

@@ -1,7 +1,6 @@
 """Entry point of `./run vitals`."""
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from runner.checkout import ROOT
 from runner.terminal import LaunchError
+from tools import run_tool
 from tools.vitals import report, warm
 from tools.vitals.browser import MISSING, PROGRAM, version
 from tools.vitals.budgets import (
@@ -260,4 +260,4 @@ def _fitting(pattern: str) -> list[Page]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_tool(main)
