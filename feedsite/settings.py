@@ -100,6 +100,7 @@ INSTALLED_APPS = [
     *OPTIONAL_APPS,
 ]
 
+# Requests to endpoints leave out what stands between PagesBegin and PagesEnd.
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
     "apps.http.security_headers.SecurityHeadersMiddleware",
@@ -109,28 +110,33 @@ MIDDLEWARE = [
     # above all that may refuse: browsers need its headers on errors too
     "corsheaders.middleware.CorsMiddleware",
     "apps.http.errors.ProblemTypeMiddleware",
-    "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    # above all that costs: it refuses requests over their limit
+    "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # above all that makes or reads a body: ETags are those of the text
     "feedsite.server.compression.CompressionMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "feedsite.middleware.pages.PagesBegin",
+    "csp.middleware.CSPMiddleware",  # above what refuses: error pages have style sheets
+    "feedsite.middleware.pages.PagesEnd",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
     "feedsite.middleware.deadline.DeadlineMiddleware",
     "feedsite.middleware.outage.OutageMiddleware",
     "feedsite.middleware.text_validation.TextValidationMiddleware",
     "feedsite.middleware.trailing_slash.TrailingSlashMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
+    "feedsite.middleware.locale.RequestLocaleMiddleware",
+    "feedsite.middleware.pages.PagesBegin",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "apps.http.authentication.SessionUserMiddleware",
-    "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
-    "feedsite.middleware.locale.UserLocaleMiddleware",
     "apps.http.staff_zone.StaffZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "feedsite.middleware.pages.PagesEnd",
     "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
     "apps.http.errors.DomainErrorMiddleware",
 ]
