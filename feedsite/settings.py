@@ -753,6 +753,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": ["apps.api.throttling.ApiThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["apps.api.renderers.FastJSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "apps.api.renderers.AnythingIsJSON",
     "DEFAULT_PARSER_CLASSES": [
         "apps.api.parsers.StrictJSONParser",
         "apps.api.parsers.NestedFormParser",
@@ -846,6 +847,7 @@ LOGGING = {
     "filters": {
         "request_id": {"()": "feedsite.monitoring.logs.RequestIdFilter"},
         "as_info": {"()": "feedsite.monitoring.logs.AsInfo"},
+        "not_refused_early": {"()": "feedsite.monitoring.logs.NotRefusedEarly"},
     },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
@@ -860,6 +862,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
+        "django.request": {"filters": ["not_refused_early"]},
         "celery.app.trace": {"level": "WARNING"},  # the sweepers log four lines a second
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.worker.request": {"level": "WARNING"},
