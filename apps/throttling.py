@@ -12,6 +12,9 @@ from apps.errors import TooMany
 from feedcache.structures.rate_limit import Limit, RateLimitResult, count_each
 
 SITE = "site"
+REFUSED_EARLY = (
+    "feedsite.refused_early"  # key of the environment of requests that were refused before any work
+)
 
 
 def rate_limit(name: str, subject: str) -> Limit:

@@ -100,6 +100,7 @@ INSTALLED_APPS = [
     *OPTIONAL_APPS,
 ]
 
+# Requests to endpoints leave out what stands between PagesBegin and PagesEnd.
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
     "apps.http.security_headers.SecurityHeadersMiddleware",
@@ -109,28 +110,33 @@ MIDDLEWARE = [
     # above all that may refuse: browsers need its headers on errors too
     "corsheaders.middleware.CorsMiddleware",
     "apps.http.errors.ProblemTypeMiddleware",
-    "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    # above all that costs: it refuses requests over their limit
+    "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # above all that makes or reads a body: ETags are those of the text
     "feedsite.server.compression.CompressionMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "feedsite.middleware.pages.PagesBegin",
+    "csp.middleware.CSPMiddleware",  # above what refuses: error pages have style sheets
+    "feedsite.middleware.pages.PagesEnd",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
     "feedsite.middleware.deadline.DeadlineMiddleware",
     "feedsite.middleware.outage.OutageMiddleware",
     "feedsite.middleware.text_validation.TextValidationMiddleware",
     "feedsite.middleware.trailing_slash.TrailingSlashMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
+    "feedsite.middleware.locale.RequestLocaleMiddleware",
+    "feedsite.middleware.pages.PagesBegin",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "apps.http.authentication.SessionUserMiddleware",
-    "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
-    "feedsite.middleware.locale.UserLocaleMiddleware",
     "apps.http.staff_zone.StaffZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "feedsite.middleware.pages.PagesEnd",
     "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
     "apps.http.errors.DomainErrorMiddleware",
 ]
@@ -249,7 +255,7 @@ REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # r
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
-REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache: sessions
+REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache, which no page uses
 REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
@@ -648,7 +654,7 @@ LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
 # PostgreSQL is behind the cache: a flush logs nobody out.
-SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+SESSION_ENGINE = "apps.accounts.authentication.session_store"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
@@ -747,6 +753,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": ["apps.api.throttling.ApiThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["apps.api.renderers.FastJSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "apps.api.renderers.AnythingIsJSON",
     "DEFAULT_PARSER_CLASSES": [
         "apps.api.parsers.StrictJSONParser",
         "apps.api.parsers.NestedFormParser",
@@ -840,6 +847,7 @@ LOGGING = {
     "filters": {
         "request_id": {"()": "feedsite.monitoring.logs.RequestIdFilter"},
         "as_info": {"()": "feedsite.monitoring.logs.AsInfo"},
+        "not_refused_early": {"()": "feedsite.monitoring.logs.NotRefusedEarly"},
     },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
@@ -854,6 +862,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
+        "django.request": {"filters": ["not_refused_early"]},
         "celery.app.trace": {"level": "WARNING"},  # the sweepers log four lines a second
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.worker.request": {"level": "WARNING"},

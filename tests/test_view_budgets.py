@@ -44,12 +44,12 @@ BUDGETS = {
     "/api/v1/timelines/home": Budget(0, 4, 6_000, 4_000),
     "/api/v1/accounts/{author}/statuses": Budget(2, 5, 6_000, 4_000),
     "/api/v1/statuses/{post}/context": Budget(2, 5, 6_000, 4_000),
-    # SQL: the badge; a trip for the session
-    "/": Budget(1, 5, 6_000, 12_000),
+    # SQL: the badge
+    "/": Budget(1, 4, 6_000, 12_000),
     # whose profile with what is between the two and the badge, and the outbox, which is young;
     # or the thread, and the badge
     "/@alice": Budget(2, 3, 6_000, 12_000),
-    "/@alice/{post}": Budget(2, 5, 8_000, 8_000),
+    "/@alice/{post}": Budget(2, 4, 8_000, 8_000),
 }
 
 

@@ -2,14 +2,23 @@
 
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.contrib.sessions.models import Session
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
+from django.utils import timezone
 
 from apps.accounts.actions import revoke_tokens
 from apps.accounts.authentication.sessions import end_sessions, forget_login, remember_login
-from apps.accounts.cache import USER_COUNTS, forget_cards, forget_viewers, viewer_changed
+from apps.accounts.cache import (
+    USER_COUNTS,
+    access_changed,
+    forget_cards,
+    forget_viewers,
+    viewer_changed,
+)
 from apps.accounts.counts_store import put_missed
 from apps.accounts.models import AccessToken, User, UserCounts
 from apps.accounts.signals import access_revoked
@@ -47,6 +56,21 @@ def put_missed_user_counts(payload: Payload) -> None:
 def forget_viewer(instance: Any, *, created: bool = False, **_more: Any) -> None:
     if not created:  # a deletion does not say
         viewer_changed(instance.pk if isinstance(instance, User) else instance.user_id)
+
+
+@receiver(post_save, sender=Session)
+def forget_changed_session(instance: Session, *, created: bool, **_more: Any) -> None:
+    """Let all processes read it again."""
+    user_id = None if created else instance.get_decoded().get(SESSION_KEY)
+    if user_id is not None:
+        viewer_changed(int(user_id))
+
+
+@receiver(post_delete, sender=Session)
+def forget_ended_session(instance: Session, **_more: Any) -> None:
+    user_id = instance.get_decoded().get(SESSION_KEY)
+    if user_id is not None and instance.expire_date > timezone.now():
+        access_changed(int(user_id))
 
 
 @handles("account_changed")

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from apps.accounts.models import User
 from apps.accounts.staff import is_permitted
-from apps.api.throttling import note_counted, queue_request
+from apps.api.throttling import bearer_token, note_counted, queue_request
 from apps.errors import NotAllowed
 from apps.http import requests
 from apps.http.verification import may_act_as_staff
@@ -29,8 +29,8 @@ class BearerAuthentication(BaseAuthentication):
         endpoint with permission classes of its own would lose the check. To save a round trip, the request is counted
         for the account that this process last saw with the token, while the same trip checks that it is still valid.
         """
-        scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-        if scheme.lower() != "bearer":
+        token = bearer_token(request)
+        if token is None:
             return None
         if not 0 < len(token) <= TOKEN_MAX_CHARACTERS:
             raise AuthenticationFailed(_("The access token is invalid."))

@@ -1,9 +1,12 @@
-"""The JSON renderer of the API."""
+"""The JSON renderer of the API, and what makes it the one for a request."""
 
 from typing import Any
 
 import orjson
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
+
+ANYTHING = "*/*"
 
 
 class FastJSONRenderer(BaseRenderer):
@@ -18,3 +21,14 @@ class FastJSONRenderer(BaseRenderer):
     ) -> bytes:
         del accepted_media_type, renderer_context
         return b"" if data is None else orjson.dumps(data, default=str)
+
+
+class AnythingIsJSON(DefaultContentNegotiation):
+    """DRF's negotiation, without the work of it for the many clients that take anything."""
+
+    def select_renderer(
+        self, request: Any, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        if format_suffix is None and request.META.get("HTTP_ACCEPT", ANYTHING) == ANYTHING:
+            return renderers[0], renderers[0].media_type
+        return super().select_renderer(request, renderers, format_suffix)

@@ -7,16 +7,22 @@ invalid token, against their IP address. Refused requests count as well.
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
+from django.utils import translation
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from apps.accounts.models import User
 from apps.http.interfaces import InterfaceClass, class_of
 from apps.http.requests import client_address
-from apps.oauth.queries import Bearer
-from apps.throttling import rate_limit, require_allowed
+from apps.oauth.queries import Bearer, remembered_user_id
+from apps.throttling import REFUSED_EARLY, rate_limit, require_allowed
 from feedcache.read_through import Batch, Future
-from feedcache.structures.rate_limit import RateLimitResult, count_each, queue_count
+from feedcache.structures.rate_limit import (
+    RateLimitResult,
+    count_each,
+    known_refusal,
+    queue_count,
+)
 
 # keys in the request's environment: name and result of the limit of requests; result of the limit of the action
 RATE_LIMIT, ACTION_LIMIT = "feedsite.rate_limit", "feedsite.action_limit"
@@ -36,6 +42,34 @@ class ApiThrottle(BaseThrottle):
         else:
             count_by_address(request)
         return True
+
+
+def refuse_early(request: HttpRequest) -> None:
+    """TooMany if this process knows that the limit of a request is used up, so that a flood costs little.
+
+    The token may have ended meanwhile: then its holder waits for the end of the window to learn of it.
+    """
+    token = bearer_token(request)
+    if token is None:
+        name, subject = "api_address", client_address(request)
+    elif (user_id := remembered_user_id(token)) is not None:
+        name, subject = "api", str(user_id)
+    else:
+        return
+    name = _limit_name(request, name)
+    refusal = known_refusal(rate_limit(name, subject))
+    if refusal is None:
+        return
+    request.META[RATE_LIMIT] = name, refusal
+    request.META[REFUSED_EARLY] = True
+    with translation.override(translation.get_language_from_request(request)):
+        require_allowed([refusal])
+
+
+def bearer_token(request: HttpRequest | Request) -> str | None:
+    """The token of `Authorization: Bearer TOKEN`; None without such a header."""
+    scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return token if scheme.lower() == "bearer" else None
 
 
 def count_by_address(request: HttpRequest | Request) -> None:

@@ -132,7 +132,7 @@ _HOLDS = {
     "counters": gettext_lazy("Counts of posts and of accounts"),
     "existence": gettext_lazy("Filters that tell what somebody has never done"),
     "limits": gettext_lazy("How often somebody did something lately"),
-    "cache": gettext_lazy("Sessions and other values of Django’s cache"),
+    "cache": gettext_lazy("Django’s cache, which no page uses"),
     "broadcasts": gettext_lazy("News for open streams; nothing is stored"),
 }  # fmt: skip
 _WITHOUT = {
@@ -141,6 +141,6 @@ _WITHOUT = {
     "counters": gettext_lazy("Counts come from PostgreSQL, more slowly."),
     "existence": gettext_lazy("PostgreSQL is asked for every mark."),
     "limits": gettext_lazy("Each process counts for itself, so limits are less strict."),
-    "cache": gettext_lazy("Sessions come from PostgreSQL, more slowly."),
+    "cache": gettext_lazy("Nothing is missing."),
     "broadcasts": gettext_lazy("Open pages hear of news late."),
 }  # fmt: skip

@@ -49,6 +49,12 @@ REST = (
 
 READS = ("GET", "HEAD", "OPTIONS")
 
+ENDPOINTS = (
+    "/api/v1/",
+    "/api/v2/",
+    "/api/x/",
+)  # paths below are of programs, which have tokens and no cookies
+
 
 def class_of(request: HttpRequest | Request) -> InterfaceClass:
     """The class of a request; addresses without a page are of the rest."""

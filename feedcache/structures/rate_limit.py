@@ -83,6 +83,13 @@ class LocalWindows:
             self._put(limit, used, end)
             return used, end - now
 
+    def used_up_for(self, limit: Limit) -> float:
+        """In how many seconds the window of a limit that is exceeded ends; 0 for a limit that is not, or not known."""
+        with self._lock:
+            windows = self._ends.get(limit.name)
+            used, end = windows.get(limit.key, (0, 0.0)) if windows else (0, 0.0)
+            return max(end - self._clock(), 0.0) if used > limit.limit else 0.0
+
     def clear(self) -> None:
         with self._lock:
             self._ends.clear()
@@ -113,6 +120,15 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
     except RedisError:
         return [_count_here(limit, cost) for limit in rate_limits]
     return [_result(limit, reply, cost) for limit, reply in zip(rate_limits, replies, strict=True)]
+
+
+def known_refusal(limit: Limit) -> RateLimitResult | None:
+    """The refusal of a limit that this process has seen exceeded in this window; asks no server, and counts nothing.
+
+    A window only ever fills up, so the server would say the same. None where it has to be asked.
+    """
+    seconds = local.used_up_for(limit)
+    return RateLimitResult(allowed=False, remaining=0, resets_in=seconds) if seconds else None
 
 
 def queue_count(batch: Batch, limit: Limit) -> Future[RateLimitResult]:

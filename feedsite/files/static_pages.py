@@ -96,7 +96,6 @@ _PARTS = (
         gettext_lazy("Page caches"),
         {
             "limits": gettext_lazy("Logging in may be refused: guesses cannot be counted."),
-            "cache": _SLOWER,
             "memcached": _SLOWER,
         },
     ),

@@ -1,4 +1,4 @@
-"""Middleware, one concern per module; settings.MIDDLEWARE has the order.
+"""Middleware, one concern per module; settings.MIDDLEWARE has the order, and `pages` says what endpoints leave out.
 
 Elsewhere: the Content-Security-Policy is `settings.CONTENT_SECURITY_POLICY`, which django-csp adds, and
 a view changes with `csp.decorators`; `request.user` is `apps.http.authentication`; errors are

@@ -1,4 +1,7 @@
-"""The language of a page: the user's setting, else the cookie, else Accept-Language."""
+"""The language of an answer: that of the cookie, else of Accept-Language. Pages take their user's setting instead.
+
+`apps.http.authentication` sets that language as it learns who the user is.
+"""
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -6,15 +9,12 @@ from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-from apps.http.requests import viewer_of
 from feedsite.middleware.cache_headers import is_file
 
 
-class UserLocaleMiddleware(LocaleMiddleware):
+class RequestLocaleMiddleware(LocaleMiddleware):
     def process_request(self, request: HttpRequest) -> None:
-        viewer = viewer_of(request)
-        language = viewer.interface_language if viewer else ""
-        translation.activate(language or translation.get_language_from_request(request))
+        translation.activate(translation.get_language_from_request(request))
         request.LANGUAGE_CODE = translation.get_language()
 
     def process_response(

@@ -1,4 +1,4 @@
-"""`X-RateLimit-*` in each response of the API, and the limit of requests that end before DRF's throttle.
+"""`X-RateLimit-*` in each response of the API, and the limit of requests that never reach DRF's throttle.
 
 `apps.api.throttling` is the throttle.
 """
@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
 from apps.api.entities.base import timestamp
-from apps.api.throttling import RATE_LIMIT, count_by_address
+from apps.api.throttling import RATE_LIMIT, count_by_address, refuse_early
 from apps.errors import TooMany, Unavailable
 from apps.http.errors import error_response
 
@@ -19,21 +19,27 @@ API = "/api/"
 
 
 class RateLimitMiddleware:
-    """Adds the headers; counts, by address, the requests that ended before the throttle."""
+    """Adds the headers; refuses requests over a limit that is known to be used up, before anything is done for them;
+    counts, by address, those that ended before the throttle.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Requests that load shedding refused are not counted: refusing has to be cheap."""
-        response = self._get_response(request)
-        if not request.path.startswith(API) or response.status_code == Unavailable.status:
-            return response
-        if RATE_LIMIT not in request.META:
-            try:
+        if not request.path.startswith(API):
+            return self._get_response(request)
+        try:
+            refuse_early(request)
+            response = self._get_response(request)
+            if response.status_code == Unavailable.status:
+                return response
+            if RATE_LIMIT not in request.META:
                 count_by_address(request)
-            except TooMany as refusal:
-                response = error_response(request, refusal)
+        except TooMany as refusal:
+            response = error_response(request, refusal)
+            response.headers["Cache-Control"] = "private, no-cache"
         name, result = request.META[RATE_LIMIT]
         reset = timezone.now() + timedelta(seconds=result.resets_in)
         response.headers["X-RateLimit-Limit"] = str(settings.RATE_LIMITS[name][0])

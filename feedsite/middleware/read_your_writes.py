@@ -7,6 +7,7 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponseBase
 
 from apps import replicas
+from apps.http.requests import viewer_id_of
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -21,6 +22,7 @@ class ReadYourWritesMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self._get_response(request)
-        if request.method not in SAFE_METHODS and request.user.is_authenticated:
-            replicas.note_write(request.user.pk)
+        viewer_id = viewer_id_of(request)
+        if request.method not in SAFE_METHODS and viewer_id is not None:
+            replicas.note_write(viewer_id)
         return response

@@ -256,7 +256,6 @@ _CHECKS: dict[str, Callable[[], bool | str]] = {
     "counters": _writes(connections.counters),
     "existence": _writes(connections.existence),
     "limits": _writes(connections.limits),
-    "cache": _writes(connections.sessions),
     "broadcast": _writes(connections.broadcasts),
     "broker": _broker,
     "deliveries": _deliveries,

@@ -3,6 +3,7 @@
 import logging
 
 from apps.http.request_id import request_id
+from apps.throttling import REFUSED_EARLY
 
 
 class AsInfo(logging.Filter):
@@ -20,3 +21,11 @@ class RequestIdFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
         return True
+
+
+class NotRefusedEarly(logging.Filter):
+    """Leaves out what a flood of requests would fill the log with: the first refusals by a limit have told of it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request = getattr(record, "request", None)
+        return request is None or REFUSED_EARLY not in request.META

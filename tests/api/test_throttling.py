@@ -2,12 +2,14 @@
 
 import multiprocessing
 import signal
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
 
-from feedcache import connections
+from feedcache import connections, stats
+from feedcache.structures import rate_limit
 from tests.support.faults import dead_redis
 
 LIMIT = 5
@@ -115,3 +117,40 @@ def test_each_class_of_interfaces_has_a_limit_of_its_own(settings, alice, api_of
     assert [answer.headers["X-RateLimit-Remaining"] for answer in core] == ["1", "0", "0"]
     writes = [client.post("/api/v1/statuses/1/favourite").status_code for _ in range(3)]
     assert writes == [404 if with_token else 401] * 2 + [429]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("with_token", [True, False])
+def test_a_request_over_a_limit_that_is_used_up_asks_no_server_and_leaves_no_line_in_the_log(
+    small, alice, api_of, with_token, django_assert_num_queries, caplog
+):
+    client = api_of(alice if with_token else None)
+    address = HOME if with_token else "/api/v1/timelines/public"
+    first = [client.get(address) for _ in range(LIMIT + 1)][-1]
+    assert first.status_code == 429
+    caplog.clear()
+    with django_assert_num_queries(0), stats.calls_counted() as calls:
+        refused = client.get(address, headers={"Accept-Language": "zh-hans", "Origin": "x://y"})
+    assert (refused.status_code, calls, caplog.messages) == (429, {}, [])
+    assert refused.json()["code"] == first.json()["code"]
+    assert refused.json()["detail"].startswith("操作太频繁")
+    assert [refused.headers[name] for name in HEADERS[:2]] == [
+        first.headers[name] for name in HEADERS[:2]
+    ]
+    assert 0 < int(refused.headers["Retry-After"]) <= int(first.headers["Retry-After"])
+    assert refused.headers["Access-Control-Allow-Origin"] == "*"
+    assert refused.headers["Cache-Control"] == "private, no-cache"
+    assert refused.headers["X-Content-Type-Options"] == "nosniff"
+    if with_token:
+        assert client.get("/api/v1/trends/tags").status_code == 200, "another class of interfaces"
+
+
+@pytest.mark.django_db
+def test_after_the_window_the_server_is_asked_again(small, alice, api_of, monkeypatch):
+    client = api_of(alice)
+    assert [client.get(HOME).status_code for _ in range(LIMIT + 2)][LIMIT:] == [429, 429]
+    connections.limits().flushdb()  # as its keys expire
+    assert client.get(HOME).status_code == 429, "the window goes on"
+    later = time.monotonic() + 301
+    monkeypatch.setattr(rate_limit.local, "_clock", lambda: later)
+    assert client.get(HOME).status_code == 200

@@ -5,15 +5,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, RefreshToken
 
 from apps.accounts.actions import issue_token, revoke_token, update_settings
+from apps.accounts.authentication.sessions import end_session, session_with
+from apps.accounts.authentication.sessions import user_of_session as user_of_key
 from apps.accounts.cache import VIEWERS, forget_viewers
 from apps.accounts.models import AccessToken as PersonalToken
-from apps.accounts.models import User
+from apps.accounts.models import Login, User
 from apps.accounts.queries import user_of_session
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, create_filter
@@ -28,7 +33,7 @@ from apps.tags.actions import follow_tag
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from tests.support.clusters import addresses
-from tests.support.factories import make_user, suspend
+from tests.support.factories import deliver, log_in, make_user, suspend
 from tests.support.faults import dead_memcached, dead_redis, frozen
 from tests.support.memory import forget
 from tests.support.services import running
@@ -208,6 +213,89 @@ def test_a_warm_page_of_a_session_costs_no_sql_for_its_user(alice):
     assert (
         statements_of(lambda: (viewer.counts.posts, viewer.counts.followers)) == 1
     )  # public counts, together
+
+
+def warm_session(user):
+    """The key of a session that this process has looked up until it cost no SQL any more."""
+    browser = Client()
+    log_in(browser, user)
+    key = browser.cookies["sessionid"].value
+    for _time in range(3):
+        assert user_of_key(key) == user
+    assert statements_of(lambda: user_of_key(key)) == 0
+    return key
+
+
+def log_out(key):
+    browser = Client()
+    browser.cookies["sessionid"] = key
+    assert browser.post("/logout").status_code == 303
+
+
+@pytest.mark.long
+@pytest.mark.gate
+@pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
+def test_a_session_that_was_ended_does_not_work_once_more(alice, trouble):
+    key = warm_session(alice)
+    with trouble():
+        log_out(key)
+        assert user_of_key(key) is None
+    for _time in range(3):
+        assert user_of_key(key) is None
+
+
+def _from_another_device(alice, key):
+    end_session(alice, Login.objects.get(session_key=key).pk)
+
+
+SESSION_ENDS = {
+    "another device": _from_another_device,
+    "password": lambda alice, _key: _password(alice, None),
+    "suspension": lambda alice, _key: suspend(alice),
+    "account": lambda alice, _key: User.objects.get(pk=alice.pk).delete(),
+    "row": lambda _alice, key: Session.objects.filter(pk=key).delete(),
+    "another key": lambda _alice, key: session_with(key).cycle_key(),
+}
+
+
+@pytest.mark.parametrize("end", SESSION_ENDS.values(), ids=SESSION_ENDS)
+def test_whatever_ends_a_session_ends_it_at_once(alice, end):
+    key = warm_session(alice)
+    end(alice, key)
+    assert user_of_key(key) is None
+
+
+def test_an_end_whose_process_died_after_its_commit_is_made_good_by_its_event(alice, monkeypatch):
+    key = warm_session(alice)
+    with monkeypatch.context() as dead:
+        dead.setattr("apps.accounts.cache.forget_viewers", lambda _ids: None)
+        session_with(key).delete()
+    assert user_of_key(key) == alice, "nobody has heard of it"
+    deliver()
+    assert user_of_key(key) is None
+
+
+def test_a_remembered_session_expires(alice, monkeypatch):
+    key = warm_session(alice)
+    later = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    assert user_of_key(key) is None
+
+
+def test_what_is_put_into_a_session_is_known_everywhere_at_once(alice):
+    key = warm_session(alice)
+    changed = session_with(key)
+    changed["step"] = 2
+    assert "step" not in session_with(key), "each request has data of its own"
+    changed.save()
+    assert session_with(key)["step"] == 2
+
+
+def test_without_caches_a_session_is_read_from_postgresql(alice):
+    key = warm_session(alice)
+    for dead in (dead_redis, dead_memcached):
+        with dead():
+            assert user_of_key(key) == alice
 
 
 def test_the_password_is_not_in_the_cache(alice):

@@ -11,11 +11,11 @@ from unittest import mock
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.cached_db import SessionStore
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from apps.accounts.authentication.session_store import SessionStore
 from apps.accounts.authentication.sessions import device_of
 from apps.accounts.email import sending
 from apps.accounts.models import AccessToken, Login, Mail, User, UserCounts

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.cached_db import SessionStore
 
 from apps.accounts.actions import issue_token
+from apps.accounts.authentication.session_store import SessionStore
 from apps.accounts.management.bulk import make_accounts
 from apps.accounts.models import User
 from apps.graph.management.bulk import Edge, begin_import, finish_import, load_edges

@@ -11,11 +11,11 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.cached_db import SessionStore
 from django.utils import timezone
 from PIL import Image
 
 from apps.accounts.actions import issue_token, register
+from apps.accounts.authentication.session_store import SessionStore
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.events import actions as events

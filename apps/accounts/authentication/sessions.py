@@ -2,21 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
-from importlib import import_module
+from typing import cast
 
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.models import Session
-from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.accounts.authentication.session_store import SessionStore
 from apps.accounts.models import Login, User
-from apps.events.live import announce
 from apps.sql import purge
 
 SEPARATOR = ", "  # between browser and system
@@ -87,8 +85,7 @@ def end_session(user: User, login_id: int) -> None:
     login = Login.objects.filter(pk=login_id, user=user).first()
     if login is not None:
         login.delete()
-        _delete_session(login.session_key)
-        announce("tokens_ended", user_id=user.pk)
+        session_with(login.session_key).delete()
 
 
 def end_sessions(user_id: int) -> None:
@@ -100,37 +97,47 @@ def end_sessions(user_id: int) -> None:
     keys = list(logins.values_list("session_key", flat=True))
     Session.objects.filter(session_key__in=keys).delete()
     logins.delete()
-    for key in keys:  # the cache comes last, because it is filled from the rows
-        transaction.on_commit(partial(_delete_session, key), robust=True)
 
 
 def purge_sessions() -> int:
-    """Delete expired sessions; returns how many. Copies in the cache expire by themselves."""
+    """Delete expired sessions; returns how many."""
     return purge(Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date"))
 
 
 def forget_login(request: HttpRequest, user: User) -> None:
-    """Delete the login of a session that ends, and end the streams of its pages."""
+    """Delete the login of a session that ends."""
     Login.objects.filter(user=user, session_key=request.session.session_key).delete()
-    announce("tokens_ended", user_id=user.pk)
 
 
-def session_with(key: str | None) -> SessionBase:
+def session_with(key: str | None) -> SessionStore:
     """The session with a key, which may have ended; for None, a new session."""
-    store: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore(key)
-    return store
+    return SessionStore(key)
 
 
 def user_of_session(key: str) -> User | None:
     """The user who is logged in with a session; None if it has ended."""
     request = HttpRequest()
     request.session = session_with(key)
-    user = get_user(request)
+    user = user_of_request(request)
     return user if isinstance(user, User) else None
 
 
-def _delete_session(key: str) -> None:
-    session_with(key).delete()
+def user_of_request(request: HttpRequest) -> User | AnonymousUser:
+    """The user of the request's session, without SQL if this process remembers it.
+
+    A session of an earlier SECRET_KEY gets a new key, and the list of logins follows it.
+    """
+    session = cast("SessionStore", request.session)
+    if (user := session.remembered_user()) is not None:
+        return user
+    old_key = session.session_key
+    found = get_user(request)
+    if isinstance(found, User):
+        session.remember(found)
+    new_key = session.session_key
+    if old_key and new_key and old_key != new_key:
+        follow_session(old_key, new_key)
+    return found
 
 
 def device_of(user_agent: str) -> str:

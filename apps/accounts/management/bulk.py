@@ -19,8 +19,8 @@ WITH made AS (
     ON CONFLICT (handle) DO NOTHING
     RETURNING id
 )
-INSERT INTO accounts_usercounts (user_id, followers, following, posts, last_post_id)
-SELECT id, 0, 0, 0, 0 FROM made
+INSERT INTO accounts_usercounts (user_id, followers, following, posts, last_post_id, wrote_restricted, knows_circles)
+SELECT id, 0, 0, 0, 0, false, false FROM made
 """
 
 

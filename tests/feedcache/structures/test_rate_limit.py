@@ -1,12 +1,13 @@
 import multiprocessing
 import signal
+import time
 
 import pytest
 
 from feedcache import connections
 from feedcache.connections import limits
 from feedcache.structures import rate_limit
-from feedcache.structures.rate_limit import Limit, LocalWindows, count_each
+from feedcache.structures.rate_limit import Limit, LocalWindows, count_each, known_refusal
 from tests.support.clusters import addresses
 from tests.support.faults import dead_redis, frozen
 from tests.support.services import running
@@ -52,6 +53,30 @@ def test_the_limit_is_free_again_after_its_time():
     while limits().exists(key):
         pass
     assert once().allowed
+
+
+def test_what_is_known_to_be_used_up_is_so_until_the_window_ends(monkeypatch):
+    mine, yours = (Limit("test", subject, LIMIT, SECONDS) for subject in ("me", "you"))
+    for _ in range(LIMIT):
+        assert once().allowed
+        assert known_refusal(mine) is None
+    asked = once()
+    assert known_refusal(yours) is None
+    assert known_refusal(Limit("other", "me", LIMIT, SECONDS)) is None
+    refused = known_refusal(mine)
+    assert refused
+    assert (refused.allowed, refused.remaining) == (False, 0)
+    assert 0 <= asked.resets_in - refused.resets_in < SECONDS
+    later = time.monotonic() + SECONDS + 1
+    monkeypatch.setattr(rate_limit.local, "_clock", lambda: later)
+    assert known_refusal(mine) is None
+
+
+def test_a_limit_that_was_given_back_is_not_known_to_be_used_up():
+    for _ in range(LIMIT + 1):
+        once()
+    once(cost=-1)
+    assert known_refusal(Limit("test", "me", LIMIT, SECONDS)) is None
 
 
 def test_looking_costs_nothing():

@@ -157,7 +157,7 @@ def test_a_full_redis_takes_no_writes(client):
     assert {"counters", "broker"} <= set(body["degraded"])
 
 
-@pytest.mark.parametrize("name", ["relations", "counters", "existence", "limits", "cache", "broadcast"])  # fmt: skip
+@pytest.mark.parametrize("name", ["relations", "counters", "existence", "limits", "broadcast"])  # fmt: skip
 def test_each_redis_that_is_away_is_named(client, settings, name):
     setting = f"REDIS_{'GRAPH' if name == 'relations' else name.upper()}_URL"
     setattr(settings, setting, "redis://127.0.0.1:1/0")

@@ -1,0 +1,73 @@
+"""Django's sessions in PostgreSQL, which each process remembers after it has read them.
+
+As with tokens (docs/decisions/0116), a remembered session counts while the cached account of its user has the epoch
+that it had before the row was read. The account is forgotten when a row of a session changes or goes
+(`apps.accounts.handlers`), so no process goes on with a session that has ended or that has other data by now.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends import db
+from django.utils import timezone
+
+from apps.accounts.cache import cached_viewer
+from apps.accounts.models import User
+
+MAX_REMEMBERED = 10_000  # sessions that a process remembers
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """A session that Django accepted for this user; valid while the cached account has the same epoch."""
+
+    epoch: str
+    user_id: int
+    data: bytes  # JSON, so that every request has data of its own
+    expires: datetime
+
+
+_remembered: dict[str, _Remembered] = {}  # by session key
+
+
+class SessionStore(db.SessionStore):
+    """The engine of `settings.SESSION_ENGINE`."""
+
+    def __init__(self, session_key: str | None = None) -> None:
+        super().__init__(session_key)
+        self._user: User | None = None  # of a session that was remembered
+        self._epoch = ""
+        self._expires: datetime | None = None  # of a session that was read
+
+    def load(self) -> dict[str, Any]:
+        """The data, from this process's memory or else from the row; {} for a session that has ended."""
+        now = timezone.now()
+        known = _remembered.get(self.session_key or "")
+        viewer = cached_viewer(known.user_id) if known else None
+        if known and viewer and viewer.epoch == known.epoch and known.expires > now:
+            self._user = viewer.user()
+            data: dict[str, Any] = orjson.loads(known.data)
+            return data
+        self._epoch = viewer.epoch if viewer else ""  # read before the row
+        rows = self.model.objects.filter(session_key=self.session_key, expire_date__gt=now)
+        row = rows.first()
+        if row is None:
+            return super().load()  # which gives up the key
+        self._expires = row.expire_date
+        return self.decode(row.session_data)
+
+    def remembered_user(self) -> User | None:
+        """The account behind a session that this process remembers; None for any other. Loads the session."""
+        return self._user if SESSION_KEY in self else None
+
+    def remember(self, user: User) -> None:
+        """Remember the session as it was read, after Django has found this user in it."""
+        if self._expires is None or self.session_key is None or self.modified:
+            return
+        if len(_remembered) >= MAX_REMEMBERED:
+            _remembered.clear()
+        data = orjson.dumps(dict(self.items()))
+        _remembered[self.session_key] = _Remembered(self._epoch, user.pk, data, self._expires)
