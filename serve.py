@@ -5,21 +5,49 @@ the system queues is not lost while a server restarts.
 """
 
 import argparse
+import asyncio
+import os
 import socket
 from typing import Any, cast
 
-from granian._granian import SocketHolder
+from granian._granian import CallbackScheduler, RSGIWorker, SocketHolder  # type: ignore[attr-defined]
+from granian._signals import set_loop_signals
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
-from granian.server.mp import MPServer
+from granian.server.common import WORKERS_METHODS
+from granian.server.mp import MPServer, WorkerProcess
 
 HEADERS_MILLISECONDS = 10_000  # whoever takes longer is cut off; so is a connection that rests
 CONNECTIONS = 8192  # of a process; slow ones cost one each
 STOP_SECONDS = 5
+STACK_BYTES = 8 * 1024 * 1024  # of granian's threads, as Python's own have; without this a quarter
 APPLICATIONS = {
-    "web": ("feedsite.server.rsgi:application", Interfaces.RSGI),
+    "web": ("feedsite.rsgi:application", Interfaces.RSGI),
     "streaming": ("feedsite.asgi:application", Interfaces.ASGI),
 }
+
+
+@WorkerProcess.wrap_target
+def web_worker(
+    number: int, handler: Any, sock: Any, ipc: Any, loop: asyncio.AbstractEventLoop, *options: Any
+) -> None:
+    """A process of the web server: granian's RSGI worker, whose threads call the handler as its WSGI worker's do.
+
+    Its own one starts a task of the event loop for each request, and Django needs a thread behind
+    that (docs/decisions/0177). For the rest this is `MPServer._spawn_rsgi_worker`.
+    """
+    mode, threads, blocking, _one, idle, backpressure, _task, *rest = options
+    *http, static, _access_log, tls, _scope, metrics = rest
+    handler.loop = loop
+    scheduler = CallbackScheduler(loop, handler, None, None, None)
+    scheduler._schedule_fn = handler  # noqa: SLF001 -- granian sets it itself, to what starts a task
+    worker = RSGIWorker(
+        number, sock, ipc, threads, blocking, handler.threads, idle, backpressure, *http, static, *tls, metrics
+    )  # fmt: skip
+    is_stopped, signals = asyncio.Event(), set_loop_signals(loop)
+    signals.add_cb(lambda: loop.call_soon_threadsafe(is_stopped.set))
+    getattr(worker, WORKERS_METHODS[mode][False])(scheduler, loop, signals)
+    loop.run_until_complete(is_stopped.wait())
 
 
 class _Server(MPServer):
@@ -46,12 +74,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
     application, interface = APPLICATIONS[asked.what]
+    os.environ.setdefault("RUST_MIN_STACK", str(STACK_BYTES))
     listening = (
         socket.socket(fileno=asked.fd) if asked.fd is not None else listen(asked.host, asked.port)
     )
     listening.setblocking(False)  # noqa: FBT003 -- socket's own signature
     listening.set_inheritable(True)
-    _Server(
+    server = _Server(
         listening,
         target=application,
         interface=interface,
@@ -63,7 +92,8 @@ def main() -> None:
         backpressure=CONNECTIONS,
         respawn_failed_workers=True,
         workers_kill_timeout=STOP_SECONDS,
-    ).serve()
+    )
+    server.serve(spawn_target=web_worker if asked.what == "web" else None)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -142,7 +142,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "feedsite.urls"
-WSGI_APPLICATION = "feedsite.wsgi.application"
 APPEND_SLASH = False  # see feedsite.middleware.trailing_slash
 
 _TEMPLATE_LOADERS = ["feedsite.templates.Loader", "django.template.loaders.app_directories.Loader"]

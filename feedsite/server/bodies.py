@@ -1,13 +1,16 @@
 """Bounds of request bodies: size, and the time they may take to arrive.
 
-`feedsite.server.adapter` reads a body before its request takes a thread. The reason for refusing
+`feedsite.server.handler` reads a body before its request takes a thread. The reason for not reading
 one goes to Django in the request's environment, which answers with its own texts, headers and
 language.
 """
 
-from collections.abc import Mapping
+import asyncio
+import tempfile
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import IO, Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -21,6 +24,7 @@ TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.LENGTH_REQUIRED,
 )
+MEMORY_BYTES = 64 * 1024  # larger bodies are spooled to disk: slow senders hold no memory
 
 
 class BodyRejected(DomainError):
@@ -29,39 +33,52 @@ class BodyRejected(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body to come. `length` in bytes, `seconds` it may take; `refused` is the status it is refused with, or 0."""
+    """A body to come: its length in bytes, and the seconds that it may take."""
 
     length: int
-    seconds: float = 0
-    refused: int = 0
+    seconds: float
 
 
-EMPTY_BODY = Body(0)
-
-
-def announced(headers: Mapping[str, str], path: str) -> Body:
-    """The body that the headers (names in lower case) of a request to this path announce.
+def announced(environ: Mapping[str, Any]) -> Body | HTTPStatus | None:
+    """The body that the headers of a request announce; the status if it is refused; None if there is none.
 
     A body without a length is refused: its end could not be told from a broken connection.
     """
-    if "transfer-encoding" in headers:
-        return Body(0, refused=NO_LENGTH)
-    text = headers.get("content-length", "0")
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        return NO_LENGTH
+    text = environ.get("CONTENT_LENGTH", "0")
     if text == "0":
-        return EMPTY_BODY
+        return None
     if not (text.isascii() and text.isdecimal()):
-        return Body(0, refused=HTTPStatus.BAD_REQUEST)
+        return HTTPStatus.BAD_REQUEST
     length = int(text)
-    is_upload = headers.get("content-type", "").startswith("multipart/form-data")
+    is_upload = environ.get("CONTENT_TYPE", "").startswith("multipart/form-data")
     maximum = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if is_upload:
-        maximum = settings.UPLOAD_MAX_BYTES_AT.get(path, settings.UPLOAD_MAX_BYTES)
+        maximum = settings.UPLOAD_MAX_BYTES_AT.get(environ["PATH_INFO"], settings.UPLOAD_MAX_BYTES)
     if length > maximum:
-        return Body(length, refused=TOO_LARGE)
+        return TOO_LARGE
     seconds = settings.BODY_SECONDS
     if is_upload:  # a slow upload occupies a connection and a file, not a thread
         seconds += length / settings.UPLOAD_BYTES_PER_SECOND
     return Body(length, seconds)
+
+
+async def read(chunks: AsyncIterable[bytes], body: Body) -> IO[bytes] | HTTPStatus | None:
+    """The whole body; the status if it is too slow; None if the client went away before its end."""
+    stream: IO[bytes] = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 -- the caller closes it
+    try:
+        async with asyncio.timeout(body.seconds):
+            async for chunk in chunks:
+                stream.write(chunk)
+    except TimeoutError:
+        stream.close()
+        return TOO_SLOW
+    if stream.tell() != body.length:
+        stream.close()
+        return None
+    stream.seek(0)
+    return stream
 
 
 def error_of(request: HttpRequest) -> BodyRejected | None:

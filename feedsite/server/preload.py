@@ -19,7 +19,7 @@ import celery.concurrency.prefork
 import granian.server.mp
 
 import apps.streaming.server
-import feedsite.server.adapter
+import feedsite.server.handler
 import feedsite.urls
 from feedsite.celery import app
 from feedsite.templates import load_all

@@ -4,16 +4,20 @@ a real server, bounded loads on loopback.
 
 import io
 import json
+import os
+import signal
 import socket
 import subprocess
 import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.db import connection, transaction
 from PIL import Image
 
 from apps.accounts.actions import issue_token
@@ -21,6 +25,7 @@ from apps.posts.models import Attachment, Post
 from runner import programs
 from tests.support.factories import make_user, publish
 from tests.support.processes import environment, start_web, stop
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.flows
 
@@ -203,6 +208,46 @@ def test_who_reads_slowly_holds_no_thread(web):
         for reader in readers:
             reader.close()
         default_storage.delete(name)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_connection_carries_heads_bodies_and_pages_in_turn(web):
+    parts = urlsplit(web)
+    client = HTTPConnection(parts.hostname, parts.port, timeout=20)
+    codes = []
+    for method, path, body in [
+        ("HEAD", "/public", None), ("POST", "/api/v1/apps", b"{}"), ("GET", "/public", None), ("POST", "/nowhere", b"x"),
+    ] * 2:  # fmt: skip
+        client.request(method, path, body, {"Content-Type": "application/json"})
+        with client.getresponse() as answer:
+            codes.append((answer.status, bool(answer.read())))
+            assert not answer.will_close
+    client.close()
+    assert codes == [(200, False), (422, True), (200, True), (404, True)] * 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_that_have_begun_are_answered_before_the_server_ends(tmp_path):
+    """One waits for PostgreSQL, which waits for this test, while the server is told to end."""
+    process, address = start_web(tmp_path, BODY_SECONDS=str(BODY_SECONDS))
+    name = "pictures/nobody.webp"
+    try:
+        with connect(address) as client:
+            with transaction.atomic(), connection.cursor() as sql:
+                sql.execute("LOCK TABLE posts_attachment IN ACCESS EXCLUSIVE MODE")
+                client.sendall(f"GET /media/{name} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+                wait_until(is_somebody_waiting, "the request waits for the table")
+                os.killpg(process.pid, signal.SIGTERM)
+            assert answer_of(client)[0] == 404
+        assert process.wait(20) == 0
+    finally:
+        stop(process)
+
+
+def is_somebody_waiting():
+    with connection.cursor() as sql:
+        sql.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return sql.fetchone()[0]
 
 
 @pytest.mark.django_db(transaction=True)

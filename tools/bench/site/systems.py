@@ -28,7 +28,7 @@ from tools.bench.site.web import Web, web
 HOME, CONSTANT_PAGE = "/api/v1/timelines/home", "/page"
 UNLIMITED = str(10**9)
 RIVALS = "tools.bench.site.rivals"
-OURS, DJANGO = "feedsite.server.rsgi:application", f"{RIVALS}.wsgi:application"
+OURS, DJANGO = None, f"{RIVALS}.wsgi:application"
 LIMITS = ("API", "API_WRITES", "API_REST", "API_ADDRESS", "API_ADDRESS_REST", "PUBLISH", "SEARCH")
 WITHOUT_LIMITS = {f"LIMIT_{name}": UNLIMITED for name in LIMITS}
 NAIVE_SETTINGS = f"{RIVALS}.naive_settings"

@@ -11,10 +11,11 @@ from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 
+from runner import programs
 from runner.checkout import ROOT
 from runner.processes import Child, spawn, wait_until
 
-BLOCKING_THREADS = 32  # of the rivals; as many as our front has
+BLOCKING_THREADS = 32  # of the rivals
 START_SECONDS, STOP_SECONDS, FETCH_SECONDS = 60, 10, 30
 
 
@@ -25,16 +26,13 @@ class Web:
 
 
 @contextmanager
-def web(name: str, application: str, directory: Path, **environment: str) -> Iterator[Web]:
-    """A server of an application on a free port, until the end."""
+def web(name: str, application: str | None, directory: Path, **environment: str) -> Iterator[Web]:
+    """A server of a WSGI application on a free port, or of our site, until the end."""
     port = _free_port()
     command = [
-        sys.executable, "-P", "-m", "granian", "--interface", _interface(application), application, "--host",
-        "127.0.0.1",
-        "--port", str(port), "--workers", "1", "--no-ws", "--http", "1",
-    ]  # fmt: skip
-    if _interface(application) == "wsgi":
-        command += ["--blocking-threads", str(BLOCKING_THREADS)]
+        sys.executable, "-P", "-m", "granian", "--interface", "wsgi", application, "--host", "127.0.0.1",
+        "--port", str(port), "--workers", "1", "--no-ws", "--http", "1", "--blocking-threads", str(BLOCKING_THREADS),
+    ] if application else programs.web(port=port)  # fmt: skip
     child = spawn(
         name, command, log=directory / f"{name}.log", environment=_environment(environment)
     )
@@ -55,11 +53,6 @@ def fetch(port: int, path: str, header: tuple[str, str]) -> bytes:
     if answer.status != HTTPStatus.OK:
         raise RuntimeError(f"{path} answers {answer.status}: {body[:200]!r}")
     return body
-
-
-def _interface(application: str) -> str:
-    """Ours reads requests before they take a thread (`feedsite.server.adapter`); the others are plain WSGI."""
-    return "rsgi" if application.startswith("feedsite.server.rsgi:") else "wsgi"
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -1,21 +1,25 @@
-"""The web server's entry point (granian, WSGI)."""
+"""The web server's entry point (granian, RSGI)."""
 
 import gc
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
 
 from feedcache.servers import topology_listener
 from feedsite.checks import stop_if_refused
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
+django.setup()
 
-application = get_wsgi_application()
-stop_if_refused()
-topology_listener.start("web")
-# models are not ready before the application is
+# models are not ready before this
 from apps.timeline.fanout import lag
+from feedsite.server.handler import Handler
+from feedsite.templates import load_all
 
+application = Handler()
+stop_if_refused()
+load_all()
+topology_listener.start("web")
 topology_listener.listener().every_second(lag.follow)
 
 # Exempt what is imported from garbage collection, which would take 0.1 s now and then; requests
