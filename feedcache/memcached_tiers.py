@@ -26,7 +26,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from feedcache import stats
 from feedcache.connections import Redis, dedicated_configuration, refills_all_l1
@@ -220,13 +220,6 @@ class Layer:
         """This layer, and its second slots if they hold values."""
         return [self, self.other] if self.other is not None and self.reads_other else [self]
 
-    def append(self, items: Items) -> None:
-        """Append to the items that are there, without waiting; may get lost."""
-        for slot, part in (each for layer in self.both() for each in layer.by_slot(items)):
-            generation = slot.node.current()
-            if generation is not None:
-                slot.node.send_noreply(_append([(key, items[key]) for key in part]), generation)
-
     def lease(self, keys: Collection[bytes]) -> "Leases":
         """Try to become the loader of each key, and read in the same round trip what has been stored meanwhile."""
         leases, requests = Leases(), []
@@ -268,32 +261,51 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
             request.node.miss_write()
 
 
-def append_everywhere(
-    layers: Sequence[Layer], items: Items, start: bytes, *, ttl_seconds: int
-) -> None:
-    """Append to items in all these layers, or to `start` where there is none, and wait until all have it.
+class Append(NamedTuple):
+    """Bytes to append to a value. `start`: what a missing one begins with, for `ttl_seconds`; None: it stays missing."""
+
+    data: bytes
+    start: bytes | None = None
+    ttl_seconds: int = 0
+
+
+def send_appends(layers: Sequence[Layer], appends: Mapping[bytes, Append]) -> Callable[[], None]:
+    """Append in all these layers. The function returned must be called: it waits until all have it.
 
     All nodes work at the same time, so it is one round trip. Appending may be repeated. A node that does not answer has
     missed a write. Does not extend the life of an item.
     """
     requests, asked = [], []
     for layer in (one for each in layers for one in each.both()):
-        for slot, part in layer.by_slot(items):
-            build = _appends(slot.node, [(key, items[key]) for key in part], start, ttl_seconds)
-            request = slot.node.send(build, lines=2 * len(part))
+        for slot, part in layer.by_slot(appends):
+            parts = [(key, appends[key]) for key in part]
+            lines = sum(1 if one.start is None else 2 for _key, one in parts)
+            request = slot.node.send(_appends(slot.node, parts), lines=lines)
             if request is None:
                 slot.node.miss_write()
             else:
                 requests.append((request, part))
                 asked.append(layer)
+    return partial(_receive_appends, requests, asked, appends)
+
+
+def _receive_appends(
+    requests: Sequence[tuple[PendingRequest, list[bytes]]],
+    asked: Sequence[Layer],
+    appends: Mapping[bytes, Append],
+) -> None:
     for (request, part, answer), layer in zip(_collect(requests), asked, strict=True):
         if answer is None:
             request.node.miss_write()
             continue
-        pairs = zip(part, answer.lines[1::2], strict=True)
-        refused = [key for key, line in pairs if line != b"STORED"]  # too large, or just expired
-        new = {key: make(Kind.VALUE, start + items[key].data, ttl_seconds) for key in refused}
-        layer.write(b"set", new, ttl_seconds=ttl_seconds)
+        lines = iter(answer.lines)
+        for key in part:
+            data, start, ttl_seconds = appends[key]
+            if start is not None:
+                next(lines)  # whether it has begun now
+            if next(lines) != b"STORED" and start is not None:  # too large, or just expired
+                new = make(Kind.VALUE, start + data, ttl_seconds)
+                layer.write(b"set", {key: new}, ttl_seconds=ttl_seconds)
 
 
 @dataclass(slots=True)
@@ -404,27 +416,16 @@ def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Req
     return build
 
 
-def _append(items: Sequence[tuple[bytes, Item]]) -> RequestBuilder:
-    def build(prefix: bytes) -> bytes:
-        named = [(prefix + VALUE_MARK + key, item) for key, item in items]
-        return store_request(b"append", named, ttl_seconds=0, noreply=True)
-
-    return build
-
-
-def _appends(
-    node: MemcachedNode, items: Sequence[tuple[bytes, Item]], start: bytes, ttl_seconds: int
-) -> RequestBuilder:
-    begin = make(Kind.VALUE, start, ttl_seconds)
-
+def _appends(node: MemcachedNode, appends: Sequence[tuple[bytes, Append]]) -> RequestBuilder:
     def build(prefix: bytes) -> bytes:
         parts = []
-        for key, item in items:
-            name = prefix + VALUE_MARK + key
-            for verb, one in ((b"add", begin), (b"append", item)):
-                parts.append(
-                    store_request(verb, [(name, one)], ttl_seconds=ttl_seconds, noreply=False)
-                )
+        for key, (data, start, ttl_seconds) in appends:
+            stores = [(b"append", Item(data))]
+            if start is not None:
+                stores.insert(0, (b"add", make(Kind.VALUE, start, ttl_seconds)))
+            for verb, item in stores:
+                named = [(prefix + VALUE_MARK + key, item)]
+                parts.append(store_request(verb, named, ttl_seconds=ttl_seconds, noreply=False))
         return b"".join(parts) + get_request([node.stamp_key])
 
     return build
@@ -667,27 +668,26 @@ class TieredCache:
         items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
         return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
-    def append_many(self, values: Mapping[str, bytes]) -> None:
-        """Append to stored values in all layers, without waiting; may get lost. Does not extend their lives."""
-        names = named(values)
-        items = {key: Item(values[name]) for key, name in names.items()}
-        for layer in (self.main, self.backup, *self.groups):
-            layer.append(items)
-
-    def append_everywhere(
-        self, values: Mapping[str, bytes], start: bytes, *, ttl_seconds: int
-    ) -> None:
-        """Append to stored values in all layers, or to `start` where none is stored, and wait until all have it.
+    def append_many(self, appends: Mapping[str, Append]) -> Callable[[], bool]:
+        """Append to values in all layers now. The function returned must be called: it waits until all have it, and
+        returns whether all processes will read it.
 
         One round trip: unlike a tombstone, the new value leads no reader to a layer that does not have it yet.
         """
-        names, layers = named(values), (self.main, self.backup, *self.groups)
-        items = {key: Item(values[name]) for key, name in names.items()}
+        names, layers = named(appends), (self.main, self.backup, *self.groups)
+        raw = {key: appends[name] for key, name in names.items()}
         # second slots that hold no values get tombstones, as when an item is stored
+        items = dict.fromkeys(raw, _tombstone())
         emptied = [copy for one in layers if not one.reads_other for copy in one.copies(items, 0)]
         if emptied:
             set_everywhere(emptied)
-        append_everywhere(layers, items, start, ttl_seconds=bounded(ttl_seconds))
+        wait = send_appends(layers, raw)
+
+        def result() -> bool:
+            wait()
+            return self.announce_missed()
+
+        return result
 
     def delete_many(self, keys: Collection[str]) -> bool:
         """Delete at most 1,000 keys, so that no older value is found under them afterwards.

@@ -90,7 +90,7 @@ class ReadThrough(Generic[K, V]):
     def layers_with(self, key: K) -> list[tuple[str, bool]]:
         """Each layer of Memcached in the order of reads, and whether it has a value of this key. Copies nothing."""
         cache = tiers()
-        name = self._name(key, cache).encode()
+        name = self.name_of(key, cache).encode()
         return [
             (layer.name, _is_value(layer.read([name]).items.get(name)))
             for layer in (*cache.groups, cache.main, cache.backup)
@@ -103,7 +103,7 @@ class ReadThrough(Generic[K, V]):
         That function stores the value, unless another change came first.
         """
         cache = tiers()
-        name = self._name(key, cache)
+        name = self.name_of(key, cache)
         token = cache.before_change([name])
 
         def store(value: V) -> None:
@@ -126,7 +126,7 @@ class ReadThrough(Generic[K, V]):
             return data
 
         def write(cache: TieredCache) -> bool:
-            name = self._name(key, cache)
+            name = self.name_of(key, cache)
             cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
             return cache.announce_missed()
 
@@ -141,28 +141,6 @@ class ReadThrough(Generic[K, V]):
 
         return write_in_force(write)
 
-    def append(self, key: K, data: bytes, *, start: bytes) -> bool:
-        """After a commit: append bytes to the cached value, or to `start` where there is none; it may be repeated.
-
-        Returns whether all processes will read them. Readers must refuse a value that lies in a lower layer and is
-        behind one that they have met above.
-        """
-
-        def write(cache: TieredCache) -> bool:
-            values, ttl_seconds = {self._name(key, cache): data}, self.jittered_ttl()
-            cache.append_everywhere(values, start, ttl_seconds=ttl_seconds)
-            return cache.announce_missed()
-
-        return write_in_force(write)
-
-    def append_if_cached(self, key: K, data: bytes) -> None:
-        """Append bytes to the cached value without waiting. For values that notice repeated and lost appends."""
-
-        def write(cache: TieredCache) -> None:
-            cache.append_many({self._name(key, cache): data})
-
-        write_in_force(write)
-
     def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
         """Keys by their names in Memcached."""
         epoch = cache.topology.epochs.get(self.family or self.name, 0)
@@ -172,7 +150,8 @@ class ReadThrough(Generic[K, V]):
     def jittered_ttl(self) -> int:
         return max(round(self.ttl_seconds * random.uniform(1 - TTL_JITTER, 1)), 1)  # noqa: S311 -- not a secret
 
-    def _name(self, key: K, cache: TieredCache) -> str:
+    def name_of(self, key: K, cache: TieredCache) -> str:
+        """The name of one key in Memcached."""
         return next(iter(self.names([key], cache)))
 
 
